@@ -22,6 +22,7 @@ const subpaths = defineConfig({
     import: "src/import/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
+    notes: "src/notes/index.ts",
     react: "src/react/index.ts",
     costs: "src/costs/index.ts",
     recall: "src/recall/index.ts",

@@ -41,6 +41,8 @@ export default defineConfig({
         test: {
           ...everywhere,
           name: "pure",
+          // A room brings its Workflow's steps along, which no pure test runs.
+          alias: { "cloudflare:workflows": new URL("test/no-workflows.ts", import.meta.url).pathname },
           environment: "node",
           include: [
             "test/{steps,compat,react,redact,import,model,scripts,dashboard,{context,costs,events}/pure}/**/*.test.ts",

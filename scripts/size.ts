@@ -5,29 +5,10 @@
  *
  *     npm run size [-- --files]     files lists the 40 heaviest files of ours
  */
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
-
-const ROOT = join(import.meta.dirname, "..");
-const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+import { bundle, type Bundle } from "./size/bundle.ts";
 
 /** A chat on Palimpsest weighs at most this many times the same chat on `agents/sessions`. The goal is 1.15. */
-const MOST_TIMES_SDK = 1.35;
-
-interface Bundle {
-  readonly bytes: number;
-  readonly gzipBytes: number;
-  /** Minified bytes by input file. */
-  readonly files: ReadonlyMap<string, number>;
-}
-
-interface Metafile {
-  readonly outputs: Record<string, { readonly inputs: Record<string, { readonly bytesInOutput: number }> }>;
-}
+const MOST_TIMES_SDK = 1.31;
 
 const [bare, sdk, ours] = await Promise.all([bundle("bare"), bundle("sdk"), bundle("ours")]);
 
@@ -62,28 +43,6 @@ function row(what: string, { bytes, gzipBytes }: Bundle): void {
 
 function kib(bytes: number): string {
   return `${(bytes / 1024).toFixed(1)} KiB`;
-}
-
-async function bundle(name: "bare" | "ours" | "sdk"): Promise<Bundle> {
-  const out = await mkdtemp(join(tmpdir(), `palimpsest-size-${name}-`));
-  try {
-    const entry = join(import.meta.dirname, "size", name, "worker.ts");
-    const config = join(import.meta.dirname, "size", "wrangler.jsonc");
-    const options = ["--dry-run", "--minify", "--metafile", "--outdir", out, "--config", config];
-    const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
-    await promisify(execFile)(process.execPath, [WRANGLER, "deploy", entry, ...options], { cwd: ROOT, env });
-    const code = await readFile(join(out, "worker.js"));
-    const { outputs } = JSON.parse(await readFile(join(out, "bundle-meta.json"), "utf8")) as Metafile;
-    const files = new Map<string, number>();
-    for (const { inputs } of Object.values(outputs)) {
-      for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
-        files.set(file.replace(/^(?:\.\.\/)+/, ""), bytesInOutput);
-      }
-    }
-    return { bytes: code.length, gzipBytes: gzipSync(code, { level: 9 }).length, files };
-  } finally {
-    await rm(out, { recursive: true, force: true });
-  }
 }
 
 function sumBy(files: ReadonlyMap<string, number>, keyOf: (file: string) => string): Map<string, number> {

@@ -17,7 +17,7 @@ export {
   type CompactionHost,
   type CompactReceipt,
 } from "./agent/sessions/session.ts";
-export type { CompactOptions, NotesEdit } from "./agent/inputs.ts";
+export type { CompactOptions } from "./agent/inputs.ts";
 export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";
 export { SessionManager } from "./agent/sessions/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
@@ -30,7 +30,6 @@ export type {
   InlineCompaction,
   InlineContext,
   InlineSummary,
-  KeepNotesOptions,
   AfterCompaction,
   ApprovalOptions,
   Threshold,
@@ -39,8 +38,8 @@ export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./m
 export type { ModelUsage } from "./agent/reports/usage.ts";
 export type { UsageReport } from "./agent/reports/usage-report.ts";
 export { isContextOverflow } from "./model/overflow.ts";
+export type { NotesForecast } from "./agent/core.ts";
 export type { PlanReport, SummariserCost } from "./agent/reports/explain.ts";
-export type { NotesForecast } from "./agent/notes/forecast.ts";
 export type { HealthRow } from "./memory/runs/health-statements.ts";
 export type { Prices } from "./steps/decide/break-even.ts";
 export type { Budget, Spend } from "./steps/decide/budget.ts";
@@ -56,8 +55,6 @@ export type { PastView } from "./memory/overlays/time-travel.ts";
 export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
 export type { OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
-export type { Notes } from "./agent/notes/session-notes.ts";
-export type { NotesSection } from "./steps/notes/document.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export type { Decided, Proposal } from "./agent/runs/approval.ts";
 export type { HindsightReport } from "./agent/reports/hindsight.ts";

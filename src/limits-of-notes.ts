@@ -1,4 +1,4 @@
-/** The numbers of session notes and of text carried across a compaction, each with its unit and its reason. All others are in limits.ts. */
+/** The numbers of session notes, each with its unit and its reason. All others are in limits.ts. */
 
 /** Defaults for the messages that stay behind notes. They let a reply continue, and leave the view room to grow. */
 export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
@@ -63,11 +63,3 @@ export const NOTES_WAIT_MS = 15_000;
 
 /** Largest setting of that wait (ms). A waiting compaction is still pending, and the watchdog checks on it. */
 export const MAX_NOTES_WAIT_MS = 60_000;
-
-/** Most tokens of one context block carried behind a summary, and of text that a caller's hook adds there. */
-export const CARRIED_TOKENS = 2_000;
-export const HOOK_TOKENS = 2_000;
-
-/** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */
-export const HOOK_LIMIT_MS = 60_000;
-export const MAX_HOOK_ATTEMPTS = 5;

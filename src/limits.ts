@@ -293,3 +293,11 @@ export const MAX_SPENT_TICKETS = 2_000;
 
 /** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */
 export const LEAST_APPROVAL_MS = 1_000;
+
+/** Most tokens of one context block carried behind a summary, and of text that a caller's hook adds there. */
+export const CARRIED_TOKENS = 2_000;
+export const HOOK_TOKENS = 2_000;
+
+/** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */
+export const HOOK_LIMIT_MS = 60_000;
+export const MAX_HOOK_ATTEMPTS = 5;

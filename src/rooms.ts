@@ -5,11 +5,12 @@ import type { PriceList } from "./costs/prices.ts";
 import { costs } from "./costs/room.ts";
 import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
+import { notes } from "./notes/room.ts";
 import { recall } from "./recall/room.ts";
 
 /** With prices, the room of costs tells what conversations cost. */
 export function allRooms(prices?: PriceList) {
-  return [context(), costs({ prices }), events(), recall(), transcripts()] as const;
+  return [context(), costs({ prices }), events(), notes(), recall(), transcripts()] as const;
 }
 
 export const ALL_ROOMS = allRooms();

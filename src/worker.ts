@@ -3,7 +3,7 @@ import { env as bindings } from "cloudflare:workers";
 import { Agent } from "agents";
 import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
-import type { Session } from "./agent/sessions/session.ts";
+import type { SessionOf } from "./agent/sessions/session.ts";
 import type { PriceList } from "./costs/prices.ts";
 import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
@@ -12,7 +12,7 @@ import { PalimpsestError } from "./errors.ts";
 import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
 import type { ModelEnv } from "./models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
-import { allRooms } from "./rooms.ts";
+import { allRooms, type AllRooms } from "./rooms.ts";
 
 export { CompactionWorkflow } from "./models.ts";
 
@@ -50,7 +50,7 @@ export class PalimpsestAgent extends withCompaction(Agent<Env>, {
     );
   }
 
-  override configureSession(session: Session): void {
+  override configureSession(session: SessionOf<AllRooms>): void {
     const {
       PALIMPSEST_THRESHOLD: threshold,
       PALIMPSEST_CHUNK_TOKENS: chunk,

@@ -1,11 +1,9 @@
 /** Many sessions in one agent of ours, and the rows of operations in one of them. */
 import { SessionManager, type ManagerOf } from "../../src/agent/sessions/session-manager.ts";
-import type { recall } from "../../src/recall/index.ts";
+import type { OurRooms as Rooms } from "./ours.ts";
 import type { CompactionHost } from "../../src/agent/sessions/session.ts";
 import { messageAt } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
-
-type Rooms = readonly [ReturnType<typeof recall>];
 
 const ONE_MORE = "One more";
 

@@ -6,8 +6,9 @@
  */
 import { Agent, type AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
-import { Session, type CompactReceipt } from "../../src/agent/sessions/session.ts";
+import { Session, type CompactReceipt, type SessionOf } from "../../src/agent/sessions/session.ts";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
+import { notes } from "../../src/notes/index.ts";
 import { recall } from "../../src/recall/index.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
@@ -17,7 +18,10 @@ import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { readSetting } from "./setting.ts";
 
-export class Ours extends withCompaction(Agent, { rooms: [recall()] }) {
+const ROOMS = [notes(), recall()] as const;
+export type OurRooms = typeof ROOMS;
+
+export class Ours extends withCompaction(Agent, { rooms: ROOMS }) {
   readonly #rig: Rig;
   readonly #meter: Meter;
   #requests = 0;
@@ -30,7 +34,7 @@ export class Ours extends withCompaction(Agent, { rooms: [recall()] }) {
     this.#rig = new Rig(ctx, meter, contender(this));
   }
 
-  override configureSession(session: Session): void {
+  override configureSession(session: SessionOf<OurRooms>): void {
     session.compactAfter(Number(readSetting(this.name, "threshold") ?? NEVER));
     if (readSetting(this.name, "notes") !== null) session.keepNotes();
   }
@@ -53,7 +57,7 @@ export class Ours extends withCompaction(Agent, { rooms: [recall()] }) {
     return this.#count((session) => session.refreshNotes());
   }
 
-  async #count(ask: (session: Session) => Promise<CompactReceipt>): Promise<RunCost> {
+  async #count(ask: (session: SessionOf<OurRooms>) => Promise<CompactReceipt>): Promise<RunCost> {
     const session = Session.create(this);
     this.#requests = 0;
     let runId = "";

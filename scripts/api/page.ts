@@ -6,6 +6,7 @@ import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
+import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
@@ -21,6 +22,7 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["context", contextCalls],
   ["costs", costCalls],
   ["events", eventCalls],
+  ["notes", notesCalls],
   ["recall", recallCalls],
   ["transcripts", transcriptCalls],
 ];

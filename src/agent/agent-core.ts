@@ -80,8 +80,6 @@ export class AgentCore implements Core {
     this.marks = {
       branchLeaf: this.db.cached(new Map()),
       nothingUpTo: this.db.cached(new Map()),
-      unserved: this.db.cached(new Map()),
-      notesMarks: this.db.cached(new Map()),
     };
     this.dispatcher = new Dispatcher(this);
     this.rooms = new InstalledRooms(this, rooms);
@@ -117,9 +115,9 @@ export class AgentCore implements Core {
   }
 
   /** Reports a missing Workflow as soon as a session is configured that needs one, because nobody may read the outcome of a failed run. */
-  #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
-    if (policy === null) return;
-    if (inline === null || notes !== null) this.platform.needWorkflow();
+  #lookForWorkflows(settings: SessionSettings): void {
+    if (settings.policy === null) return;
+    if (settings.inline === null || this.rooms.summaries?.isKept(settings) === true) this.platform.needWorkflow();
   }
 
   #reportFailure(run: RunRecord, reason: string): void {

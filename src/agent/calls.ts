@@ -25,7 +25,6 @@ import {
   ofSession,
   name,
   newSession,
-  notesEdit,
   page,
   parentId,
   parseInput,
@@ -247,18 +246,6 @@ export const calls = {
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
   }),
-  getNotes: call({
-    group: "read",
-    does: "Reads the session's notes; null when there are none.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).getNotes(),
-  }),
-  notesHistory: call({
-    group: "read",
-    does: "Lists the versions of the notes that are kept, newest first.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).notesHistory(),
-  }),
   getProposal: call({
     group: "read",
     does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
@@ -429,21 +416,6 @@ export const calls = {
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).restore(overlayId),
   }),
-  updateNotes: call({
-    group: "steer",
-    does: "Writes a version of the notes by hand.",
-    input: z.strictObject({ sessionId, ...notesEdit }),
-    run: ({ session }, { sessionId, ...edit }) => session(sessionId).updateNotes(edit),
-  }),
-  refreshNotes: call({
-    group: "steer",
-    does: "Asks for an update of the notes now and returns at once, with the run that will do it.",
-    input: z.strictObject({ sessionId, ...byHand }),
-    run: async (context, { sessionId, ignoreBudget }) => {
-      const options = { ignoreBudget: ignores(context, ignoreBudget) };
-      return showReceipt(context, await context.session(sessionId).refreshNotes(options));
-    },
-  }),
 
   // --- admin ---------------------------------------------------------------------------------------------------------
 
@@ -540,7 +512,7 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
 }
 
 /** Whether a call by hand ignores the budget. Left out, it does where the caller may. */
-function ignores(context: CallContext, ignoreBudget: boolean | undefined): boolean {
+export function ignores(context: CallContext, ignoreBudget: boolean | undefined): boolean {
   mayOverride(context, { ignoreBudget: ignoreBudget === true });
   return ignoreBudget ?? context.may("override");
 }
@@ -550,7 +522,7 @@ function showRun({ may }: CallContext, run: RunRecord): RunRecord {
   return may("read") ? run : runWithoutWords(run);
 }
 
-function showReceipt(context: CallContext, { run, joined }: CompactReceipt): CompactReceipt {
+export function showReceipt(context: CallContext, { run, joined }: CompactReceipt): CompactReceipt {
   return { run: showRun(context, run), joined };
 }
 

@@ -8,11 +8,9 @@
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
 import type { Told } from "./core.ts";
-import { notesText } from "./notes/session-notes.ts";
 import {
   type AfterCompaction,
   type ApprovalOptions,
-  type KeepNotesOptions,
   compactAfter,
   type CompactAfterOptions,
   type Threshold,
@@ -21,7 +19,6 @@ import {
 } from "./settings.ts";
 import { resolveApproval } from "./runs/approval.ts";
 import { resolveInline, type OnCompactionOptions } from "./runs/inline.ts";
-import { checkNotes } from "./notes/settings.ts";
 import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
@@ -64,23 +61,6 @@ export abstract class Configured {
   redactSecrets(rules: SecretRules): this {
     const secretRules = checkRules(rules);
     return this.tell({ settings: (settings) => ({ ...settings, secretRules }) });
-  }
-
-  /**
-   * Keeps notes of the conversation in the background. When a compaction comes due, the notes become the summary without a model call,
-   * wherever they hold. Throws `invalid_options`.
-   */
-  keepNotes(options: KeepNotesOptions = {}): this {
-    checkNotes(options);
-    const { asBlock } = options;
-    const description = "Notes of this session, kept as it goes on.";
-    return this.tell({
-      settings: (settings) => ({ ...settings, notes: options }),
-      ...(asBlock !== undefined && {
-        apply: (sessionId, core) =>
-          core.rooms.declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) }),
-      }),
-    });
   }
 
   /**

@@ -9,17 +9,23 @@ import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Drafts } from "../memory/drafts.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { Growth, NotesEnd } from "../memory/notes/notes.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
-import type { RunRecord, Runs } from "../memory/runs/runs.ts";
+import type { WhyModel } from "../memory/runs/record.ts";
+import type { Outcome, RunRecord, Runs, StepRecord } from "../memory/runs/runs.ts";
+import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
+import type { AuditProblem } from "../steps/draft/audit.ts";
+import type { Survival } from "../steps/pinned/survival.ts";
+import type { SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
+import type { DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
+import type { Recall } from "./views/recalled.ts";
 
 /** The state of a workflow instance as the engine reports it, or `missing` when it knows no such instance. */
 export type InstanceStatus =
@@ -77,21 +83,6 @@ export interface HookFailure {
   readonly again: boolean;
 }
 
-/** The place from which a session's growth is counted, and the growth at the last look. */
-export interface NotesMark {
-  readonly after: NotesEnd | null;
-  readonly growth: Growth | null;
-}
-
-/** Notes that did not serve a postponed run at the last look. */
-export interface Unserved {
-  readonly settings: SessionSettings;
-  readonly leafId: string;
-  /** Newest version of the notes, and tokens of the view. */
-  readonly version: number;
-  readonly tokens: number;
-}
-
 /** One builder call, which changes a session's settings or gives work to one of the agent's rooms. */
 export interface Told {
   settings?(settings: SessionSettings): SessionSettings;
@@ -99,11 +90,113 @@ export interface Told {
   apply?(sessionId: string, core: Core): void;
 }
 
+/** Whether a room's text would be the summary of a run, and if not, why. */
+export type NotesForecast =
+  | {
+      readonly kind: "serve";
+      /** Number of the text's version. */
+      readonly version: number;
+      /** Largest possible view afterwards. */
+      readonly expectedTokens: number;
+    }
+  | ({
+      readonly kind: "declined";
+      /** Advice on what to change. */
+      readonly advice: string;
+      /** The live update for which a compaction would wait, up to a limit, before it asks a model. Null when none could help. */
+      readonly waitsFor: string | null;
+    } & WhyModel);
+
+/** What a step of a run's Workflow leaves in the ledger. */
+export type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
+export type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
+
+/** One call of a run's Workflow, inside its transaction. See runs/port-call.ts. */
+export interface StepCall {
+  readonly core: Core;
+  readonly mark: StepMark;
+  /** The run with this call's notes so far. */
+  readonly run: RunRecord;
+  /** Remaining time (ms) for model calls in this step, over all its attempts. */
+  readonly leftMs: number;
+  /** Notes new fields of the run. */
+  note(patch: RunPatch): void;
+  /** Notes the step's result. Its costs add to those of its other attempts. */
+  close(result?: StepResult): void;
+  /** Gives the run its outcome, with everything noted. */
+  end(outcome: Outcome): RunEnded;
+}
+
+/** A run that would start now, as far as a source of summaries needs to know it. */
+export type AskedRun = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only"> &
+  Partial<Pick<RunRecord, "trigger">>;
+
+/** Whether a room's text would be the summary of a run, with the span that it would replace and the sentences of a report. */
+export type Foreseen =
+  | {
+      readonly notes: NotesForecast & { readonly kind: "serve" };
+      readonly plan: SpanPlan;
+      readonly lines: readonly string[];
+    }
+  | {
+      readonly notes: NotesForecast & { readonly kind: "declined" };
+      readonly plan: null;
+      readonly lines: readonly string[];
+    };
+
+/** A room that makes summaries without a model, and has runs of its own. An agent has at most one. */
+export interface SummaryRoom {
+  /** Whether a session uses it. */
+  isKept(settings: SessionSettings): boolean;
+  /** Called in the transaction of a change that may have made the session larger. */
+  grew(sessionId: string): void;
+  /** Called in the transaction that ended a run. */
+  ended(run: RunRecord): void;
+  /** Whether the run needs no model. */
+  isReady(run: AskedRun): boolean;
+  /** The same for a postponed run, asked at each append. `continues` is the leaf that was appended to, where that is known. */
+  wouldServe(
+    asked: Pick<RunRecord, "sessionId" | "leafId" | "policy">,
+    view: { readonly tokens: number; readonly continues: string | null },
+  ): boolean;
+  /** True when the run has its outcome. False when a model is needed. */
+  serve(run: RunRecord): Promise<boolean>;
+  /** Null for a session that does not use it. */
+  foresee(asked: AskedRun, carried: readonly Carried[]): Foreseen | null;
+  /** Asks for a run of its own, or joins the live one. Call inside a transaction. */
+  ask(
+    sessionId: string,
+    options: { readonly retryOf?: string | null; readonly ignoreBudget: boolean },
+  ): { run: RunRecord; joined: boolean };
+  /** The audit of an answer to its own prompt. */
+  audit(
+    run: RunRecord,
+    answer: Pick<DraftInput, "text" | "finishReason" | "facts">,
+  ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival };
+  /** Does a step of a run of its own. */
+  doStep(call: StepCall, step: string, args: readonly unknown[]): unknown;
+  /** Reads one of its stored texts for a model. */
+  recall(sessionId: string, asked: RecalledVersion): Recall;
+}
+
+/** A part of a stored version of a room's text. */
+export interface RecalledVersion {
+  readonly version: number;
+  /** A heading. Without it all sections are read. */
+  readonly section?: string | undefined;
+  /** The character to start at. */
+  readonly from?: number | undefined;
+  readonly maxTokens: number;
+}
+
 /** The calls of an agent's core to its optional rooms. */
 export interface RoomHooks {
+  /** Null where no room makes summaries. */
+  readonly summaries: SummaryRoom | null;
   cleared(sessionId: string): void;
   deleted(sessionId: string): void;
   copied(fromId: string, toId: string): void;
+  continued(fromId: string, toId: string, stoodFor: readonly number[]): void;
   counted(sessionId: string, call: UsageReport | SummariserCall): void;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
@@ -137,10 +230,6 @@ export interface Marks {
   readonly branchLeaf: Map<string, string>;
   /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
   readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
-  /** By session, the state in which notes last did not serve a postponed run. */
-  readonly unserved: Map<string, Unserved>;
-  /** By session, the place from which the growth since its last notes is counted. */
-  readonly notesMarks: Map<string, NotesMark>;
 }
 
 /**

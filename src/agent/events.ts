@@ -30,12 +30,14 @@ export interface RunEvent {
 }
 
 /** Plan and commit, which a workflow does beside its drafts. A split also switches to the child. */
-const FIXED_STEPS = { compaction: 2, split: 3, notes: 2 } as const;
+const FIXED_STEPS = 2;
+const FIXED_STEPS_OF_SPLIT = 3;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
-  // Notes that serve, and a caller's own function, are one step each.
-  const fixed = run.path === "function" || run.path === "notes" ? 0 : FIXED_STEPS[run.kind];
+  // A caller's own function, and a text that a room had at hand, are one step each.
+  const planned = run.path === undefined || run.path === "model";
+  const fixed = planned ? (run.kind === "split" ? FIXED_STEPS_OF_SPLIT : FIXED_STEPS) : 0;
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
   const asked = run.approval == null ? 0 : 1;

@@ -8,7 +8,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Core, RoomHooks, ShownText, SummariserCall, Told } from "./core.ts";
+import type { Core, RoomHooks, ShownText, SummariserCall, SummaryRoom, Told } from "./core.ts";
 import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
@@ -47,6 +47,13 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;
+  /**
+   * A session goes on in another, where each message stands for messages here up to the one of this number. Without it {@link copied}
+   * is called.
+   */
+  readonly continued?: (fromId: string, toId: string, stoodFor: readonly number[]) => void;
+  /** Set by the room that makes summaries without a model. */
+  readonly summaries?: SummaryRoom;
   /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
   readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
   /** Removes messages from a view that the room does not want shown. */
@@ -95,8 +102,11 @@ export type CallsOf<R extends Rooms> = Both<
 export class InstalledRooms implements RoomHooks {
   readonly #rooms: readonly Installed<object, object>[];
 
+  readonly summaries: SummaryRoom | null;
+
   constructor(core: Core, rooms: Rooms) {
     this.#rooms = rooms.map((room) => room.install(core));
+    this.summaries = this.#rooms.find(({ summaries }) => summaries !== undefined)?.summaries ?? null;
   }
 
   sessionParts(state: SessionState): object[] {
@@ -117,6 +127,13 @@ export class InstalledRooms implements RoomHooks {
 
   copied(fromId: string, toId: string): void {
     for (const room of this.#rooms) room.copied?.(fromId, toId);
+  }
+
+  continued(fromId: string, toId: string, stoodFor: readonly number[]): void {
+    for (const room of this.#rooms) {
+      if (room.continued === undefined) room.copied?.(fromId, toId);
+      else room.continued(fromId, toId, stoodFor);
+    }
   }
 
   counted(sessionId: string, call: UsageReport | SummariserCall): void {

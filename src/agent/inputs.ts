@@ -15,11 +15,9 @@ import {
   MAX_PAGE,
   MAX_SESSION_ID_CHARS,
 } from "../limits.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { TruncateOptions } from "../steps/view/truncate.ts";
-import type { NotesSection } from "../steps/notes/document.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
 import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
@@ -36,18 +34,6 @@ export interface CompactOptions {
   readonly rebuild?: boolean | undefined;
   /** The branch to compact, which is the active one by default. */
   readonly leafId?: string | undefined;
-}
-
-export interface NotesEdit {
-  /** The changed sections, each whole. One with a new title is added at the end, and an empty text empties its section. */
-  readonly sections: readonly NotesSection[];
-  /** The last message that the notes now cover. Null covers everything so far. The coverage stays as before by default. */
-  readonly coveredId?: string | null | undefined;
-  /**
-   * Number of the version that the edit is based on, 0 where there was none. Refused as `conflict` when another version is in force by now.
-   * Any version is accepted by default.
-   */
-  readonly basedOn?: number | undefined;
 }
 
 /** A field for each of a method's options. A missing or an extra field does not compile. */
@@ -119,14 +105,6 @@ export const expandOptions = {
 /** For calls that a person makes. Left out, they ignore the budget as far as the caller may. */
 export const byHand = { ignoreBudget: z.boolean().optional() };
 
-export const notesEdit = {
-  sections: z
-    .array(z.strictObject({ title: words(MAX_NOTES_BYTES), text: words(MAX_NOTES_BYTES) }))
-    .max(MAX_NOTES_SECTIONS),
-  coveredId: parentId,
-  basedOn: tokens.optional(),
-} satisfies FieldsOf<NotesEdit>;
-
 /** Tokens of one call. */
 const callTokens = tokens.max(MAX_CALL_TOKENS);
 
@@ -196,8 +174,6 @@ export const inputs = {
   recordUsage: z.strictObject(usageReport),
   hindsight: z.strictObject({ limit: page.default(50) }),
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
-  refreshNotes: z.strictObject(byHand),
-  updateNotes: z.strictObject(notesEdit),
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),
 };

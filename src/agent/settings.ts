@@ -5,8 +5,6 @@
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
-import type { NotesShapeOptions } from "../steps/notes/document.ts";
-import type { NotesRangeOptions } from "../steps/notes/range.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
@@ -58,25 +56,6 @@ export interface ApprovalOptions {
 
 export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
 
-export interface KeepNotesOptions extends NotesShapeOptions {
-  /**
-   * New tokens after which the notes are updated. The default is 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of
-   * it.
-   */
-  readonly growthTokens?: number | undefined;
-  /** Tool calls that must have come as well. Default 3. */
-  readonly toolCalls?: number | undefined;
-  /**
-   * The messages that a compaction keeps behind the notes. Only positive numbers count. The default is 10,000 tokens and 5 messages with
-   * text, at most 40,000 tokens.
-   */
-  readonly keep?: NotesRangeOptions | undefined;
-  /** How long a compaction waits for a live update (ms). Default 15,000. */
-  readonly waitMs?: number | undefined;
-  /** Always shows the notes to the model, as a read-only context block of this label. Not shown by default. */
-  readonly asBlock?: string | undefined;
-}
-
 export interface SessionSettings {
   /** Null never compacts automatically. */
   readonly policy: Policy | null;
@@ -94,8 +73,8 @@ export interface SessionSettings {
   readonly secretRules: SecretRules | null;
   /** Whether a person approves each summary before it is committed. Null asks nobody. */
   readonly approval: ApprovalSettings | null;
-  /** Null keeps no notes. */
-  readonly notes: KeepNotesOptions | null;
+  /** What rooms keep of their own settings, by a room's name. */
+  readonly rooms: Readonly<Record<string, unknown>>;
   /** Context blocks whose text is shown behind each new summary. */
   readonly carryBlocks: readonly string[];
   readonly afterCompaction: AfterCompaction | null;
@@ -108,7 +87,7 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
   /** Tokens beside the messages that count against the threshold, for system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
   /**
-   * Counts the session's tokens, in summaries, notes, blocks, budgets, and messages stored from now on. Where it throws or returns no
+   * Counts the session's tokens, in summaries, blocks, budgets, what rooms keep, and messages stored from now on. Where it throws or returns no
    * number, the built-in estimate replaces it, and a warning is logged once.
    */
   readonly tokenCounter?: CountTokens | undefined;
@@ -156,7 +135,7 @@ const UNCONFIGURED: SessionSettings = {
   inline: null,
   secretRules: null,
   approval: null,
-  notes: null,
+  rooms: {},
   carryBlocks: [],
   afterCompaction: null,
   onError: null,

@@ -14,7 +14,6 @@ import { HostedContents, StoredContents, type ReadableRow } from "./messages/con
 import { History } from "./messages/history.ts";
 import type { MessageSource } from "./messages/message-source.ts";
 import type { Db } from "./db.ts";
-import { NotesStatements } from "./notes/statements.ts";
 import { SearchRows } from "./search/search-rows.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { Statements } from "./statements.ts";
@@ -37,7 +36,6 @@ export class Memory {
   /** Session rows and their lineage. Use {@link session} for the messages of one session. */
   readonly sessions: Sessions;
   #search: SearchRows;
-  readonly #notes: NotesStatements;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
   readonly #hosted = new Map<string, HostedContents>();
@@ -46,7 +44,6 @@ export class Memory {
     this.db = db;
     this.#options = options;
     this.statements = new Statements(db);
-    this.#notes = new NotesStatements(db);
     this.drafts = new Drafts(this.statements, options.now);
     this.#search = new SearchRows(db);
     const histories = this.#histories;
@@ -107,12 +104,11 @@ export class Memory {
       );
     }
     const { db, search, drafts } = this;
-    const notes = this.#notes;
     const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
     const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
     const tree = new Tree(this.statements, sessionId, now, this.#hosted.get(sessionId));
     const countTokens = counterOf(sessionId);
-    const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts, notes });
+    const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts });
     this.#histories.set(sessionId, history);
     return history;
   }

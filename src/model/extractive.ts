@@ -4,19 +4,13 @@
  * It implements the AI SDK's language-model interface over a pure function, without a network, an account or a clock. It is safe as the
  * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
-import type {
-  LanguageModelV3,
-  LanguageModelV3CallOptions,
-  LanguageModelV3GenerateResult,
-  LanguageModelV3Prompt,
-  LanguageModelV3StreamPart,
-} from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
 import { extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
-import { extractEdits } from "../steps/notes/extract.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { promptOf, resultOf, streamOf } from "./plain-answer.ts";
 
 /**
  * The input of this model. It counts its own tokens with the estimate, as a real model counts with its tokenizer, independent of the
@@ -43,35 +37,31 @@ export function extractiveModel(): LanguageModelV3 {
   };
 }
 
+const OWN_TASKS = new Map<string, (task: Extracted) => string>();
+
+/** Tells every extractive model how to answer the prompt of a room's own task. A second call replaces the first. */
+export function answerOwnTask(name: string, answer: (task: Extracted) => string): void {
+  OWN_TASKS.set(name, answer);
+}
+
 /** Returns the text that the extractive model would answer. */
 export function extract(task: ExtractInput): string {
   return extractSummary({ ...task, countTokens: estimateTokens });
 }
 
-type Answer = Pick<LanguageModelV3GenerateResult, "finishReason" | "usage" | "warnings"> & {
-  content: [{ type: "text"; text: string }];
-};
-
-function answer({ prompt, maxOutputTokens }: LanguageModelV3CallOptions): Answer {
-  const asked = textOf(prompt);
+function answer(options: LanguageModelV3CallOptions): LanguageModelV3GenerateResult {
+  const { prompt, maxOutputTokens } = options;
+  const asked = promptOf(options);
   const told = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
   const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
   const task = { ...readTask(asked), references };
   const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
+  const own = OWN_TASKS.get(task.kind ?? "");
   const text =
-    task.kind === "notes"
-      ? extractEdits({ ...bounded, countTokens: estimateTokens })
+    own !== undefined
+      ? own({ ...bounded, countTokens: estimateTokens })
       : extract({ ...bounded, pinsBeside: task.alone === false });
-  const [input, output] = [estimateTokens(asked), estimateTokens(text)];
-  return {
-    content: [{ type: "text", text }],
-    finishReason: { unified: "stop", raw: "stop" },
-    usage: {
-      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
-      outputTokens: { total: output, text: output, reasoning: 0 },
-    },
-    warnings: [],
-  };
+  return resultOf(asked, text);
 }
 
 function readTask(asked: string): ExtractInput & Partial<Pick<ParsedPrompt, "kind" | "alone">> {
@@ -79,25 +69,4 @@ function readTask(asked: string): ExtractInput & Partial<Pick<ParsedPrompt, "kin
   if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
   const transcript = `[#1 user]\n${asked}`;
   return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
-}
-
-function streamOf({ content, finishReason, usage, warnings }: Answer): ReadableStream<LanguageModelV3StreamPart> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue({ type: "stream-start", warnings });
-      controller.enqueue({ type: "text-start", id: "0" });
-      controller.enqueue({ type: "text-delta", id: "0", delta: content[0].text });
-      controller.enqueue({ type: "text-end", id: "0" });
-      controller.enqueue({ type: "finish", finishReason, usage });
-      controller.close();
-    },
-  });
-}
-
-function textOf(prompt: LanguageModelV3Prompt): string {
-  return prompt
-    .flatMap((message) =>
-      message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
-    )
-    .join("\n");
 }

@@ -7,7 +7,7 @@
  */
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
-import type { Core } from "../agent/core.ts";
+import type { Core, RecalledVersion } from "../agent/core.ts";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { defined, parseInput } from "../agent/inputs.ts";
@@ -45,8 +45,10 @@ class SessionRecall {
     const search = this.#search;
     const ask = function* (sessionId: string): Pieces<Recall> {
       yield* search.catchUp(sessionId);
-      const { tree, notes } = memory.session(sessionId);
-      return yield* recallIn({ places: new HiddenMessages(tree, search), notes }, checked, countTokens);
+      const { summaries } = core.rooms;
+      const version = summaries === null ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
+      const places = new HiddenMessages(memory.session(sessionId).tree, search);
+      return yield* recallIn({ places, version }, checked, countTokens);
     };
     const pause = pauseOf(core);
     const own = await this.#state.read(async () => inPieces(ask(id), pause));
@@ -120,8 +122,9 @@ function install(core: Core): Installed<RecallMethods, ManagerRecallMethods> {
     searchAll: async (query) => answerSearch(search, core, query),
     // Where compaction may hide messages or cut notes.
     tools: (sessionId, newest): ToolSet => {
-      const { policy, notes } = core.settings.get(sessionId);
-      if (policy === null && notes === null && !memory.session(sessionId).hasOverlays()) return {};
+      const settings = core.settings.get(sessionId);
+      const isKept = core.rooms.summaries?.isKept(settings) === true;
+      if (settings.policy === null && !isKept && !memory.session(sessionId).hasOverlays()) return {};
       return {
         recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), search).recall(request)),
       };

@@ -3,16 +3,11 @@
  *
  * The Worker under test and the test itself share an isolate, but not every module, so scripts are kept on globalThis.
  */
-import type {
-  LanguageModelV3,
-  LanguageModelV3CallOptions,
-  LanguageModelV3GenerateResult,
-  LanguageModelV3StreamPart,
-} from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
 import type { ModelRequest, SummaryModel } from "../model/chosen.ts";
 import { extractiveModel } from "../model/extractive.ts";
+import { promptOf, resultOf, streamOf } from "../model/plain-answer.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
-import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 /** More than any test's conversation takes. */
 const DEFAULT_WINDOW_TOKENS = 1_000_000;
@@ -82,42 +77,4 @@ export function scriptedModel(
 /** A summary that passes every audit. It has each requested section with these words under it. */
 export function summaryOf({ sections }: SummaryRequest, words: string): string {
   return sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
-}
-
-function resultOf(prompt: string, text: string): LanguageModelV3GenerateResult {
-  const [input, output] = [estimateTokens(prompt), estimateTokens(text)];
-  return {
-    content: [{ type: "text", text }],
-    finishReason: { unified: "stop", raw: "stop" },
-    usage: {
-      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
-      outputTokens: { total: output, text: output, reasoning: 0 },
-    },
-    warnings: [],
-  };
-}
-
-function streamOf(result: LanguageModelV3GenerateResult): ReadableStream<LanguageModelV3StreamPart> {
-  const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-  const parts: LanguageModelV3StreamPart[] = [
-    { type: "stream-start", warnings: [] },
-    { type: "text-start", id: "0" },
-    { type: "text-delta", id: "0", delta: text },
-    { type: "text-end", id: "0" },
-    { type: "finish", finishReason: result.finishReason, usage: result.usage },
-  ];
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
-}
-
-function promptOf({ prompt }: LanguageModelV3CallOptions): string {
-  return prompt
-    .flatMap((message) =>
-      message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
-    )
-    .join("\n");
 }

@@ -11,12 +11,10 @@ import type { Outcome } from "../memory/runs/runs.ts";
 import type { FailureCode } from "../model/failures.ts";
 import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
-import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
 import type { ChunkPlan } from "../steps/plan/chunk.ts";
-import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Template } from "../steps/draft/template.ts";
 
 /** The run is over, also when another caller ended it. The workflow returns the outcome and stops. */
@@ -130,7 +128,7 @@ export interface DraftsRequest {
 }
 
 /** A source for a model call. */
-interface Askable {
+export interface Askable {
   /** Time (ms) that is left in this step for a model's answer, all tries together. */
   readonly leftMs: number;
 }
@@ -198,7 +196,8 @@ export type Answered =
       /** True when the source has something to tell. A draft that says nothing then leaves something out. */
       readonly hasMatter: boolean;
     }
-  | { readonly kind: "notes" };
+  /** Something of a room's own, which the room audits. */
+  | { readonly kind: "own" };
 
 /** Type of the event that ends a wait for approval. Anybody may send it, because the agent reads its meaning from the ledger. */
 export const APPROVAL_EVENT = "approval";
@@ -249,43 +248,6 @@ export interface FailureReceipt {
   readonly again: boolean;
 }
 
-/** The pinned input of one update of the notes. */
-export type NotesPlanned =
-  | {
-      readonly kind: "notes";
-      /** Digest of the version to build on and of the messages to read. */
-      readonly digest: string;
-      readonly resting: readonly string[];
-    }
-  | RunEnded;
-
-export interface NotesRequest {
-  readonly model: string;
-  /** Set to try again. `rejected` is the refused answer, and `key` is the key of a sound one. */
-  readonly again?: { readonly rejected: string; readonly key: string };
-}
-
-export type NotesReading =
-  | (Askable & {
-      readonly kind: "notes";
-      readonly key: string;
-      /** The current notes, with every section. */
-      readonly sections: readonly NotesSection[];
-      /** The shape with its budgets as the model is told them. */
-      readonly shape: NotesShape;
-      /** The new elements, oldest first. */
-      readonly elements: readonly TranscriptElement[];
-      /** Facts of each summary among the elements, in their order. */
-      readonly overlayFacts: readonly Facts[];
-      readonly maxChars: number;
-      /** Text of the refused answer. */
-      readonly rejected: string | null;
-      /** The most important facts that the refused answer lost, word for word. */
-      readonly lost: readonly string[];
-    })
-  | DraftReceipt
-  | RunEnded;
-
 /** The step's name and the attempt's number, which the ledger records. */
 export interface StepMark {
   readonly step: string;
@@ -318,14 +280,8 @@ export interface CompactionPort {
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome. Every later call returns the same outcome. */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded>;
-  /** Pins the version of the notes to build on and the messages to read. */
-  planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
-  /** Returns the notes and the new elements, or the draft if that was already paid for. */
-  readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading>;
-  /** The fenced commit of a new version of the notes. Ends the run. */
-  saveNotes(mark: StepMark, key: string): Promise<RunEnded>;
-  /** Ends the run without a usable answer. The version before stays. */
-  keepNotes(mark: StepMark): Promise<RunEnded>;
+  /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
+  doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
   refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
   /** Opens the child of a split, ends its parent and ends the run, in one transaction. */
@@ -347,8 +303,5 @@ export const PORT_METHODS = [
   "addCompaction",
   "refuseModel",
   "switchToChild",
-  "planNotes",
-  "readNotes",
-  "saveNotes",
-  "keepNotes",
+  "doOwn",
 ] as const satisfies readonly PortMethod[];

@@ -4,17 +4,15 @@
  * An instance is named after its run, and a run's id begins with its kind. A list of instances thus shows the kind of each.
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
-import { assert, PalimpsestError } from "../errors.ts";
+import { PalimpsestError } from "../errors.ts";
 import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentAddress } from "./agent-stub.ts";
-import { compact } from "./compaction.ts";
 import { markOf } from "./ladder.ts";
-import { updateNotes } from "./notes.ts";
+import { lineOf } from "./lines.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
-import { split } from "./split.ts";
 
 export interface CompactionParams {
   readonly runId: string;
@@ -23,18 +21,6 @@ export interface CompactionParams {
   /** Name of the model that the session chose. */
   readonly model?: string;
 }
-
-type Line = (step: WorkflowStep, model: ChosenModel, port: () => CompactionPort) => Promise<RunEnded>;
-
-const LINES: Readonly<Record<RunRecord["kind"], Line>> = {
-  compaction: async (step, model, port) => {
-    const done = await compact(step, model, port);
-    assert(done.kind === "ended", "Only a split goes on after its compaction.");
-    return done;
-  },
-  split,
-  notes: updateNotes,
-};
 
 /**
  * This is not the SDK's AgentWorkflow. The SDK's class asks the agent before its first step, where nothing is retried, and keeps a stub
@@ -76,7 +62,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     try {
       const model = await this.models(payload, step);
       if ("outcome" in model) return model.outcome;
-      const { outcome } = await LINES[payload.kind](step, model, () => this.port(payload));
+      const { outcome } = await lineOf(payload.kind)(step, model, () => this.port(payload));
       return outcome;
     } catch (error) {
       const outcome = outcomeWithoutAgent(error);

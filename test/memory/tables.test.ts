@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { newAgent } from "../agents.ts";
 import { inside } from "../agent/inside.ts";
 import { say } from "../conversation.ts";
+import { notesIn } from "../notes/in.ts";
 import { fill, say as tell, span, withProbe } from "./probe.ts";
 
 /** Most that an agent with one message may take, over an agent of the SDK alone. */
@@ -34,7 +35,7 @@ test("reading makes no table: what nothing was written to reads as empty", async
       expect([history.getHistory(), history.view().elements, history.overlays()]).toEqual([[], [], []]);
       expect([history.leafId(), history.get("m1"), memory.drafts.get("", "key")]).toEqual([null, null, null]);
       expect([memory.sessions.list({ limit: 10 }), memory.search.find("word", { limit: 3 })]).toEqual([[], []]);
-      expect([history.notes.current(), memory.statements.liveRuns()]).toEqual([null, []]);
+      expect([notesIn(history).current(), memory.statements.liveRuns()]).toEqual([null, []]);
       history.clear();
     });
     expect(spent).toEqual({ rowsRead: 0, rowsWritten: 0 });

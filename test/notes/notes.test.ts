@@ -3,7 +3,8 @@ import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
-import { Session } from "../../src/agent/sessions/session.ts";
+import { Session, type SessionOf } from "../../src/agent/sessions/session.ts";
+import type { AllRooms } from "../../src/rooms.ts";
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -337,7 +338,7 @@ describe("across the boundary", () => {
 });
 
 /** The agent of docs/notes.md, without a Worker around it. */
-function declare(agent: PalimpsestAgent): Session {
+function declare(agent: PalimpsestAgent): SessionOf<AllRooms> {
   return new (class {
     readonly palimpsest = agent.palimpsest;
     // example

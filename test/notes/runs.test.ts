@@ -128,7 +128,11 @@ describe("an update of the notes", () => {
     const pinned = (await agent.getRun({ runId: run.id })).notes;
     await agent.update({ sessionId: SESSION, message: say(7, "edited ") });
     await runInDurableObject(stub, (instance: PalimpsestAgent) =>
-      instance.compactionStep(run.id, "planNotes", [{ step: "plan the notes", attempt: 2 }, ["scripted"], 32_000]),
+      instance.compactionStep(run.id, "doOwn", [
+        { step: "plan the notes", attempt: 2 },
+        "plan",
+        [["scripted"], 32_000],
+      ]),
     );
     expect((await agent.getRun({ runId: run.id })).notes).toEqual(pinned);
     gate.open();
@@ -158,7 +162,7 @@ describe("an update of the notes", () => {
       env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(agent.name)),
       (instance: PalimpsestAgent) => {
         const policy = instance.palimpsest.settings.get(id);
-        instance.palimpsest.settings.set(id, { ...policy, notes: {} });
+        instance.palimpsest.settings.set(id, { ...policy, rooms: { notes: {} } });
       },
     );
     await agent.refreshNotes({ sessionId: id });

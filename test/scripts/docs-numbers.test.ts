@@ -130,9 +130,9 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, at any budget`,
     says`// the last ${word(ofNotes.NOTES_VERSIONS)}, newest first`,
     says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
-    says`the watchdog calls it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
-    says`with at most ${ofNotes.CARRIED_TOKENS} tokens of one block.`,
-    says`behind the summary too, at most ${ofNotes.HOOK_TOKENS} tokens of it.`,
+    says`the watchdog calls it again, ${word(limits.MAX_HOOK_ATTEMPTS)} times in all.`,
+    says`with at most ${limits.CARRIED_TOKENS} tokens of one block.`,
+    says`behind the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
   ],
   "docs/hindsight.md": [
     says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,

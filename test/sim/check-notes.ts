@@ -3,7 +3,7 @@
  * from notes covers no more than they did.
  */
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
-import type { NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { NotesVersion } from "../../src/notes/versions.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { marksIn } from "./said.ts";

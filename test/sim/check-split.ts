@@ -3,6 +3,7 @@
  *
  * A child's messages are taken as found after they were compared with the parent's. From then on its twin is like any other.
  */
+import { notesOf } from "../../src/notes/versions.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { RECORD_PREFIX } from "../../src/steps/view/view.ts";
 import type { PalimpsestAgent } from "../worker.ts";
@@ -13,7 +14,8 @@ import { Twin, weigh } from "./twin.ts";
 import { holds, makeSeat, type Seat, type World } from "./world.ts";
 
 /** Gives every new child a seat. Call it inside the object, before any other check. */
-export function seatChildren(world: World, { palimpsest: { memory, runs } }: PalimpsestAgent): void {
+export function seatChildren(world: World, { palimpsest }: PalimpsestAgent): void {
+  const { memory, runs } = palimpsest;
   // A child may have been split itself. The loop reaches it, because it was added to the seats.
   for (const seat of world.seats) {
     for (const { outcome } of runs.list(seat.id, { limit: 5 })) {
@@ -24,7 +26,7 @@ export function seatChildren(world: World, { palimpsest: { memory, runs } }: Pal
       for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
       checkChild(seat, child, memory.session(seat.id).overlays());
       const given = memory.session(child.id);
-      child.inherited = marksIn(JSON.stringify([given.overlays(), given.notes.list()]));
+      child.inherited = marksIn(JSON.stringify([given.overlays(), notesOf(palimpsest, given).list()]));
       inheritBlock(child, seat);
       world.seats.push(child);
       count(world.tally.checks, "B4");

@@ -8,6 +8,7 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { notesOf } from "../../src/notes/versions.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
@@ -77,8 +78,9 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   seat.touched = false;
   checkRuns(world, seat, runs);
   checkOverlays(world, { seat, overlays, runs, quiet: !touched });
-  const currentOf = (leaf: string) => history.notes.current(leaf);
-  checkNotes(world, { seat, versions: history.notes.list(), runs, overlays, currentOf });
+  const notes = notesOf(instance.palimpsest, history);
+  const currentOf = (leaf: string) => notes.current(leaf);
+  checkNotes(world, { seat, versions: notes.list(), runs, overlays, currentOf });
   seat.overlays = overlays;
   seat.runs = runs;
   holds(

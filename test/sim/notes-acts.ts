@@ -1,5 +1,5 @@
 /** Operations on notes. They turn notes on or off, as a deploy may, ask for an update, or write notes by hand. */
-import type { KeepNotesOptions } from "../../src/agent/settings.ts";
+import type { KeepNotesOptions } from "../../src/notes/settings.ts";
 import { keptNotes } from "../worker.ts";
 import type { Operation } from "./operations.ts";
 import type { Marks } from "./said.ts";
@@ -20,7 +20,9 @@ export async function setNotes(world: World, seat: Seat, notes: KeepNotesOptions
   const key = `${world.name}/${seat.id}`;
   if (notes === null) keptNotes.delete(key);
   else keptNotes.set(key, notes);
-  await world.inside(({ palimpsest: { settings } }) => settings.set(seat.id, { ...settings.get(seat.id), notes }));
+  await world.inside(({ palimpsest: { settings } }) =>
+    settings.set(seat.id, { ...settings.get(seat.id), rooms: notes === null ? {} : { notes } }),
+  );
 }
 
 /** A child has its parent's configuration. */

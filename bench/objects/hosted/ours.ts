@@ -8,6 +8,7 @@ import { Agent } from "agents";
 import type { UIMessage } from "ai";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { withCompaction } from "../../../src/agent/compacting-agent.ts";
+import { notes } from "../../../src/notes/index.ts";
 import { recall } from "../../../src/recall/index.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
@@ -17,7 +18,7 @@ import type { HostedMethods } from "./hosted.ts";
 /** Most runs of one conversation that are read. */
 const MOST_RUNS = 10_000;
 
-export class HostedOurs extends withCompaction(Agent, { rooms: [recall()] }) implements HostedMethods {
+export class HostedOurs extends withCompaction(Agent, { rooms: [notes(), recall()] }) implements HostedMethods {
   readonly #session = Session.create(this);
   #terms: Terms | null = null;
   #tail = 0;

@@ -9,7 +9,7 @@ import type { KeptHead, BoundaryMove } from "../../steps/plan/cut.ts";
 import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
-import { describeDecline, type NotesForecast } from "../notes/forecast.ts";
+import type { Foreseen, NotesForecast } from "../core.ts";
 
 export interface PlanReport {
   /** Where the notes serve, the span that they would replace, whose chunks no model reads. With `own-function` nothing is planned. */
@@ -90,7 +90,7 @@ interface Circumstances {
   readonly waiting: Waiting | null;
   /** Most tokens that stand behind the summary. */
   readonly besideTokens: number;
-  readonly notes: NotesForecast | null;
+  readonly foreseen: Foreseen | null;
 }
 
 /** The sentence of every report about its view. */
@@ -99,7 +99,8 @@ function describeView(outline: Outline, { thresholdTokens }: Policy): string {
 }
 
 export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): Planned {
-  const { policy, waiting, notes } = circumstances;
+  const { policy, waiting, foreseen } = circumstances;
+  const notes = foreseen?.notes ?? null;
   const viewTokens = outline.tokens;
   if (plan.kind === "nothing") {
     const why = waitFor(plan.reason, plan.detail);
@@ -114,10 +115,11 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
   const summariser = [
     `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
     `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
-    ...(notes?.kind === "declined" ? describeDecline(notes) : []),
+    ...(foreseen?.lines ?? []),
   ];
   return reportSpan(outline, plan, {
     ...circumstances,
+    notes,
     shown,
     cost,
     modelTokens: sourceTokens(plan),
@@ -128,13 +130,13 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
 /** For a session whose own function compacts. Only its answer tells the span, and whether there is one. */
 export function explainFunction(
   outline: Outline,
-  { policy, waiting, notes }: Pick<Circumstances, "policy" | "waiting" | "notes">,
+  { policy, waiting, foreseen }: Pick<Circumstances, "policy" | "waiting" | "foreseen">,
 ): Planned {
   const detail = "A function of the session's own (onCompaction) is called, and names what it replaces.";
-  const lines = [describeView(outline, policy), detail, ...(notes?.kind === "declined" ? describeDecline(notes) : [])];
+  const lines = [describeView(outline, policy), detail, ...(foreseen?.lines ?? [])];
   return {
     plan: { kind: "nothing", reason: "own-function", detail },
-    notes,
+    notes: foreseen?.notes ?? null,
     policy,
     viewTokens: outline.tokens,
     expectedTokens: outline.tokens,
@@ -147,11 +149,11 @@ export function explainFunction(
   };
 }
 
-/** The report of a run that notes would serve. */
-export function explainNotes(
+/** The report of a run that a room's text would serve. */
+export function explainServed(
   outline: Outline,
-  { plan, notes }: { plan: SpanPlan; notes: NotesForecast & { kind: "serve" } },
-  circumstances: Omit<Circumstances, "notes" | "besideTokens">,
+  { plan, notes, lines }: Foreseen & { readonly plan: SpanPlan },
+  circumstances: Omit<Circumstances, "foreseen" | "besideTokens">,
 ): Planned {
   const shownTokens = notes.expectedTokens - outline.tokens + plan.spanTokens;
   return reportSpan(outline, plan, {
@@ -160,11 +162,12 @@ export function explainNotes(
     shown: { budget: shownTokens, most: shownTokens },
     cost: FREE,
     modelTokens: 0,
-    lines: [`Version ${notes.version} of the notes is the summary: no model is asked.`],
+    lines,
   });
 }
 
-interface SpanReport extends Omit<Circumstances, "besideTokens"> {
+interface SpanReport extends Omit<Circumstances, "besideTokens" | "foreseen"> {
+  readonly notes: NotesForecast | null;
   readonly shown: { readonly budget: number; readonly most: number };
   readonly cost: SummariserCost;
   readonly modelTokens: number;

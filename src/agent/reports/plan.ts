@@ -1,5 +1,5 @@
 /** Forecasts a run without starting it, from the run's own planning and the session's settings. */
-import { HOOK_TOKENS } from "../../limits-of-notes.ts";
+import { HOOK_TOKENS } from "../../limits.ts";
 import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { besides, opened } from "../../steps/view/view.ts";
@@ -7,8 +7,7 @@ import { carriedIn, openingOf } from "../runs/boundary.ts";
 import type { Core } from "../core.ts";
 import { planNow } from "../runs/start/dry-run.ts";
 import { rentsNow } from "../runs/start/rents.ts";
-import { explainFunction, explainNotes, explainPlan, explainRents, type PlanReport } from "./explain.ts";
-import { foreseeNotes } from "../notes/forecast.ts";
+import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
 import { findReasonToWait } from "../runs/start/trigger.ts";
 
 export interface PlanQuestion {
@@ -36,14 +35,14 @@ export async function reportPlan(
   const { when, inline } = core.settings.get(sessionId);
   const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
-  const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
+  const foreseen =
+    core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   if (foreseen !== null && foreseen.plan !== null)
-    return explainRents(explainNotes(outline, foreseen, circumstances), carrying);
+    return explainRents(explainServed(outline, foreseen, circumstances), carrying);
   if (inline !== null && !isBefore(plan))
-    return explainRents(explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null }), carrying);
+    return explainRents(explainFunction(outline, { policy, waiting, foreseen }), carrying);
   const besideTokens = plan.kind === "span" ? countBeside(core, { sessionId, policy }, { plan, carried }) : 0;
-  const notes = foreseen?.notes ?? null;
-  return explainRents(explainPlan(outline, plan, { ...circumstances, besideTokens, notes }), carrying);
+  return explainRents(explainPlan(outline, plan, { ...circumstances, besideTokens, foreseen }), carrying);
 }
 
 /** Most tokens around a summary, which are the opening, carried blocks in their present form, and the text of `onAfterCompaction`. */

@@ -9,9 +9,9 @@
  * overlay would no longer be smaller than its source (V3).
  */
 import { PalimpsestError } from "../../errors.ts";
-import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits-of-notes.ts";
+import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
-import { cutSection } from "../../steps/notes/document.ts";
+import { cutSection } from "../../steps/draft/cut-section.ts";
 import type { Core, Needs } from "../core.ts";
 
 /** Call inside the transaction that gives the run its outcome. */

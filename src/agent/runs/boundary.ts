@@ -4,11 +4,11 @@
  * A block's provider is called outside of any transaction. A provider that fails only means that nothing is carried.
  */
 import type { UIMessage } from "ai";
-import { CARRIED_TOKENS } from "../../limits-of-notes.ts";
+import { CARRIED_TOKENS } from "../../limits.ts";
 import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { beginningWords, wholeWords } from "../../steps/facts/opening.ts";
-import { cutSection } from "../../steps/notes/document.ts";
+import { cutSection } from "../../steps/draft/cut-section.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";

@@ -9,16 +9,15 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
-import type { Outcome, RunRecord, RunState } from "../../memory/runs/runs.ts";
+import { isCompaction, type Outcome, type RunRecord, type RunState } from "../../memory/runs/runs.ts";
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
-import type { Core, Instance, InstanceStatus } from "../core.ts";
+import type { Core, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
 import { endRun } from "./end-run.ts";
-import { serveFromNotes } from "../notes/serve.ts";
 import { commitApproved, isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
-import { askForNotes, askForRun } from "./start/ask.ts";
+import { askForRun } from "./start/ask.ts";
 
 /** How long a run may wait for the engine to take it (ms). That outlasts an outage, and bounds the wait. */
 export const PENDING_LIMIT_MS = 3_600_000;
@@ -54,7 +53,7 @@ export class Dispatcher {
       await this.#core.platform.armWatchdog();
       if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
-      if (await serveFromNotes(this.#core, run)) return;
+      if ((await this.#core.rooms.summaries?.serve(run)) === true) return;
       // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
       if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
       else await this.#createInstance(run);
@@ -255,7 +254,7 @@ export class Dispatcher {
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
     const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
-      if (kind === "notes") return askForNotes(this.#core, sessionId, { retryOf: runId, ignoreBudget });
+      if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (split != null)
         return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, ignoreBudget });
@@ -263,6 +262,15 @@ export class Dispatcher {
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
     return receipt;
+  }
+
+  #mustHaveRoom(kind: RunRecord["kind"]): SummaryRoom {
+    const { summaries } = this.#core.rooms;
+    if (summaries !== null) return summaries;
+    throw new PalimpsestError(
+      "not_configured",
+      `No room of this agent has runs of kind "${kind}". Add it where the agent is declared.`,
+    );
   }
 
   /**

@@ -1,12 +1,11 @@
 /**
- * The one way to end a run, for its workflow, a caller's function, notes, a person, a split, or the deletion of its session. It writes one
+ * The one way to end a run, for its workflow, a caller's function, a room, a person, a split, or the deletion of its session. It writes one
  * outcome, drops the run's state, and looks again for due runs.
  */
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
 import type { Core } from "../core.ts";
 import { mendIfUncovered } from "./start/mend.ts";
-import { startNotesIfDue } from "../notes/trigger.ts";
 import { triggerIfDue } from "./start/trigger.ts";
 
 /**
@@ -20,9 +19,8 @@ export function endRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
   if (ended.outcome !== outcome) return ended.outcome ?? outcome;
   queueHook(core, run, outcome);
   core.marks.branchLeaf.delete(run.id);
-  if (run.kind === "notes") core.marks.notesMarks.delete(run.sessionId);
   triggerIfDue(core, run.sessionId);
   mendIfUncovered(core, run.sessionId, run);
-  startNotesIfDue(core, run.sessionId);
+  core.rooms.summaries?.ended(run);
   return outcome;
 }

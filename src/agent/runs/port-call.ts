@@ -3,15 +3,12 @@
  * is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
-import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../memory/runs/runs.ts";
+import { closeStep, markStep, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
-import type { Core } from "../core.ts";
+import type { Core, RunPatch, StepCall, StepResult } from "../core.ts";
 import { endRun } from "./end-run.ts";
 
-type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
-type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
-
-export class PortCall {
+export class PortCall implements StepCall {
   readonly core: Core;
   readonly mark: StepMark;
   #run: RunRecord;
@@ -31,18 +28,15 @@ export class PortCall {
     };
   }
 
-  /** The run with this call's notes so far. */
   get run(): RunRecord {
     return this.#run;
   }
 
-  /** Remaining time (ms) for model calls in this step, over all its attempts. */
   get leftMs(): number {
     const step = this.#run.steps.find(({ name }) => name === this.mark.step);
     return Math.max(0, MODEL_STEP_MS - (step?.askedMs ?? 0));
   }
 
-  /** Notes new fields of the run. */
   note(patch: RunPatch): void {
     this.#run = { ...this.#run, ...patch };
   }
@@ -52,13 +46,11 @@ export class PortCall {
     if (this.#run.state === "running") this.#run = { ...this.#run, state: "waiting" };
   }
 
-  /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result: StepResult = {}): void {
     const steps = closeStep(this.#run.steps, this.mark.step, { ...result, endedAt: this.core.platform.now() });
     this.#run = { ...this.#run, steps };
   }
 
-  /** Gives the run its outcome, with everything noted. */
   end(outcome: Outcome): RunEnded {
     this.#ended = true;
     return { kind: "ended", outcome: endRun(this.core, this.#run, outcome) };

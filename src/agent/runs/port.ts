@@ -25,7 +25,6 @@ import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
 import { noteHindsight } from "../reports/hindsight.ts";
-import { keepNotes, planNotes, readNotes, saveNotes } from "../notes/port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
@@ -46,9 +45,6 @@ import {
   type DraftsRequest,
   type FailureReceipt,
   type ModelFailure,
-  type NotesPlanned,
-  type NotesReading,
-  type NotesRequest,
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
@@ -214,8 +210,9 @@ export class RunPort implements CompactionPort {
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
-      // Notes depend on more than their span, so their drafts are not shared with other sessions.
-      const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
+      // A room's own text depends on more than a span, so its drafts are not shared with other sessions.
+      const source =
+        input.answers.kind === "own" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
       if (cost !== null && bill(call, answerId, { model: input.model, summariser: cost })) {
         const now = core.platform.now();
@@ -280,21 +277,13 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned> {
-    await noteHindsight(this.#core, this.#runId);
-    return this.#inRun(mark, (call) => planNotes(call, models, windowTokens));
-  }
-
-  async readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading> {
-    return this.#inRun(mark, (call) => readNotes(call, request));
-  }
-
-  async saveNotes(mark: StepMark, key: string): Promise<RunEnded> {
-    return this.#inRun(mark, (call) => saveNotes(call, key));
-  }
-
-  async keepNotes(mark: StepMark): Promise<RunEnded> {
-    return this.#inRun(mark, keepNotes);
+  async doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
+    // A room's own run begins with a step of this name.
+    if (step === "plan") await noteHindsight(this.#core, this.#runId);
+    const { summaries } = this.#core.rooms;
+    return this.#inRun(mark, (call) =>
+      summaries === null ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
+    );
   }
 
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {
@@ -320,6 +309,8 @@ export class RunPort implements CompactionPort {
     return halveChunk(outline).map((half) => ({ ...half, index: chunks.length + half.index, halfOf: index }));
   }
 }
+
+const NO_ROOM = "The room of this run is not in the agent any more. Add it where the agent is declared.";
 
 const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
 

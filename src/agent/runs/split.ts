@@ -95,8 +95,8 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
       topStep: null,
       facts: factsOf(core, overlay, sessionId),
     }),
+    continued: (stoodFor) => core.rooms.continued(sessionId, childId, stoodFor),
   });
-  core.rooms.copied(sessionId, childId);
   core.usage.copy(sessionId, childId);
   cancelOthers(core, run);
   // The rest that a plan did not reach, or the tail alone, may exceed the child's threshold.

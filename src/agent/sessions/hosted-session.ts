@@ -17,7 +17,6 @@ import type { MessageSource, SourceEvent } from "../../memory/messages/message-s
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
 import { mendIfUncovered } from "../runs/start/mend.ts";
-import { startNotesIfDue } from "../notes/trigger.ts";
 import { measureAfresh, maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
 
 /** Most rounds of fetching for one read, and of comparing. More rounds mean that the same messages change all the time. */
@@ -147,7 +146,7 @@ export class HostedSession {
         triggerIfDue(core, sessionId, continues);
         maskIfDue(core, sessionId, continues);
         mendIfUncovered(core, sessionId);
-        startNotesIfDue(core, sessionId);
+        core.rooms.summaries?.grew(sessionId);
       });
     try {
       look();

@@ -5,7 +5,6 @@
  */
 import type { History } from "../../memory/messages/history.ts";
 import type { Core, Told } from "../core.ts";
-import { startNotesIfDue } from "../notes/trigger.ts";
 import { mendIfUncovered } from "../runs/start/mend.ts";
 import { maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
 import type { SessionSettings } from "../settings.ts";
@@ -70,7 +69,7 @@ export class SessionState {
       if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
       if (options.quiet !== true) maskIfDue(this.core, this.id, options.continues);
       mendIfUncovered(this.core, this.id);
-      if (options.quiet !== true) startNotesIfDue(this.core, this.id);
+      if (options.quiet !== true) this.core.rooms.summaries?.grew(this.id);
       return { value };
     });
     return result.value;

@@ -1,5 +1,5 @@
 /**
- * One session, as the agent's own code uses it, with its configuration and its compactions. Its messages (session-messages.ts), its notes
+ * One session, as the agent's own code uses it, with its configuration and its compactions. Its messages (session-messages.ts)
  * and the additions of the agent's rooms are parts of it.
  */
 import type { UIMessage } from "ai";
@@ -19,7 +19,6 @@ import { Configured } from "../configured.ts";
 import type { Told } from "../core.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "../extension.ts";
-import { SessionNotes } from "../notes/session-notes.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
 import { reportHindsight, type HindsightReport } from "../reports/hindsight.ts";
@@ -76,7 +75,7 @@ export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
 
 // The constructor adds the methods of its parts.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
-export interface Session extends Methods<SessionMessages>, Methods<SessionNotes> {}
+export interface Session extends Methods<SessionMessages> {}
 
 export class Session extends Configured {
   readonly #core: AgentCore;
@@ -87,7 +86,6 @@ export class Session extends Configured {
     this.#core = core;
     this.#state = new SessionState(core, id);
     addMethods(this, new SessionMessages(this.#state));
-    addMethods(this, new SessionNotes(this.#state));
     for (const part of core.rooms.sessionParts(this.#state)) addMethods(this, part);
   }
 

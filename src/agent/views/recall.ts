@@ -21,11 +21,10 @@ import {
 } from "../../limits.ts";
 import type { Original, HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import type { SessionNotes } from "../../memory/notes/notes.ts";
 import type { Pieces } from "../../steps/text/pieces.ts";
 import { excerptMessage } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
-import { recallNotes } from "./recall-notes.ts";
+import type { RecalledVersion } from "../core.ts";
 import { recallWords } from "./recall-words.ts";
 import type { Recall, RecalledMessage } from "./recalled.ts";
 
@@ -101,13 +100,20 @@ interface Found {
 /** The searched parts of one session. */
 export interface Recalled {
   readonly places: HiddenMessages;
-  readonly notes: SessionNotes;
+  /** Reads a version of the notes. Null where the agent keeps none. */
+  readonly version: ((asked: RecalledVersion) => Recall) | null;
 }
 
+const NO_NOTES: Recall = { kind: "nothing", reason: "unknown", text: "There are no notes of this conversation." };
+
 /** Runs in pieces of one message at most. Throws `invalid_input` for a request that names nothing, or a budget out of bounds. */
-export function* recall({ places, notes }: Recalled, request: RecallRequest, countTokens: CountTokens): Pieces<Recall> {
+export function* recall(
+  { places, version }: Recalled,
+  request: RecallRequest,
+  countTokens: CountTokens,
+): Pieces<Recall> {
   const asked = checkRequest(request);
-  if (asked.notes !== undefined) return recallNotes(notes, { ...asked, notes: asked.notes }, countTokens);
+  if (asked.notes !== undefined) return version?.({ ...asked, version: asked.notes }) ?? NO_NOTES;
   const found = yield* find(places, asked, countTokens);
   if ("kind" in found) return found;
   const answer = new Answer(asked.maxTokens, countTokens);

@@ -135,7 +135,7 @@ export class History extends SessionOverlays {
     this.options.db.transaction(() => {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
-      this.notes.withdraw([row], keeps);
+      this.versions.withdraw([row], keeps);
       this.tree.masks.replaced(row, callsOf(row));
       this.tree.replace(row, encoded);
       if (reached || this.tree.newest()?.seq !== row.seq) this.masks.changed();
@@ -159,7 +159,7 @@ export class History extends SessionOverlays {
       const { reached, gone } = this.laid.invalidate(rows);
       const total = reached ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
-      this.notes.withdraw(rows);
+      this.versions.withdraw(rows);
       this.tree.masks.removed(rows, rows.flatMap(callsOf));
       this.tree.remove(rows);
       this.masks.changed();

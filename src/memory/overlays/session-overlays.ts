@@ -23,8 +23,7 @@ import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { SessionMasks } from "../masks/session-masks.ts";
-import { SessionNotes } from "../notes/notes.ts";
-import type { NotesStatements } from "../notes/statements.ts";
+import { Versions } from "../versions.ts";
 import type { SearchRows } from "../search/search-rows.ts";
 import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
@@ -43,7 +42,6 @@ export interface HistoryOptions {
   readonly redactMessage: (message: UIMessage) => UIMessage;
   readonly search: SearchRows;
   readonly drafts: Drafts;
-  readonly notes: NotesStatements;
 }
 
 export interface ExpandOptions {
@@ -69,8 +67,7 @@ export interface OverlayHindsight {
 export abstract class SessionOverlays {
   readonly tree: Tree;
   protected readonly laid: Overlays;
-  /** The session's notes, which are kept up to date while the conversation runs. */
-  readonly notes: SessionNotes;
+  protected readonly versions: Versions;
   /** The session's masks, and the cost so far of carrying outputs that are not masked. */
   readonly masks: SessionMasks;
   protected readonly options: HistoryOptions;
@@ -78,7 +75,7 @@ export abstract class SessionOverlays {
   constructor(tree: Tree, options: HistoryOptions) {
     this.tree = tree;
     this.laid = new Overlays(tree, options);
-    this.notes = new SessionNotes(tree, options);
+    this.versions = new Versions(options.db, tree);
     this.masks = new SessionMasks(tree, {
       transaction: (work) => options.db.transaction(work),
       now: options.now,

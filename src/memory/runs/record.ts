@@ -239,6 +239,11 @@ export type NewRun = Pick<
   | "split"
 > & { readonly kind?: "notes" };
 
+/** Whether a run makes a summary come into force. Others are a room's own. */
+export function isCompaction({ kind }: Pick<RunRecord, "kind">): boolean {
+  return kind === "compaction" || kind === "split";
+}
+
 export function planOf(run: RunRecord): SpanPlan {
   assert(run.plan !== null, "The plan is recorded before any step that needs it.");
   return run.plan;

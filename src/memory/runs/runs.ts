@@ -8,14 +8,14 @@
  * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { withoutWords, type NewRun, type Outcome, type RunRecord } from "./record.ts";
+import { isCompaction, withoutWords, type NewRun, type Outcome, type RunRecord } from "./record.ts";
 import type { Db } from "../db.ts";
 import { Statements } from "../statements.ts";
 
-export { closeStep, markStep, planOf } from "./record.ts";
+export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
 export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger, Verdict } from "./record.ts";
 
-/** The most ledger pages searched for the newest run of a kind. Notes are updated far oftener than summaries are made. */
+/** The most ledger pages searched for the newest run of a kind. A room's own runs may be far more frequent. */
 const MAX_LEDGER_PAGES = 10;
 
 /** Runs per ledger page in that search. There is at most one live run per branch. */
@@ -40,7 +40,7 @@ export class Runs {
   /** Live runs by id, because each call of a run's workflow asks for its own run. */
   readonly #known = new Map<string, RunRecord>();
   readonly #latestEnded: Map<string, RunRecord | null>;
-  readonly #latestNotes: Map<string, RunRecord | null>;
+  readonly #latestOther: Map<string, RunRecord | null>;
 
   constructor(db: Db, options: RunsOptions) {
     this.#db = db;
@@ -54,7 +54,7 @@ export class Runs {
       },
     });
     this.#latestEnded = db.cached(new Map());
-    this.#latestNotes = db.cached(new Map());
+    this.#latestOther = db.cached(new Map());
   }
 
   /** Writes a new live run. Call it in the transaction of the event that asked for the run. */
@@ -119,23 +119,23 @@ export class Runs {
    * every append.
    */
   latestEnded(sessionId: string): RunRecord | null {
-    return this.#latest(sessionId, (kind) => kind !== "notes");
+    return this.#latest(sessionId, true);
   }
 
-  /** The session's newest update of its notes that has an outcome. */
-  latestNotes(sessionId: string): RunRecord | null {
-    return this.#latest(sessionId, (kind) => kind === "notes");
+  /** The session's newest run of a room's own that has an outcome. */
+  latestOther(sessionId: string): RunRecord | null {
+    return this.#latest(sessionId, false);
   }
 
-  #latest(sessionId: string, is: (kind: RunRecord["kind"]) => boolean): RunRecord | null {
-    const known = is("notes") ? this.#latestNotes : this.#latestEnded;
+  #latest(sessionId: string, compacts: boolean): RunRecord | null {
+    const known = compacts ? this.#latestEnded : this.#latestOther;
     const kept = known.get(sessionId);
     if (kept !== undefined) return kept;
     let found: RunRecord | null = null;
     let before = Number.MAX_SAFE_INTEGER;
     for (let page = 0; page < MAX_LEDGER_PAGES && found === null && before > 1; page++) {
       const runs = this.list(sessionId, { limit: MAX_LIVE_RUNS, before });
-      found = runs.find((run) => run.outcome !== null && is(run.kind)) ?? null;
+      found = runs.find((run) => run.outcome !== null && isCompaction(run) === compacts) ?? null;
       before = runs.at(-1)?.n ?? 1;
     }
     known.set(sessionId, found);
@@ -201,7 +201,7 @@ export class Runs {
     this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
     this.#known.delete(runId);
-    (run.kind === "notes" ? this.#latestNotes : this.#latestEnded).set(run.sessionId, ended);
+    (isCompaction(run) ? this.#latestEnded : this.#latestOther).set(run.sessionId, ended);
     this.#db.afterCommit(() => this.#options.ended(ended));
     return ended;
   }

@@ -67,6 +67,13 @@ export interface Usage {
   readonly cost: number;
 }
 
+export interface NextSession extends Pick<Seed, "detailsOf"> {
+  readonly id: string;
+  readonly name: string | null;
+  /** Called in the transaction. `stoodFor` has, for each message of the new session, the last one here that it stands for. */
+  readonly continued?: (stoodFor: readonly number[]) => void;
+}
+
 export interface SessionsOptions {
   readonly db: Db;
   readonly statements: Statements;
@@ -178,10 +185,8 @@ export class Sessions {
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
-        this.#sql.copyNotes(sessionId, copy.id, stretch);
         statements.masks.copy(sessionId, copy.id, stretch);
       }
-      this.#sql.copyFreeNotes(sessionId, copy.id);
       db.forget(copy.id);
       const to = new Tree(statements, copy.id, now);
       nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.counterOf(copy.id) });
@@ -195,7 +200,7 @@ export class Sessions {
    * name unless another is given. From then on only the new one accepts messages. Throws `unknown_session`,
    * `session_ended`, `invalid_input`.
    */
-  split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
+  split(sessionId: string, next: NextSession): SessionInfo {
     const { db, statements, now, history, counterOf } = this.#options;
     const { model } = this.mustGet(sessionId);
     history(sessionId).mustGoOn();
@@ -213,7 +218,7 @@ export class Sessions {
       });
       this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });
       for (const id of [sessionId, next.id]) db.forget(id);
-      history(sessionId).notes.passOn(history(next.id).notes, stoodFor);
+      next.continued?.(stoodFor);
       return this.mustGet(next.id);
     });
   }

@@ -53,8 +53,6 @@ const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
   span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
 
-const NOTES_KEEP = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
-
 export class SessionStatements {
   readonly #db: Db;
 
@@ -163,21 +161,6 @@ export class SessionStatements {
       sessionId,
       n,
     );
-  }
-
-  /** Copies the notes versions in force whose last described place is in one of the messages. */
-  copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
-    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
-       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
-       WHERE session_id = ? AND standing = 1 AND told_seq BETWEEN ? AND ?`;
-    this.#db.run(sql, to, from, fromSeq, toSeq);
-  }
-
-  /** Copies the notes versions in force that describe no message. A person wrote them. */
-  copyFreeNotes(from: string, to: string): void {
-    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
-       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;
-    this.#db.run(sql, to, from);
   }
 
   // Copying for a child that continues the session. Only visible messages are copied, numbered anew in path order.

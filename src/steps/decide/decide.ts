@@ -26,8 +26,8 @@ export interface Situation {
   readonly quiet: () => Waiting | null;
   /** Why the summariser is not asked, or why a compaction of this size would be a loss. */
   readonly obstacle: () => Waiting | null;
-  /** Whether notes would serve as the summary. Notes need no model, so an obstacle does not delay them. */
-  readonly notesServe: () => boolean;
+  /** Whether a summary is at hand that needs no model. An obstacle does not delay it. */
+  readonly isServed: () => boolean;
   /** The result of a plan, after a run that found nothing to do. */
   readonly nothingToDo: () => Waiting | null;
 }
@@ -50,7 +50,7 @@ export function decide(situation: Situation): Decision {
   const quiet = situation.quiet();
   if (quiet !== null) return wait(quiet);
   const postponed = tokens > lines.hardTokens ? null : situation.obstacle();
-  const waiting = postponed !== null && situation.notesServe() ? null : (postponed ?? situation.nothingToDo());
+  const waiting = postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
   return waiting === null ? { kind: "start", trigger: isOver ? "threshold" : "rent" } : wait(waiting);
 }
 

@@ -37,7 +37,7 @@ const ADVICE = {
   "window-too-small":
     "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower summaryTokens.",
   "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
-  "not-covered": "Wait for the notes to be brought up to date, or call refreshNotes.",
+  "not-covered": "Wait for more of the conversation to be covered.",
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",
   "would-not-shrink": "Lower summaryTokens, or wait for more messages: the summary was no smaller than its source.",
   "cooling-down": "Look at why the last run failed (runs), and wait, or call compact.",
@@ -47,7 +47,7 @@ const ADVICE = {
   "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
   "session-ended": "Go on in the session that continues it (newestSession).",
   "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",
-  "up-to-date": "Nothing to do: there is nothing that the notes do not tell of.",
+  "up-to-date": "Nothing to do: everything is covered already.",
   "approval-pending": "Approve or reject the summary that waits for it.",
 } as const satisfies Record<WhyNot, string>;
 

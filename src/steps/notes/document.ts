@@ -11,13 +11,10 @@ import {
   NOTES_TOKENS,
 } from "../../limits-of-notes.ts";
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_REFERENCED_RATIO } from "../../limits.ts";
 import { NOTHING, tellsSomething } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
-import { dropReferences } from "../draft/provenance.ts";
-import { wholeCharacters } from "../draft/render.ts";
+import { CAP_STEP, cutSection, isWithin } from "../draft/cut-section.ts";
 import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../draft/template.ts";
-import { findOpenFence } from "./fences.ts";
 import { pointTo } from "./pointer.ts";
 
 /** One section with its heading and its text, which is trimmed, and empty when there is nothing yet. */
@@ -104,16 +101,6 @@ export function notesTokens(sections: readonly NotesSection[], count: CountToken
   return count(renderNotes(sections));
 }
 
-/** Tokens of the words. The budgets count words only, without references. */
-export function wordTokens(text: string, count: CountTokens): number {
-  return count(dropReferences(text));
-}
-
-/** Whether a text keeps to a budget by its words, and to the larger limit with its references. */
-export function isWithin(text: string, tokens: number, count: CountTokens): boolean {
-  return count(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text, count) <= tokens;
-}
-
 /**
  * Fits the sections into their budgets. A section over its budget is cut at the end of a line and ends with `pointer`.
  * When all sections together are over, the longest are cut first. Returns the same sections when none is over.
@@ -140,45 +127,4 @@ export function fitVersion(
 ): NotesSection[] {
   const pointer = (section: string): string => `[Cut here. The whole section: ${pointTo(n, { section })}]`;
   return fitNotes(sections, shape, { pointer, countTokens });
-}
-
-/** The line at the end of a cut text, and the token counter. */
-export interface CutOptions {
-  readonly pointer: string;
-  readonly countTokens: CountTokens;
-}
-
-/** The factor by which a section or a line shrinks in the next round of fitting. */
-const CAP_STEP = 0.8;
-
-/**
- * The text's first lines within so many tokens, followed by the pointer. Returns the same text where it fits. If the
- * first line is too long, its beginning is used. A code fence that the cut leaves open is closed.
- */
-export function cutSection(text: string, tokens: number, { pointer, countTokens }: CutOptions): string {
-  const fitsIn = (part: string): boolean => isWithin(part, tokens, countTokens);
-  if (fitsIn(text)) return text;
-  const lines = text.split("\n");
-  const cutAt = (count: number): string => closeWith(pointer, lines.slice(0, count).join("\n"));
-  // Binary search, because a person's text may have thousands of lines, and notes are cut whenever they are shown.
-  let [fits, over] = [0, lines.length];
-  while (over - fits > 1) {
-    const middle = (fits + over) >> 1;
-    if (fitsIn(cutAt(middle))) fits = middle;
-    else over = middle;
-  }
-  if (fits > 0) return cutAt(fits);
-  const [first = ""] = lines;
-  for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
-    const cut = closeWith(pointer, wholeCharacters(first, 0, characters).trimEnd());
-    if (fitsIn(cut)) return cut;
-  }
-  return fitsIn(pointer) ? pointer : "";
-}
-
-/** Fewer characters of a line than this say nothing. */
-const LEAST_CUT = 20;
-
-function closeWith(pointer: string, text: string): string {
-  return [text, findOpenFence(text) ?? "", pointer].filter((line) => line !== "").join("\n");
 }

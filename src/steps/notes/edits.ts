@@ -17,16 +17,9 @@ import { findFalseAnswers, type AuditProblem } from "../draft/audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { normalizeTitle } from "../draft/template.ts";
-import {
-  hasContent,
-  isWithin,
-  notesTokens,
-  renderNotes,
-  wordTokens,
-  type NotesSection,
-  type NotesShape,
-} from "./document.ts";
-import { findOpenFence, followFence } from "./fences.ts";
+import { hasContent, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
+import { isWithin, wordTokens } from "../draft/cut-section.ts";
+import { findOpenFence, followFence } from "../text/fences.ts";
 import { findForgotten } from "./forgotten.ts";
 import { hintsOf } from "./prompt.ts";
 

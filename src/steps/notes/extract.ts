@@ -25,9 +25,10 @@ import { NOTHING, topicOf } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { joinReferences, splitReferences } from "../draft/provenance.ts";
 import { normalizeTitle } from "../draft/template.ts";
-import { hasContent, isWithin, renderNotes, wordTokens, type NotesSection } from "./document.ts";
+import { isWithin, wordTokens } from "../draft/cut-section.ts";
+import { hasContent, renderNotes, type NotesSection } from "./document.ts";
 import { NO_CHANGES, splitSections } from "./edits.ts";
-import { followFence } from "./fences.ts";
+import { followFence } from "../text/fences.ts";
 import { readSectionTokens } from "./prompt.ts";
 
 /** Lines of a section that are kept or removed together. */

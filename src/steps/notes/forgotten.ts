@@ -19,7 +19,8 @@ import { tellsSomething, topicOf } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { dropReferences } from "../draft/provenance.ts";
 import { normalizeTitle } from "../draft/template.ts";
-import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
+import { wordTokens } from "../draft/cut-section.ts";
+import { renderNotes, type NotesSection, type NotesShape } from "./document.ts";
 
 /** A problem for each section of `edits` that loses half of its words or more from the notes. */
 export function findForgotten(

@@ -3,6 +3,7 @@
  * the offline model reads it too.
  */
 import { SECTION_BUDGET, type Section } from "../draft/template.ts";
+import { rules, type OwnTask } from "../draft/prompt.ts";
 import type { NotesSection, NotesShape } from "./document.ts";
 
 /** The sections of the notes for the model, with the shape's hints where the shape has the section. */
@@ -23,3 +24,25 @@ export function readSectionTokens(hint: string): number | null {
   const found = SECTION_BUDGET.exec(hint)?.[1];
   return found === undefined ? null : Number(found);
 }
+
+const TASK =
+  "Bring the notes up to date with the transcript, which goes on where they end. Answer with the sections that change and " +
+  'no other, each whole: its heading as a line "## Title", then all of its text, the old that still holds in its wording ' +
+  'included. A section that you do not write stays as it is. If nothing changes, answer "No changes." Where a draft is ' +
+  "given, it is an answer that was refused: write it again without the problems listed.";
+
+const SYSTEM = `You keep the notes of an assistant at work. When messages no longer fit its context, the notes take their place, and the assistant goes on from them without seeing the messages again. What you take out is forgotten; what you invent is believed.
+
+Rules:
+${rules("Use only the section headings you are given. Keep each section within its budget; condense what is old and settled first.", "sections")}`;
+
+/**
+ * Brings notes (`previous`) up to date with a transcript. A second try has the refused answer in `drafts` and its
+ * `problems`.
+ */
+export const NOTES_TASK: OwnTask = {
+  name: "notes",
+  system: SYSTEM,
+  task: TASK,
+  closing: "Now write the sections that change.",
+};

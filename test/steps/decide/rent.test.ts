@@ -194,7 +194,7 @@ const QUIET: Situation = {
   live: () => null,
   quiet: () => null,
   obstacle: () => null,
-  notesServe: () => false,
+  isServed: () => false,
   nothingToDo: () => null,
 };
 const DOWN = waitFor("breaker-open", "It does not answer.");
@@ -217,7 +217,7 @@ test("a view is never past the hard line without a run: no soft reason holds the
 });
 
 test("under its line a view starts nothing and nothing is read for it; with its rent due it starts by rent", () => {
-  const blind = { ...QUIET, live: never, quiet: never, obstacle: never, notesServe: never, nothingToDo: never };
+  const blind = { ...QUIET, live: never, quiet: never, obstacle: never, isServed: never, nothingToDo: never };
   expect(decide(blind)).toMatchObject({ kind: "wait", waiting: { reason: "under-threshold" } });
   const idle = { masks: null, mask: IDLE, summary: IDLE };
   expect(decide({ ...blind, rents: idle })).toMatchObject({ kind: "wait", waiting: { reason: "not-due" } });
@@ -235,7 +235,7 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
   expect(reason({ ...over, live: () => ({ id: "r", isWaiting: true }) })).toBe("approval-pending");
   expect(reason({ ...over, quiet: () => small, obstacle: never })).toBe("too-small");
   expect(reason({ ...over, obstacle: () => DOWN })).toBe("breaker-open");
-  expect(reason({ ...over, obstacle: () => DOWN, notesServe: () => true, nothingToDo: never })).toBe("start");
+  expect(reason({ ...over, obstacle: () => DOWN, isServed: () => true, nothingToDo: never })).toBe("start");
   expect(reason({ ...over, nothingToDo: () => small })).toBe("too-small");
 });
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { PalimpsestError } from "../../../src/errors.ts";
 import {
   arrangeSections,
-  cutSection,
   DEFAULT_NOTES_SECTIONS,
   fitNotes,
   hasContent,
@@ -13,10 +12,11 @@ import {
   resolveNotesShape,
   type NotesSection,
 } from "../../../src/steps/notes/document.ts";
+import { cutSection } from "../../../src/steps/draft/cut-section.ts";
 import { applyEdits, auditEdits, NO_CHANGES, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
 import { isUpdateDue } from "../../../src/steps/notes/due.ts";
-import { describeSections } from "../../../src/steps/notes/prompt.ts";
+import { describeSections, NOTES_TASK } from "../../../src/steps/notes/prompt.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
 
@@ -237,7 +237,7 @@ describe("the offline model", () => {
 
   test("the prompt names the sections with their budgets, and reads back", () => {
     const { system, prompt } = buildPrompt({
-      kind: "notes",
+      kind: NOTES_TASK,
       transcript,
       previous: renderNotes(empty),
       template: { sections: describeSections(empty, shape) },

@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import {
   arrangeSections,
   DEFAULT_NOTES_SECTIONS,
-  isWithin,
   renderNotes,
   resolveNotesShape,
   type NotesSection,
 } from "../../../src/steps/notes/document.ts";
+import { isWithin } from "../../../src/steps/draft/cut-section.ts";
 import { auditEdits } from "../../../src/steps/notes/edits.ts";
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
 import { describeSections } from "../../../src/steps/notes/prompt.ts";

@@ -1,8 +1,9 @@
 /** Code fences in notes. Tests where one ends, and that no open fence swallows the text after it. */
 import { describe, expect, test } from "vitest";
-import { arrangeSections, cutSection, resolveNotesShape } from "../../../src/steps/notes/document.ts";
+import { cutSection } from "../../../src/steps/draft/cut-section.ts";
+import { arrangeSections, resolveNotesShape } from "../../../src/steps/notes/document.ts";
 import { auditEdits, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";
-import { findOpenFence } from "../../../src/steps/notes/fences.ts";
+import { findOpenFence } from "../../../src/steps/text/fences.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);

@@ -107,7 +107,9 @@ interface Happening {
   readonly work: () => Promise<unknown>;
 }
 
-const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "saveNotes", "switchToChild"]);
+const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "switchToChild"]);
+
+const isCommit = ({ method, args }: Call): boolean => COMMITS.has(method) || (method === "doOwn" && args[1] === "save");
 
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
   const { runId, method, args } = call;
@@ -116,7 +118,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (fault === "throws before") throw new Error("the call was lost");
   if (fault === "reset before") ctx.abort("reset by a test");
   if (fault === "comes late") await comeLate(plan, step, callsOf(call));
-  else if (COMMITS.has(method) && plan.late?.step !== step) await letCome(plan);
+  else if (isCommit(call) && plan.late?.step !== step) await letCome(plan);
   const answer = await work();
   // Counted as stored only after a sync, because a reset may still undo it.
   await ctx.storage.sync();
@@ -127,7 +129,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (plan.late?.step === step) {
     if (fault === "comes late") plan.late.done = true;
     // The commit itself is late and arrives after its second attempt has committed.
-    else if (COMMITS.has(method)) plan.late.free = true;
+    else if (isCommit(call)) plan.late.free = true;
   }
   return answer;
 }

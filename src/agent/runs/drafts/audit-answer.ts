@@ -4,6 +4,7 @@
  * Runs in the agent and not in the workflow that asked, because a session's counter is a function of the agent's code. Everything with a
  * budget uses that one counter.
  */
+import { assert } from "../../../errors.ts";
 import { MIN_SURVIVAL } from "../../../limits.ts";
 import { DEFAULT_NAMES_TOKENS } from "../../../limits.ts";
 import type { Draft } from "../../../memory/drafts.ts";
@@ -14,20 +15,21 @@ import type { Survival } from "../../../steps/pinned/survival.ts";
 import type { DraftInput } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
 import type { Needs } from "../../core.ts";
-import { auditNotes } from "../../notes/port.ts";
 
 export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 
 export function auditAnswer(
-  core: Needs<"counterOf" | "memory" | "settings">,
+  core: Needs<"counterOf" | "memory" | "rooms" | "settings">,
   run: RunRecord,
   answer: DraftInput,
 ): Audited {
   const { text, finishReason, answers, facts } = answer;
   const countTokens = core.counterOf(run.sessionId);
   const tokens = countTokens(text);
-  if (answers.kind === "notes") {
-    const { problems, survival } = auditNotes(core, run, answer);
+  if (answers.kind === "own") {
+    const { summaries } = core.rooms;
+    assert(summaries !== null, "Only a room's own step asks for its audit.");
+    const { problems, survival } = summaries.audit(run, answer);
     return { tokens, problems, ...lossOf(survival) };
   }
   const { spanTokens, hasMatter } = answers;

@@ -6,12 +6,12 @@
  * a repair, which has a step of its own.
  */
 import type { DraftReceipt } from "../../../workflows/port.ts";
-import type { PortCall } from "../port-call.ts";
+import type { StepCall } from "../../core.ts";
 import { receiptOf, verdictOf } from "./receipt.ts";
 import { mustDraft } from "./sources.ts";
 
 /** Null where nothing was paid for. Otherwise closes the step with the draft. `soundKey` is the key of the source that would be read. */
-export function reuseDraft(call: PortCall, soundKey: string): DraftReceipt | null {
+export function reuseDraft(call: StepCall, soundKey: string): DraftReceipt | null {
   const { core, run, mark } = call;
   const refused = run.steps.find(({ name }) => name === mark.step)?.refused;
   const sound = core.drafts.get(run.sessionId, soundKey);

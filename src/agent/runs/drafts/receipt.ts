@@ -1,6 +1,6 @@
 /** The receipt of a draft for a workflow, with its size, its score and the audit's result. The text stays in the agent. */
 import type { Draft } from "../../../memory/drafts.ts";
-import type { RunRecord, Verdict } from "../../../memory/runs/runs.ts";
+import { isCompaction, type RunRecord, type Verdict } from "../../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblemKind } from "../../../steps/draft/audit.ts";
 import type { DraftReceipt } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
@@ -8,7 +8,7 @@ import type { Needs } from "../../core.ts";
 
 export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord, draft: Draft): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;
-  const unfit = run.kind === "notes" ? [] : findUnfit(core, run, draft);
+  const unfit = isCompaction(run) ? findUnfit(core, run, draft) : [];
   return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost: lost.length, unfit };
 }
 

@@ -5,8 +5,6 @@
 import type { RunRecord } from "../../../memory/runs/runs.ts";
 import type { Core } from "../../core.ts";
 import { endRun } from "../end-run.ts";
-import { findNotes } from "../../notes/ready.ts";
-import { startOrJoinNotes, type NotesRequest } from "../../notes/trigger.ts";
 import { findModelObstacle } from "./postpone.ts";
 import { startOrJoin, type RunRequest } from "./trigger.ts";
 
@@ -16,16 +14,11 @@ export function askForRun(core: Core, sessionId: string, request: RunRequest): {
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A caller's own function asks none of our models.
   if (core.settings.get(sessionId).inline !== null) return receipt;
-  return endIfInVain(core, receipt, (run) => findNotes(core, run)?.kind === "ready");
+  return endIfInVain(core, receipt, (run) => core.rooms.summaries?.isReady(run) === true);
 }
 
-/** The same for an update of the notes. Throws `session_ended`, `not_configured`, `invalid_state`. */
-export function askForNotes(core: Core, sessionId: string, request: NotesRequest): { run: RunRecord; joined: boolean } {
-  const receipt = startOrJoinNotes(core, sessionId, request);
-  return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
-}
-
-function endIfInVain(
+/** Ends a fresh run as `nothing` where a model is needed and none may be asked. */
+export function endIfInVain(
   core: Core,
   receipt: { run: RunRecord; joined: boolean },
   needsNoModel: (run: RunRecord) => boolean,

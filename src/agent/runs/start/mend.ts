@@ -4,7 +4,7 @@
  * Decides only whether to ask. The plan finds the gap. Nothing depends on it, because uncovered messages show as they are stored, and any
  * later run covers them too.
  */
-import type { RunRecord } from "../../../memory/runs/runs.ts";
+import { isCompaction, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Core } from "../../core.ts";
 import { planNow } from "./dry-run.ts";
 import { startOrJoin } from "./trigger.ts";

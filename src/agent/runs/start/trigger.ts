@@ -9,7 +9,7 @@
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
  * the changes that caused it are likely to go on.
  */
-import type { Outcome, RunRecord, Trigger } from "../../../memory/runs/runs.ts";
+import { isCompaction, type Outcome, type RunRecord, type Trigger } from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
 import type { Policy } from "../../../steps/plan/plan.ts";
 import { decide, decideMask, type Decision } from "../../../steps/decide/decide.ts";
@@ -18,7 +18,6 @@ import { promptTokens } from "../../reports/usage.ts";
 import { rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../../../errors.ts";
-import { findNotes } from "../../notes/ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 
@@ -94,7 +93,7 @@ function decideNow(core: Core, sessionId: string, { leafId, continues = null }: 
     live: () => liveFor(core, sessionId, { leafId, continues }),
     quiet: () => findQuiet(core.runs.latestEnded(sessionId), policy, tokens),
     obstacle: () => findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens),
-    notesServe: () => notesServe(core, { sessionId, leafId, policy }, { tokens, continues }),
+    isServed: () => core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
     nothingToDo: () => findNothing(core, sessionId, { policy, leafId, tokens, due: rents?.summary.isDue === true }),
   });
 }
@@ -104,7 +103,7 @@ const UNASKED = {
   live: () => null,
   quiet: () => null,
   obstacle: () => null,
-  notesServe: () => false,
+  isServed: () => false,
   nothingToDo: () => null,
 } as const;
 
@@ -162,7 +161,7 @@ function liveOnBranch(
 ): RunRecord | null {
   const history = core.memory.session(sessionId);
   for (const run of core.runs.live(sessionId)) {
-    if (run.kind === "notes") continue;
+    if (!isCompaction(run)) continue;
     const known = core.marks.branchLeaf.get(run.id) ?? run.leafId;
     const same = known === leafId || (continues !== null && known === continues);
     // A deleted leaf does not say which branch it was on, so its run counts as one of this branch.
@@ -203,31 +202,6 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
   const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
   return settled + policy.minSpanTokens * 2 ** doublings;
-}
-
-/**
- * Whether notes would be the summary of a postponed run. A "no" is checked again only for each new version and each span of growth, so the
- * appends in between read nothing of the notes.
- */
-function notesServe(
-  core: Needs<"marks" | "memory" | "settings" | "usage">,
-  asked: Pick<RunRecord, "sessionId" | "leafId" | "policy">,
-  { tokens, continues }: { tokens: number; continues: string | null },
-): boolean {
-  const { sessionId, leafId, policy } = asked;
-  const settings = core.settings.get(sessionId);
-  if (settings.notes === null) return false;
-  const now = { settings, leafId, version: core.memory.session(sessionId).notes.lastNumber(), tokens };
-  const known = core.marks.unserved.get(sessionId);
-  const same = known?.settings === settings && known.version === now.version;
-  const grown = tokens - (known?.tokens ?? 0);
-  if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
-    core.marks.unserved.set(sessionId, { ...known, leafId });
-    return false;
-  }
-  if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
-  core.marks.unserved.set(sessionId, now);
-  return false;
 }
 
 /**

@@ -4,30 +4,21 @@
  * Reads only. Safe for the same reason as a history of the notes. If messages of a version were edited or deleted since, only a person's
  * own text is read (steps/notes/withhold.ts).
  */
-import type { NotesVersion, SessionNotes } from "../../memory/notes/notes.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
-import { renderNotes } from "../../steps/notes/document.ts";
-import { pointTo } from "../../steps/notes/pointer.ts";
-import { withholdNotes } from "../../steps/notes/withhold.ts";
-import { wholeCharacters } from "../../steps/draft/render.ts";
-import { normalizeTitle } from "../../steps/draft/template.ts";
-import type { Recall } from "./recalled.ts";
-
-export interface NotesAsked {
-  /** The version's number. */
-  readonly notes: number;
-  /** A heading. Without it all sections are read. */
-  readonly section?: string | undefined;
-  /** The character to start at. */
-  readonly from?: number | undefined;
-  readonly maxTokens: number;
-}
+import type { NotesVersion, SessionNotes } from "./versions.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { renderNotes } from "../steps/notes/document.ts";
+import { pointTo } from "../steps/notes/pointer.ts";
+import { withholdNotes } from "../steps/notes/withhold.ts";
+import { wholeCharacters } from "../steps/draft/render.ts";
+import { normalizeTitle } from "../steps/draft/template.ts";
+import type { RecalledVersion } from "../agent/core.ts";
+import type { Recall } from "../agent/views/recalled.ts";
 
 /** A version, or one section of it, in pieces that fit an answer. Each piece says how to ask for the next. */
-export function recallNotes(notes: SessionNotes, asked: NotesAsked, countTokens: CountTokens): Recall {
+export function recallNotes(notes: SessionNotes, asked: RecalledVersion, countTokens: CountTokens): Recall {
   const kept = withholdNotes(notes.kept());
-  const version = kept.find(({ n }) => n === asked.notes);
-  if (version === undefined) return unknown(sayVersions(asked.notes, kept));
+  const version = kept.find(({ n }) => n === asked.version);
+  if (version === undefined) return unknown(sayVersions(asked.version, kept));
   const wanted = asked.section === undefined ? null : normalizeTitle(asked.section);
   const section = version.sections.find(({ title }) => normalizeTitle(title) === wanted);
   if (wanted !== null && section === undefined) return unknown(saySections(version));

@@ -7,20 +7,21 @@
 import { digest } from "../steps/text/digest.ts";
 import { renderNotes } from "../steps/notes/document.ts";
 import { factsOfElements } from "../steps/notes/facts.ts";
-import { describeSections } from "../steps/notes/prompt.ts";
+import { describeSections, NOTES_TASK } from "../steps/notes/prompt.ts";
 import { buildPrompt } from "../steps/draft/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
-import { askOnce, newBoundary, saveAnswer, type Drafting } from "./draft.ts";
-import type { Drafted } from "./ladder.ts";
-import type { DraftReceipt, NotesReading } from "./port.ts";
+import { askOnce, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
+import type { Drafted } from "../workflows/ladder.ts";
+import type { DraftReceipt } from "../workflows/port.ts";
+import { notesPort, type NotesReading } from "./line-port.ts";
 
 type Source = NotesReading & { readonly kind: "notes" };
 
 export async function draftNotes(by: Drafting): Promise<Drafted> {
-  const source = await by.port.readNotes(by.mark, { model: by.model.name });
+  const source = await notesPort(by.port).read(by.mark, { model: by.model.name });
   return source.kind === "notes" ? ask(by, source, []) : source;
 }
 
@@ -28,7 +29,7 @@ export async function draftNotes(by: Drafting): Promise<Drafted> {
 export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
   const sound = rejected.problems.length === 0;
   const key = sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey;
-  const source = await by.port.readNotes(by.mark, {
+  const source = await notesPort(by.port).read(by.mark, {
     model: by.model.name,
     again: { rejected: rejected.key, key },
   });
@@ -42,7 +43,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   const { key, shape, sections, elements } = source;
   const notes = renderNotes(sections);
   const { system, prompt } = buildPrompt({
-    kind: "notes",
+    kind: NOTES_TASK,
     transcript: renderTranscript(elements, { maxChars: source.maxChars }),
     previous: notes,
     drafts: source.rejected === null ? [] : [source.rejected],
@@ -65,7 +66,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     generation: 1,
     facts: factsOfElements(elements, source.overlayFacts),
     again: problems.length > 0,
-    answers: { kind: "notes" },
+    answers: { kind: "own" },
   });
 }
 

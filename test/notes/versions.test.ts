@@ -3,19 +3,20 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { Growth, NewNotes, NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { Growth, NewNotes, NotesVersion } from "../../src/notes/versions.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { fill, say, span, steps, withProbe } from "./probe.ts";
+import { fill, say, span, steps, withProbe } from "../memory/probe.ts";
 import { tries } from "../tries.ts";
+import { notesIn } from "./in.ts";
 
 const upTo = (messageId: string, step = WHOLE_MESSAGE) => ({ kind: "to", messageId, step }) as const;
 
 function note(history: History, messageId: string | null, more: Partial<NewNotes> = {}): NotesVersion {
   const sections = [{ title: "Task", text: `up to ${messageId}` }];
   const covered = messageId === null ? ({ kind: "none" } as const) : upTo(messageId);
-  return history.notes.add({ sections, covered, by: "hand", runId: null, model: null, facts: NO_FACTS, ...more });
+  return notesIn(history).add({ sections, covered, by: "hand", runId: null, model: null, facts: NO_FACTS, ...more });
 }
 
 const detailsOf = ({ details }: OverlayRecord): OverlayRecord["details"] => ({
@@ -25,7 +26,9 @@ const detailsOf = ({ details }: OverlayRecord): OverlayRecord["details"] => ({
 });
 
 function split(memory: Memory, id: string, from: string): History {
-  memory.sessions.split(from, { id, name: null, detailsOf });
+  const continued = (stoodFor: readonly number[]): void =>
+    notesIn(memory.session(from)).passOn(notesIn(memory.session(id)), stoodFor);
+  memory.sessions.split(from, { id, name: null, detailsOf, continued });
   return memory.session(id);
 }
 
@@ -33,7 +36,7 @@ const placeOf = (history: History, id: string) => ({ seq: history.numberOf(id) ?
 
 const numberOf = (id: string): number => Number(id.slice(1));
 
-const coveredBy = (history: History): unknown => history.notes.current()?.covered;
+const coveredBy = (history: History): unknown => notesIn(history).current()?.covered;
 
 describe("notes whose words tell of more than they cover", () => {
   test("go out of use with the last message that they tell of, and are no other branch's (C3)", async () => {
@@ -42,11 +45,11 @@ describe("notes whose words tell of more than they cover", () => {
       note(history, "m3", { told: placeOf(history, "m7") });
       expect(coveredBy(history)).toEqual(upTo("m3"));
       history.append(say("other"), "m5");
-      expect(history.notes.current("other")).toBeNull();
+      expect(notesIn(history).current("other")).toBeNull();
       history.update(say("m8", "edited"));
-      expect(history.notes.current("m9")).not.toBeNull();
+      expect(notesIn(history).current("m9")).not.toBeNull();
       history.update(say("m7", "edited"));
-      expect(history.notes.current("m9")).toBeNull();
+      expect(notesIn(history).current("m9")).toBeNull();
     });
   });
 
@@ -56,7 +59,7 @@ describe("notes whose words tell of more than they cover", () => {
       note(history, null, { told: placeOf(history, "m2") });
       expect(coveredBy(history)).toEqual({ kind: "none" });
       history.delete(["m1"]);
-      expect(history.notes.current()).toBeNull();
+      expect(notesIn(history).current()).toBeNull();
     });
   });
 });
@@ -66,7 +69,7 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
     await withProbe(({ history }) => {
       fill(history, 0, 1);
       history.append(steps("turn", "one", "two"));
-      note(history, null, { covered: { kind: "to", ...history.notes.endOf("turn")! } });
+      note(history, null, { covered: { kind: "to", ...notesIn(history).endOf("turn")! } });
       expect(coveredBy(history)).toEqual(upTo("turn", 1));
       history.update(steps("turn", "one", "two", "three"));
       history.append(say("m3"));
@@ -74,13 +77,13 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
       history.update(steps("turn", "one", "two", "other"));
       expect(coveredBy(history)).toEqual(upTo("turn", 1));
       history.update(steps("turn", "one", "2", "other"));
-      expect(history.notes.current()).toBeNull();
+      expect(notesIn(history).current()).toBeNull();
     });
     await withProbe(({ history }) => {
       history.append(steps("turn", "one", "two"));
       note(history, null, { covered: upTo("turn", 1) });
       history.update(steps("turn", "one"));
-      expect(history.notes.current()).toBeNull();
+      expect(notesIn(history).current()).toBeNull();
     });
   });
 
@@ -89,9 +92,9 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
       fill(history, 0, 1);
       const texts = ["one", "two", "three ".repeat(20)];
       history.append(steps("turn", "one", "two"));
-      const after = history.notes.endOf("turn");
+      const after = notesIn(history).endOf("turn");
       const look = (known: Growth | null = null): Growth =>
-        history.notes.growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known })!;
+        notesIn(history).growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known })!;
       let known = look();
       expect(known).toMatchObject({ tokens: 0, toolCalls: 0 });
       for (let n = 0; n < 3; n++) {
@@ -124,8 +127,8 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
     await withProbe(({ history }) => {
       fill(history, 0, 4);
       history.append(steps("turn", "one", "two"));
-      const after = history.notes.endOf("turn");
-      const look = (): Growth | null => history.notes.growth({ after, enoughTokens: 1_000_000, known: null });
+      const after = notesIn(history).endOf("turn");
+      const look = (): Growth | null => notesIn(history).growth({ after, enoughTokens: 1_000_000, known: null });
       history.addOverlay({ span: span("m1", "turn"), summary: "said at length ".repeat(50) });
       expect(look()).toMatchObject({ tokens: 0 });
       const before = history.tokens();
@@ -147,9 +150,11 @@ describe("what a split's child is given", () => {
       note(history, "m6");
       const child = split(memory, "child", "");
       const record = [...child.originals()][2]?.id;
-      expect(child.notes.list()).toMatchObject([{ n: 2, standing: true, covered: { kind: "to", messageId: record } }]);
-      expect(child.notes.current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
-      expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual(upTo(record ?? ""));
+      expect(notesIn(child).list()).toMatchObject([
+        { n: 2, standing: true, covered: { kind: "to", messageId: record } },
+      ]);
+      expect(notesIn(child).current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
+      expect(notesIn(split(memory, "grandchild", "child")).current()?.covered).toEqual(upTo(record ?? ""));
     });
   });
 
@@ -162,7 +167,7 @@ describe("what a split's child is given", () => {
       const child = split(memory, "child", "");
       expect(coveredBy(child)).toEqual(upTo("m0"));
       child.update(steps("m4", "one", "2"));
-      expect(child.notes.current()).toBeNull();
+      expect(notesIn(child).current()).toBeNull();
     });
   });
 
@@ -175,7 +180,7 @@ describe("what a split's child is given", () => {
       expect(coveredBy(child)).toEqual(upTo("m1"));
       // The record repeats the text of the notes, so both go out of use together.
       child.delete([[...child.originals()][2]?.id ?? ""]);
-      expect(child.notes.current()).toBeNull();
+      expect(notesIn(child).current()).toBeNull();
     });
     await withProbe(({ memory, history }) => {
       fill(history, 0, 3);
@@ -235,7 +240,7 @@ describe("what a split's child is given", () => {
           const { id, from } = stands[changed % stands.length]!;
           child.append(say("next"));
           child.delete([id]);
-          expect(child.notes.current() === null).toBe(from <= told);
+          expect(notesIn(child).current() === null).toBe(from <= told);
         }),
       ),
       { numRuns: tries(100) },

@@ -3,24 +3,25 @@
  *
  * This module holds a person's calls. The trigger decides when an update is due, and the port what it reads.
  */
-import { PalimpsestError } from "../../errors.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../../limits-of-notes.ts";
-import { utf8Length } from "../../memory/messages/content.ts";
-import type { NotesCoverage, NotesVersion } from "../../memory/notes/notes.ts";
-import { applyEdits, splitSections } from "../../steps/notes/edits.ts";
-import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "../../steps/notes/document.ts";
-import { findOpenFence } from "../../steps/notes/fences.ts";
-import { hintsOf } from "../../steps/notes/prompt.ts";
-import { withholdNotes } from "../../steps/notes/withhold.ts";
-import { NO_FACTS } from "../../steps/pinned/fact.ts";
-import { normalizeTitle } from "../../steps/draft/template.ts";
-import { inputs, parseInput, type NotesEdit } from "../inputs.ts";
-import { shapeOf } from "./settings.ts";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
+import { utf8Length } from "../memory/messages/content.ts";
+import { notesOf, type NotesCoverage, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
+import { applyEdits, splitSections } from "../steps/notes/edits.ts";
+import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "../steps/notes/document.ts";
+import { findOpenFence } from "../steps/text/fences.ts";
+import { hintsOf } from "../steps/notes/prompt.ts";
+import { withholdNotes } from "../steps/notes/withhold.ts";
+import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { normalizeTitle } from "../steps/draft/template.ts";
+import { parseInput } from "../agent/inputs.ts";
+import { notesInputs, type NotesEdit } from "./inputs.ts";
+import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
 import { claimFacts } from "./source.ts";
-import { askForNotes } from "../runs/start/ask.ts";
-import type { Needs } from "../core.ts";
-import type { SessionState } from "../sessions/session-state.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import { askForNotes, type NotesMarks } from "./trigger.ts";
+import type { Needs, Told } from "../agent/core.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
 
 /** A version of the notes, as it is handed out. */
 export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
@@ -33,22 +34,60 @@ export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
 /** Characters of a section's title. */
 const TITLE_CHARS = 120;
 
-export class SessionNotes {
-  readonly #state: SessionState;
+/** Declarations that come before a session is used. */
+export interface NotesBuilder {
+  /**
+   * Keeps notes of the conversation in the background. When a compaction comes due, the notes become the summary without a model call,
+   * wherever they hold. Throws `invalid_options`.
+   */
+  keepNotes(options?: KeepNotesOptions): this;
+}
 
-  constructor(state: SessionState) {
+export class NotesOfAgent implements NotesBuilder {
+  readonly #tell: (told: Told) => void;
+
+  constructor(tell: (told: Told) => void) {
+    this.#tell = tell;
+  }
+
+  keepNotes(options: KeepNotesOptions = {}): this {
+    checkNotes(options);
+    const { asBlock } = options;
+    const description = "Notes of this session, kept as it goes on.";
+    this.#tell({
+      settings: (settings) => ({ ...settings, rooms: { ...settings.rooms, [ROOM]: options } }),
+      ...(asBlock !== undefined && {
+        apply: (sessionId, core) =>
+          core.rooms.declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) }),
+      }),
+    });
+    return this;
+  }
+}
+
+export class NotesOfSession extends NotesOfAgent {
+  readonly #state: SessionState;
+  readonly #marks: NotesMarks;
+
+  constructor(state: SessionState, marks: NotesMarks) {
+    super((told) => state.tell(told));
     this.#state = state;
+    this.#marks = marks;
+  }
+
+  get #notes(): SessionNotes {
+    return notesOf(this.#state.core, this.#state.stored);
   }
 
   /** The newest version that holds for the active branch. Null when there is none. */
   async getNotes(): Promise<Notes | null> {
-    const current = this.#state.stored.notes.current();
+    const current = this.#notes.current();
     return current === null ? null : show(current);
   }
 
   /** The stored versions, newest first. A version that no longer holds has only a person's own text. */
   async notesHistory(): Promise<Notes[]> {
-    return withholdNotes(this.#state.stored.notes.list()).map(show);
+    return withholdNotes(this.#notes.list()).map(show);
   }
 
   /**
@@ -56,11 +95,12 @@ export class SessionNotes {
    * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
-    checkEdit(parseInput(inputs.updateNotes, edit));
+    checkEdit(parseInput(notesInputs.updateNotes, edit));
     const shape = shapeOf(this.#state.settings);
     return this.#state.write((history) => {
       history.mustGoOn();
-      const current = history.notes.current();
+      const notes = notesOf(this.#state.core, history);
+      const current = notes.current();
       checkBase(edit.basedOn, current?.n ?? 0);
       const sections = put(arrangeSections(shape, current?.sections ?? []), edit.sections);
       if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
@@ -71,10 +111,10 @@ export class SessionNotes {
       const { runId = null, model = null, told = null } = current ?? {};
       const facts =
         covered.kind === "to"
-          ? claimFacts(this.#state.core, history, { base: current, end: covered })
+          ? claimFacts(this.#state.core, { history, notes }, { base: current, end: covered })
           : (current?.facts ?? NO_FACTS);
-      this.#state.core.marks.notesMarks.delete(this.#state.id);
-      return show(history.notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
+      this.#marks.growth.delete(this.#state.id);
+      return show(notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
     });
   }
 
@@ -86,7 +126,7 @@ export class SessionNotes {
     readonly run: RunRecord;
     readonly joined: boolean;
   }> {
-    const { ignoreBudget = true } = parseInput(inputs.refreshNotes, options);
+    const { ignoreBudget = true } = parseInput(notesInputs.refreshNotes, options);
     this.#state.apply();
     const receipt = this.#state.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
       askForNotes(this.#state.core, this.#state.id, { ignoreBudget }),
@@ -99,7 +139,7 @@ export class SessionNotes {
     const messageId = given ?? leafId;
     // Before the first message, it covers any messages that come later from elsewhere.
     if (messageId === null) return { kind: "unknown" };
-    const end = this.#state.stored.notes.endOf(messageId);
+    const end = this.#notes.endOf(messageId);
     if (end !== null && leafId !== null && this.#state.stored.isOnPath(messageId, leafId))
       return { kind: "to", ...end };
     throw new PalimpsestError(
@@ -110,10 +150,10 @@ export class SessionNotes {
 }
 
 /** The session's notes as a model always sees them, within their budgets. Null while they have no content. */
-export function notesText(core: Needs<"memory" | "settings">, sessionId: string): string | null {
+export function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): string | null {
   const settings = core.settings.get(sessionId);
   const shape = shapeOf(settings);
-  const current = core.memory.session(sessionId).notes.current();
+  const current = notesOf(core, core.memory.session(sessionId)).current();
   if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
   return renderNotes(fitVersion(current, shape, settings.countTokens));
 }

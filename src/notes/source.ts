@@ -3,27 +3,33 @@
  *
  * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
-import type { History } from "../../memory/messages/history.ts";
-import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";
-import { factsOfElements } from "../../steps/notes/facts.ts";
-import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../../steps/plan/outline.ts";
-import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
-import type { TranscriptElement } from "../../steps/draft/render.ts";
-import { sliceMessage } from "../../steps/message/slice.ts";
-import type { Needs } from "../core.ts";
-import { redactionOf, type Redaction } from "../redaction.ts";
-import { factsOf } from "../runs/drafts/sources.ts";
+import type { History } from "../memory/messages/history.ts";
+import type { NotesEnd, NotesVersion, SessionNotes } from "./versions.ts";
+import { factsOfElements } from "../steps/notes/facts.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/plan/outline.ts";
+import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import type { TranscriptElement } from "../steps/draft/render.ts";
+import { sliceMessage } from "../steps/message/slice.ts";
+import type { Needs } from "../agent/core.ts";
+import { redactionOf, type Redaction } from "../agent/redaction.ts";
+import { factsOf } from "../agent/runs/drafts/sources.ts";
+
+/** A session's messages and its notes. */
+export interface Noted {
+  readonly history: History;
+  readonly notes: SessionNotes;
+}
 
 /**
  * The rows of the branch's view up to `end` behind the notes' coverage, oldest first. An overlay that holds the last covered message and
  * more tells a part of it again, which does no harm. An overlay that ends with it tells nothing new.
  */
-export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
+export function findNew({ history, notes }: Noted, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
   const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
   if (base?.covered.kind !== "to") return rows;
   const { covered } = base;
-  const at = rows.findLastIndex((row) => reachesInto(history, row, covered));
+  const at = rows.findLastIndex((row) => reachesInto({ history, notes }, row, covered));
   const last = rows[at];
   if (last === undefined) {
     const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, covered.messageId));
@@ -36,10 +42,10 @@ export function findNew(history: History, base: NotesVersion | null, end: NotesE
 /**
  * Whether a row shows a part of the last covered message, and no more of it than is covered, except for a part that is cut off afterwards.
  */
-function reachesInto(history: History, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
+function reachesInto({ history, notes }: Noted, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
   if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
   const span = history.overlay(id)?.span;
-  return span?.toId === covered.messageId && history.notes.isTold(span, covered);
+  return span?.toId === covered.messageId && notes.isTold(span, covered);
 }
 
 /** Whether an overlay of the message's branch covers it, given that no earlier overlay does. */
@@ -66,12 +72,12 @@ export function readRows(
  */
 export function claimFacts(
   core: Needs<"drafts" | "settings">,
-  history: History,
+  { history, notes }: Noted,
   { base, end }: { readonly base: NotesVersion | null; readonly end: NotesEnd },
 ): Facts {
   const earlier = base?.facts ?? NO_FACTS;
   if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
-  const rows = findNew(history, base, end);
+  const rows = findNew({ history, notes }, base, end);
   const redaction = redactionOf(core.settings.get(history.sessionId));
   const { elements, overlayFacts } = readRows(core, history, { rows, redaction });
   return redaction.facts(mergeFacts([earlier, factsOfElements(elements, overlayFacts)]));

@@ -3,37 +3,17 @@
  *
  * Uses {@link findNotes} like the run itself, so a plan and its run agree.
  */
-import { HOOK_TOKENS } from "../../limits-of-notes.ts";
-import type { WhyModel } from "../../memory/runs/record.ts";
-import type { SpanPlan } from "../../steps/plan/plan.ts";
-import type { Needs } from "../core.ts";
-import { findHelp, findNotes, type Asked } from "./ready.ts";
-import type { Carried } from "../../memory/overlays/details.ts";
-
-export type NotesForecast =
-  | {
-      readonly kind: "serve";
-      /** Number of the notes' version. */
-      readonly version: number;
-      /** Largest possible view afterwards. */
-      readonly expectedTokens: number;
-    }
-  | ({
-      readonly kind: "declined";
-      /** Advice on what to change. */
-      readonly advice: string;
-      /** The live update for which a compaction would wait, up to a limit, before it asks a model. Null when none could help. */
-      readonly waitsFor: string | null;
-    } & WhyModel);
-
-type Foreseen =
-  | { readonly notes: NotesForecast & { kind: "serve" }; readonly plan: SpanPlan }
-  | { readonly notes: NotesForecast & { kind: "declined" }; readonly plan: null };
+import { HOOK_TOKENS } from "../limits.ts";
+import type { WhyModel } from "../memory/runs/record.ts";
+import type { AskedRun, Foreseen, Needs, NotesForecast } from "../agent/core.ts";
+import { findHelp, findNotes } from "./ready.ts";
+import type { NotesNeeds } from "./versions.ts";
+import type { Carried } from "../memory/overlays/details.ts";
 
 /** Null where {@link findNotes} is null. */
 export function foreseeNotes(
-  core: Needs<"memory" | "runs" | "settings" | "usage">,
-  asked: Asked,
+  core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
+  asked: AskedRun,
   carried: readonly Carried[],
 ): Foreseen | null {
   const verdict = findNotes(core, asked, carried);
@@ -41,16 +21,17 @@ export function foreseeNotes(
   if (verdict.kind === "ready") {
     const hookTokens = core.settings.get(asked.sessionId).afterCompaction === null ? 0 : HOOK_TOKENS;
     const { plan, version, tokensAfter } = verdict;
-    return { notes: { kind: "serve", version: version.n, expectedTokens: tokensAfter + hookTokens }, plan };
+    const lines = [`Version ${version.n} of the notes is the summary: no model is asked.`];
+    return { notes: { kind: "serve", version: version.n, expectedTokens: tokensAfter + hookTokens }, plan, lines };
   }
   const { reason, detail } = verdict;
   const waitsFor = findHelp(core, asked, verdict)?.id ?? null;
   const notes = { kind: "declined", reason, detail, advice: ADVICE[reason], waitsFor } as const;
-  return { notes, plan: null };
+  return { notes, plan: null, lines: describeDecline(notes) };
 }
 
 /** Sentences for a report whose run would ask a model. */
-export function describeDecline({ reason, detail, advice, waitsFor }: NotesForecast & { kind: "declined" }): string[] {
+function describeDecline({ reason, detail, advice, waitsFor }: NotesForecast & { kind: "declined" }): string[] {
   const wait = waitsFor === null ? [] : ["It would wait for the update of the notes that is at work, and look again."];
   return [`A model is asked although notes are kept (${reason}): ${detail} ${advice}`, ...wait];
 }

@@ -9,19 +9,20 @@
  * branch. It describes its last message up to a step, so growth of that message behind the step does not withdraw it.
  * That step may be after the covered end. A later version may claim less coverage and keep the words.
  */
-import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../../limits-of-notes.ts";
-import { notesTokens, type NotesSection } from "../../steps/notes/document.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
-import { pointedVersions, POINTER } from "../../steps/notes/pointer.ts";
-import type { NotesGrowth } from "../../steps/notes/due.ts";
-import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
-import { parseFacts } from "../messages/content.ts";
-import type { NotesRow, NotesStatements } from "./statements.ts";
-import type { Steps } from "../overlays/record.ts";
-import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
-import type { Tree } from "../messages/tree.ts";
-import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "../messages/walk.ts";
+import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../limits-of-notes.ts";
+import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { pointedVersions, POINTER } from "../steps/notes/pointer.ts";
+import type { NotesGrowth } from "../steps/notes/due.ts";
+import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import { parseFacts } from "../memory/messages/content.ts";
+import type { Needs } from "../agent/core.ts";
+import type { History } from "../memory/messages/history.ts";
+import { NotesStatements, type NotesRow } from "./statements.ts";
+import type { OverlayRow, Place, ShapeRow } from "../memory/statements.ts";
+import type { Tree } from "../memory/messages/tree.ts";
+import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
 
 /**
  * The place up to which notes cover their branch. `none` means no message of this session. `unknown` means notes
@@ -64,6 +65,21 @@ export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "b
   /** The last place that its words describe, where that may be after the covered end. */
   readonly told?: Place | null | undefined;
 }
+
+/** The notes of a session. */
+export function notesOf(
+  core: Needs<"counterOf" | "db" | "platform">,
+  { sessionId, tree }: Pick<History, "sessionId" | "tree">,
+): SessionNotes {
+  return new SessionNotes(tree, {
+    notes: new NotesStatements(core.db),
+    now: () => core.platform.now(),
+    countTokens: core.counterOf(sessionId),
+  });
+}
+
+/** What {@link notesOf} needs, beside a session's messages. */
+export type NotesNeeds = "counterOf" | "db" | "memory" | "platform";
 
 const MOST_KEPT = NOTES_VERSIONS + MAX_POINTED_NOTES;
 
@@ -213,22 +229,6 @@ export class SessionNotes {
       const stays = n > last || (pointed.has(n) && older++ < MAX_POINTED_NOTES);
       if (!stays) this.#sql.delete(sessionId, n);
       else for (const each of pointedVersions(sections)) pointed.add(each);
-    }
-  }
-
-  /**
-   * Withdraws every version that describes one of the rows, before the rows change. `keeps` says whether these steps of
-   * a row stay the same. It is asked only for the last row that a version describes.
-   */
-  withdraw(rows: readonly ShapeRow[], keeps: (steps: Steps) => boolean = () => false): void {
-    const { sessionId } = this.#tree;
-    const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    for (const { n, toldSeq, toldStep } of this.#sql.standingFrom(sessionId, oldest)) {
-      const path = new Set(this.#tree.pathDown(toldSeq, oldest));
-      const holds = rows
-        .filter(({ seq }) => path.has(seq))
-        .every(({ seq }) => seq === toldSeq && keeps({ fromStep: 0, toStep: toldStep ?? WHOLE_MESSAGE }));
-      if (!holds) this.#sql.withdraw(sessionId, n);
     }
   }
 

@@ -4,20 +4,20 @@
  * A run tries it before its workflow is started, and its result is the run's outcome like any other. Safe because plan and commit are one
  * synchronous transaction, so nothing can come between. A crash before it leaves the run pending, and the watchdog starts it again (R1).
  */
-import { closeStep, markStep, type RunRecord } from "../../memory/runs/runs.ts";
-import { readCarried } from "../runs/boundary.ts";
-import { commitSummary, conclude } from "../runs/commit.ts";
-import type { Core, Needs } from "../core.ts";
+import { closeStep, markStep, type RunRecord } from "../memory/runs/runs.ts";
+import { readCarried } from "../agent/runs/boundary.ts";
+import { commitSummary, conclude } from "../agent/runs/commit.ts";
+import type { Core, Needs } from "../agent/core.ts";
 import { findHelp, findNotes, type ReadyNotes } from "./ready.ts";
-import { resolveNotes } from "./settings.ts";
-import type { Carried } from "../../memory/overlays/details.ts";
+import { keptNotes, resolveNotes } from "./settings.ts";
+import type { Carried } from "../memory/overlays/details.ts";
 
 /** The one step of such a run in the ledger. */
 const STEP = "use the notes";
 
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
-  if (pending.kind === "notes" || core.settings.get(pending.sessionId).notes === null) return false;
+  if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
   const update = findHelp(core, pending, findNotes(core, pending));
   if (update !== null) await waitFor(core, pending, update);
   const carried = await readCarried(core, pending.id);
@@ -64,7 +64,7 @@ function commit(
 
 /** Waits for an update that may help, up to a limit. */
 async function waitFor(core: Needs<"ended" | "settings">, run: RunRecord, update: RunRecord): Promise<void> {
-  const { notes } = core.settings.get(run.sessionId);
+  const notes = keptNotes(core.settings.get(run.sessionId));
   if (notes === null) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, resolveNotes(notes, run.policy).waitMs);

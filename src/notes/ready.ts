@@ -7,28 +7,28 @@
  * keep. A version that tells of kept messages is passed over for an older one, so an overlay says nothing that is not under it (C3). A "no"
  * only means that the model is asked.
  */
-import { MIN_SURVIVAL } from "../../limits.ts";
-import type { History } from "../../memory/messages/history.ts";
-import type { Carried } from "../../memory/overlays/details.ts";
-import type { NotesVersion } from "../../memory/notes/notes.ts";
-import type { RunRecord, WhyModel } from "../../memory/runs/record.ts";
-import { auditSummary } from "../../steps/draft/audit.ts";
-import { fitVersion, hasContent, renderNotes, type NotesShape } from "../../steps/notes/document.ts";
-import { hintsOf } from "../../steps/notes/prompt.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
-import { planFromNotes } from "../../steps/notes/range.ts";
-import type { Outline } from "../../steps/plan/outline.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
-import { gatherFacts } from "../../steps/pinned/gather.ts";
-import { pinWithin } from "../../steps/pinned/keep.ts";
-import type { SpanPlan } from "../../steps/plan/plan.ts";
-import { summaryMessage } from "../../steps/view/view.ts";
-import { openingOf } from "../runs/boundary.ts";
-import { unseenTokens } from "../reports/usage.ts";
-import type { Needs } from "../core.ts";
-import { resolveNotes, type NotesSettings } from "./settings.ts";
-import { redactionOf, type Redaction } from "../redaction.ts";
-import { resolveEnds } from "../runs/drafts/sources.ts";
+import { MIN_SURVIVAL } from "../limits.ts";
+import type { History } from "../memory/messages/history.ts";
+import type { Carried } from "../memory/overlays/details.ts";
+import { notesOf, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
+import type { RunRecord, WhyModel } from "../memory/runs/record.ts";
+import { auditSummary } from "../steps/draft/audit.ts";
+import { fitVersion, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
+import { hintsOf } from "../steps/notes/prompt.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { planFromNotes } from "../steps/notes/range.ts";
+import type { Outline } from "../steps/plan/outline.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { pinWithin } from "../steps/pinned/keep.ts";
+import type { SpanPlan } from "../steps/plan/plan.ts";
+import { summaryMessage } from "../steps/view/view.ts";
+import { openingOf } from "../agent/runs/boundary.ts";
+import { unseenTokens } from "../agent/reports/usage.ts";
+import type { AskedRun, Needs } from "../agent/core.ts";
+import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
+import { redactionOf, type Redaction } from "../agent/redaction.ts";
+import { resolveEnds } from "../agent/runs/drafts/sources.ts";
 
 export interface ReadyNotes {
   readonly kind: "ready";
@@ -45,16 +45,15 @@ export interface ReadyNotes {
 
 export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
 
-export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only"> &
-  Partial<Pick<RunRecord, "trigger">>;
-
 /** Null where no notes are kept. */
 export function findNotes(
-  core: Needs<"memory" | "settings" | "usage">,
-  run: Asked,
+  core: Needs<NotesNeeds | "settings" | "usage">,
+  run: AskedRun,
   carried: readonly Carried[] = [],
 ): NotesVerdict | null {
-  const { notes, approval, secretRules, countTokens } = core.settings.get(run.sessionId);
+  const kept = core.settings.get(run.sessionId);
+  const { approval, secretRules, countTokens } = kept;
+  const notes = keptNotes(kept);
   if (notes === null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
@@ -63,7 +62,8 @@ export function findNotes(
   if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
   const settings = resolveNotes(notes, run.policy);
   const hints = hintsOf(settings.shape);
-  const versions = [...history.notes.holding(run.leafId)].filter(
+  const stored = notesOf(core, history);
+  const versions = [...stored.holding(run.leafId)].filter(
     ({ covered, sections }) => covered.kind !== "none" && hasContent(sections, hints),
   );
   if (versions.length === 0) return decline("no-notes", "There are no notes that hold for this branch.");
@@ -76,7 +76,7 @@ export function findNotes(
   }
   const redaction = redactionOf({ secretRules });
   const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
-  const circumstances = { outline, carried, settings, redaction, countTokens, openingOf: begun };
+  const circumstances = { notes: stored, outline, carried, settings, redaction, countTokens, openingOf: begun };
   let lossy: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
@@ -89,6 +89,7 @@ export function findNotes(
 }
 
 interface Circumstances {
+  readonly notes: SessionNotes;
   readonly version: NotesVersion;
   readonly outline: Outline;
   readonly carried: readonly Carried[];
@@ -99,8 +100,8 @@ interface Circumstances {
   readonly openingOf: (plan: SpanPlan) => string | null;
 }
 
-function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
-  const { version, outline, settings, redaction, countTokens } = circumstances;
+function weigh(history: History, run: AskedRun, circumstances: Circumstances): NotesVerdict {
+  const { notes, version, outline, settings, redaction, countTokens } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.manual ? { ...run.policy, minSpanTokens: 1 } : run.policy,
@@ -108,7 +109,7 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   });
   if (planned.kind === "nothing") return decline(planned.reason, planned.detail);
   const plan = { ...planned, span: resolveEnds(history, planned) };
-  if (!history.notes.endsWithin(version, plan.span)) {
+  if (!notes.endsWithin(version, plan.span)) {
     return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
   }
   const known = version.covered.kind === "to" ? redaction.facts(version.facts) : null;
@@ -131,14 +132,18 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
 ]);
 
 /** The live update whose version may help a run that the present notes do not serve. Null when none could help. */
-export function findHelp(core: Needs<"memory" | "runs">, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
+export function findHelp(
+  core: Needs<NotesNeeds | "runs">,
+  run: AskedRun,
+  verdict: NotesVerdict | null,
+): RunRecord | null {
   if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
   const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
   if (update === undefined) return null;
   const history = core.memory.session(run.sessionId);
   const { notes, leafId } = update;
   // A version by hand meanwhile makes the update stale, and one of another branch does not serve this one.
-  const inTime = notes === undefined || notes.lastN === history.notes.lastNumber();
+  const inTime = notes === undefined || notes.lastN === notesOf(core, history).lastNumber();
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
@@ -152,7 +157,7 @@ function wordNotes(
 }
 
 function judge(
-  run: Asked,
+  run: AskedRun,
   draft: Omit<ReadyNotes, "namesTokens" | "tokensAfter"> & { readonly shape: NotesShape },
   { outline, carried, countTokens, openingOf }: Circumstances,
 ): NotesVerdict {
@@ -190,7 +195,7 @@ function judge(
 }
 
 /** A request that notes cannot fulfil. */
-function askedOtherwise({ focus, fresh, only }: Asked): string | null {
+function askedOtherwise({ focus, fresh, only }: AskedRun): string | null {
   if (focus !== null) return "The summary was to attend to something.";
   if (fresh) return "The model was to be asked anew.";
   return only === undefined ? null : "An earlier summary was to be mended or rebuilt.";

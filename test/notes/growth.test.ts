@@ -1,12 +1,13 @@
 /** The growth that makes an update due equals the text that the update reads. Both are counted alike, whatever hides the messages (R4). */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { findNew } from "../../src/agent/notes/source.ts";
+import { findNew } from "../../src/notes/source.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import type { Growth, NotesEnd, NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { Growth, NotesEnd, NotesVersion } from "../../src/notes/versions.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { say, steps, withProbe } from "./probe.ts";
+import { say, steps, withProbe } from "../memory/probe.ts";
 import { tries } from "../tries.ts";
+import { notesIn } from "./in.ts";
 
 /**
  * Messages by their number of steps, and operations on them. These are summaries between two places, some rollbacks, and some grown
@@ -60,7 +61,7 @@ function build(history: History, { lengths, changes, covered, step }: Conversati
 }
 
 function look(history: History, after: NotesEnd, known: Growth | null = null): Growth {
-  const growth = history.notes.growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known });
+  const growth = notesIn(history).growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known });
   if (growth === null) throw new Error("The session has messages.");
   return growth;
 }
@@ -74,7 +75,10 @@ test("V1: of any view, growth is the tokens of the rows that are read, warm as c
         const after = build(history, given);
         const base = { covered: { kind: "to", ...after } } as NotesVersion;
         const end = { messageId: history.leafId() ?? "", step: WHOLE_MESSAGE };
-        const read = findNew(history, base, end).reduce((sum, { tokens }) => sum + tokens, 0);
+        const read = findNew({ history, notes: notesIn(history) }, base, end).reduce(
+          (sum, { tokens }) => sum + tokens,
+          0,
+        );
         const cold = look(history, after);
         expect(cold.tokens).toBe(read);
         history.append(say("next"));

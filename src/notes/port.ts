@@ -5,15 +5,15 @@
  * that it builds on and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it
  * `stale`, and nothing is written.
  */
-import { assert } from "../../errors.ts";
-import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
-import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
-import type { History } from "../../memory/messages/history.ts";
-import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";
-import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
-import type { AuditProblem } from "../../steps/draft/audit.ts";
-import { digest } from "../../steps/text/digest.ts";
-import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import { assert } from "../errors.ts";
+import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
+import { NOTES_PATIENCE } from "../limits-of-notes.ts";
+import type { History } from "../memory/messages/history.ts";
+import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion } from "./versions.ts";
+import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
+import type { AuditProblem } from "../steps/draft/audit.ts";
+import { digest } from "../steps/text/digest.ts";
+import { measureMessage, type CountTokens } from "../steps/message/measure.ts";
 import {
   arrangeSections,
   fitVersion,
@@ -21,30 +21,30 @@ import {
   renderNotes,
   type NotesSection,
   type NotesShape,
-} from "../../steps/notes/document.ts";
-import { applyEdits, auditEdits, parseEdits } from "../../steps/notes/edits.ts";
-import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
-import { NO_FACTS } from "../../steps/pinned/fact.ts";
-import { keepFacts } from "../../steps/pinned/keep.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
-import type { Survival } from "../../steps/pinned/survival.ts";
-import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
-import type { TranscriptElement } from "../../steps/draft/render.ts";
-import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../../workflows/port.ts";
-import type { Needs } from "../core.ts";
-import { reuseDraft } from "../runs/drafts/known-draft.ts";
-import { redactionOf } from "../redaction.ts";
-import { resolveNotes, type NotesSettings } from "./settings.ts";
+} from "../steps/notes/document.ts";
+import { applyEdits, auditEdits, parseEdits } from "../steps/notes/edits.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
+import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import type { Survival } from "../steps/pinned/survival.ts";
+import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
+import type { TranscriptElement } from "../steps/draft/render.ts";
+import type { DraftInput, RunEnded } from "../workflows/port.ts";
+import type { NotesPlanned, NotesQuestion, NotesReading } from "./line-port.ts";
+import type { Needs, StepCall } from "../agent/core.ts";
+import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
+import { redactionOf } from "../agent/redaction.ts";
+import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, readRows } from "./source.ts";
-import type { PortCall } from "../runs/port-call.ts";
-import { mayAsk } from "../runs/start/postpone.ts";
-import { mustDraft } from "../runs/drafts/sources.ts";
-import { tellBudget } from "../token-counter.ts";
+import { mayAsk } from "../agent/runs/start/postpone.ts";
+import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { tellBudget } from "../agent/token-counter.ts";
 
 /** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */
 const LEAST_SHARE_OF_WINDOW = 4;
 
-export function planNotes(call: PortCall, models: readonly string[], windowTokens: number): NotesPlanned {
+export function planNotes(call: StepCall, models: readonly string[], windowTokens: number): NotesPlanned {
   const { run, core } = call;
   const history = core.memory.session(run.sessionId);
   const settings = settingsOf(core, run);
@@ -52,21 +52,22 @@ export function planNotes(call: PortCall, models: readonly string[], windowToken
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   // A late attempt must not pin the run to anything but the source of its drafts.
   if (run.notes === undefined) {
-    const base = history.notes.current(run.leafId);
+    const notes = notesOf(core, history);
+    const base = notes.current(run.leafId);
     const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
-    const rows = chooseRows(findNew(history, base, end), roomFor(run, settings, windowTokens));
+    const rows = chooseRows(findNew({ history, notes }, base, end), roomFor(run, settings, windowTokens));
     const span = spanOf(history, rows);
     if (span === null) return call.end(upToDate("The notes cover the newest message."));
     const read = history.sourceDigest(span);
     if (read === null) return call.end({ kind: "stale", reason: "gone" });
-    call.note({ notes: { baseN: base?.n ?? 0, lastN: history.notes.lastNumber(), span, digest: read } });
+    call.note({ notes: { baseN: base?.n ?? 0, lastN: notes.lastNumber(), span, digest: read } });
   }
   call.close();
   const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
-  return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(history, call.run))), resting };
+  return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(core, call.run))), resting };
 }
 
-export function readNotes(call: PortCall, { model, again }: NotesRequest): NotesReading {
+export function readNotes(call: StepCall, { model, again }: NotesQuestion): NotesReading {
   const { run, core } = call;
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
@@ -75,13 +76,13 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   const stale = findStale(core, run);
   if (stale !== null) return call.end(stale);
   const history = core.memory.session(run.sessionId);
-  const base = baseOf(history, run);
+  const base = baseOf(core, run);
   const redaction = redactionOf(core.settings.get(run.sessionId));
   const how = JSON.stringify({ ...shape, redaction: redaction.names });
   const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
   const known = reuseDraft(call, key);
   if (known !== null) return known;
-  const rows = findNew(history, base, endOf(run));
+  const rows = findNew({ history, notes: notesOf(core, history) }, base, endOf(run));
   const sections = wordSections(core, run, { base, shape });
   const read = readRows(core, history, { rows, redaction });
   const rejected = again === undefined ? null : mustDraft(core, run, again.rejected);
@@ -134,14 +135,14 @@ function tellShape(
 
 /** The result of applying an answer to the notes, and the facts of their whole source that it would keep. */
 export function auditNotes(
-  core: Needs<"memory" | "settings">,
+  core: Needs<NotesNeeds | "settings">,
   run: RunRecord,
   { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
 ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
   const settings = core.settings.get(run.sessionId);
-  const { notes, countTokens } = settings;
-  const { shape } = resolveNotes(notes ?? {}, run.policy);
-  const base = baseOf(core.memory.session(run.sessionId), run);
+  const { countTokens } = settings;
+  const { shape } = resolveNotes(keptNotes(settings) ?? {}, run.policy);
+  const base = baseOf(core, run);
   const before = wordSections(core, run, { base, shape });
   const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
   const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
@@ -150,7 +151,7 @@ export function auditNotes(
   return { problems: audit.ok ? [] : audit.problems, survival };
 }
 
-export function saveNotes(call: PortCall, key: string): RunEnded {
+export function saveNotes(call: StepCall, key: string): RunEnded {
   const { run, core } = call;
   call.close();
   const settings = settingsOf(core, run);
@@ -158,7 +159,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
   const stale = findStale(core, run);
   if (stale !== null) return call.end(stale);
   const history = core.memory.session(run.sessionId);
-  const base = baseOf(history, run);
+  const base = baseOf(core, run);
   const draft = mustDraft(core, run, key);
   const before = arrangeSections(settings.shape, base?.sections ?? []);
   const { edits, problems } = parseEdits(draft.text, before);
@@ -166,7 +167,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
   if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
   const sections = applyEdits(before, edits);
   const end = endOf(run);
-  const version = history.notes.add({
+  const version = notesOf(core, history).add({
     sections,
     covered: { kind: "to", ...end },
     told: base?.told,
@@ -179,7 +180,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
   return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens });
 }
 
-export function keepNotes(call: PortCall): RunEnded {
+export function keepNotes(call: StepCall): RunEnded {
   call.close();
   const told = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
   const why = told === undefined ? "no answer could be used" : `the model gave none (${told})`;
@@ -190,7 +191,7 @@ export function keepNotes(call: PortCall): RunEnded {
 }
 
 function settingsOf(core: Needs<"settings">, run: RunRecord): NotesSettings | null {
-  const { notes } = core.settings.get(run.sessionId);
+  const notes = keptNotes(core.settings.get(run.sessionId));
   return notes === null ? null : resolveNotes(notes, run.policy);
 }
 
@@ -205,19 +206,20 @@ function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
 }
 
 /** The stale outcome when the plan no longer holds, otherwise null. */
-function findStale(core: Needs<"memory">, run: RunRecord): Outcome | null {
+function findStale(core: Needs<NotesNeeds>, run: RunRecord): Outcome | null {
   const { baseN, lastN, span, digest: planned } = pinOf(run);
   const history = core.memory.session(run.sessionId);
   const leafId = history.leafId();
   if (leafId === null || !history.isOnPath(span.toId, leafId)) return { kind: "stale", reason: "gone" };
   const read = history.sourceDigest(span);
   if (read === null) return { kind: "stale", reason: "gone" };
-  const same = history.notes.lastNumber() === lastN && (baseN === 0 || history.notes.standing(baseN) !== null);
+  const notes = notesOf(core, history);
+  const same = notes.lastNumber() === lastN && (baseN === 0 || notes.standing(baseN) !== null);
   return same && read === planned ? null : { kind: "stale", reason: "changed" };
 }
 
-function baseOf(history: History, run: RunRecord): NotesVersion | null {
-  return history.notes.standing(pinOf(run).baseN);
+function baseOf(core: Needs<NotesNeeds>, run: RunRecord): NotesVersion | null {
+  return notesOf(core, core.memory.session(run.sessionId)).standing(pinOf(run).baseN);
 }
 
 /** Where the update ends. It ends at a step, because the message may go on growing. */

@@ -5,31 +5,58 @@
  * two messages' rows and writes none. A session has one update at a time, and none during a compaction, which would only wait for it. After
  * a fruitless update, as much growth must come again as before the first.
  */
-import { PalimpsestError } from "../../errors.ts";
-import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
-import type { NotesEnd } from "../../memory/notes/notes.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import { isUpdateDue } from "../../steps/notes/due.ts";
-import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { promptTokens } from "../reports/usage.ts";
-import type { Core, Needs } from "../core.ts";
-import { resolveNotes } from "./settings.ts";
-import { findModelObstacle } from "../runs/start/postpone.ts";
+import { PalimpsestError } from "../errors.ts";
+import { NOTES_PATIENCE } from "../limits-of-notes.ts";
+import { notesOf, type Growth, type NotesEnd, type NotesNeeds } from "./versions.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import { isUpdateDue } from "../steps/notes/due.ts";
+import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
+import { promptTokens } from "../agent/reports/usage.ts";
+import type { Core, Needs } from "../agent/core.ts";
+import { keptNotes, resolveNotes } from "./settings.ts";
+import type { SessionSettings } from "../agent/settings.ts";
+import { endIfInVain } from "../agent/runs/start/ask.ts";
+import { findModelObstacle } from "../agent/runs/start/postpone.ts";
+
+/** The place from which a session's growth is counted, and the growth at the last look. */
+interface NotesMark {
+  readonly after: NotesEnd | null;
+  readonly growth: Growth | null;
+}
+
+/** Notes that did not serve a postponed run at the last look. */
+interface Unserved {
+  readonly settings: SessionSettings;
+  readonly leafId: string;
+  /** Newest version of the notes, and tokens of the view. */
+  readonly version: number;
+  readonly tokens: number;
+}
+
+/** Caches since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
+export interface NotesMarks {
+  /** By session, the state in which notes last did not serve a postponed run. */
+  readonly unserved: Map<string, Unserved>;
+  /** By session, the place from which the growth since its last notes is counted. */
+  readonly growth: Map<string, NotesMark>;
+}
 
 /** Call inside a transaction. */
-export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {
-  const { notes, policy } = core.settings.get(sessionId);
+export function startNotesIfDue(core: Core, marks: NotesMarks, sessionId: string): RunRecord | null {
+  const settings = core.settings.get(sessionId);
+  const { policy } = settings;
+  const notes = keptNotes(settings);
   if (notes === null || policy === null) return null;
   // A run that waits for a person may wait for a day.
   if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy);
-  const mark = core.marks.notesMarks.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
+  const mark = marks.growth.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
   const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
-  const growth = history.notes.growth({ after: mark.after, enoughTokens, known: mark.growth });
-  core.marks.notesMarks.set(sessionId, { ...mark, growth });
+  const growth = notesOf(core, history).growth({ after: mark.after, enoughTokens, known: mark.growth });
+  marks.growth.set(sessionId, { ...mark, growth });
   const leafId = history.leafId();
   if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
   if (findModelObstacle(core, sessionId) !== null) return null;
@@ -43,8 +70,8 @@ export interface NotesRequest {
 }
 
 /** Starts an update, or joins the live one. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
-export function startOrJoinNotes(
-  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
+function startOrJoinNotes(
+  core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
   sessionId: string,
   { retryOf = null, ignoreBudget }: NotesRequest,
 ): { run: RunRecord; joined: boolean } {
@@ -61,7 +88,7 @@ export function startOrJoinNotes(
 }
 
 function startNotes(
-  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
+  core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
   sessionId: string,
   request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
 ): RunRecord {
@@ -71,7 +98,7 @@ function startNotes(
     sessionId,
     trigger: request.trigger,
     leafId: request.leafId,
-    leafStep: core.memory.session(sessionId).notes.endOf(request.leafId)?.step,
+    leafStep: notesOf(core, core.memory.session(sessionId)).endOf(request.leafId)?.step,
     retryOf: request.retryOf ?? null,
     focus: null,
     manual: request.trigger === "manual",
@@ -84,8 +111,8 @@ function startNotes(
 }
 
 function mustKeepNotes(core: Needs<"settings">, sessionId: string): Policy {
-  const { policy, notes } = core.settings.get(sessionId);
-  if (policy !== null && notes !== null) return policy;
+  const settings = core.settings.get(sessionId);
+  if (settings.policy !== null && keptNotes(settings) !== null) return settings.policy;
   throw new PalimpsestError(
     "not_configured",
     `Session "${sessionId}" keeps no notes. Call keepNotes() on it beside compactAfter(tokens), where it is created or in configureSession().`,
@@ -93,12 +120,21 @@ function mustKeepNotes(core: Needs<"settings">, sessionId: string): Policy {
 }
 
 /** The place behind which growth counts. It is the end of the notes' coverage, or the leaf at which a fruitless update was asked for. */
-function findMark(core: Needs<"memory" | "runs">, sessionId: string): NotesEnd | null {
-  const last = core.runs.latestNotes(sessionId);
+function findMark(core: Needs<NotesNeeds | "runs">, sessionId: string): NotesEnd | null {
+  const last = core.runs.latestOther(sessionId);
   const history = core.memory.session(sessionId);
   if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) {
     return { messageId: last.leafId, step: last.leafStep ?? WHOLE_MESSAGE };
   }
-  const covered = history.notes.current()?.covered;
+  const covered = notesOf(core, history).current()?.covered;
   return covered?.kind === "to" ? covered : null;
+}
+
+/**
+ * Starts an update that a person asks for, or joins the live one. Call inside a transaction. Throws `session_ended`, `not_configured`,
+ * `invalid_state`.
+ */
+export function askForNotes(core: Core, sessionId: string, request: NotesRequest): { run: RunRecord; joined: boolean } {
+  const receipt = startOrJoinNotes(core, sessionId, request);
+  return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
 }

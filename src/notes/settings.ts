@@ -1,9 +1,7 @@
 /** Checks the options of `keepNotes` at once, and derives the numbers that depend on the threshold. */
-// The label under which notes are shown is a context block's.
-// oxlint-disable-next-line no-restricted-imports
-import { checkBlock } from "../../context/declared.ts";
-import { PalimpsestError } from "../../errors.ts";
-import { checkFields, type FieldNames } from "../../known-fields.ts";
+import { checkBlock } from "../context/declared.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields, type FieldNames } from "../known-fields.ts";
 import {
   LEAST_NOTES_GROWTH_SHARE,
   LEAST_NOTES_GROWTH_TOKENS,
@@ -12,12 +10,39 @@ import {
   NOTES_GROWTH_TOKENS,
   NOTES_TOOL_CALLS,
   NOTES_WAIT_MS,
-} from "../../limits-of-notes.ts";
-import { resolveNotesShape, type NotesShape } from "../../steps/notes/document.ts";
-import type { NotesPace } from "../../steps/notes/due.ts";
-import { resolveNotesRange, type NotesRange } from "../../steps/notes/range.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import type { KeepNotesOptions, SessionSettings } from "../settings.ts";
+} from "../limits-of-notes.ts";
+import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../steps/notes/document.ts";
+import type { NotesPace } from "../steps/notes/due.ts";
+import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import type { SessionSettings } from "../agent/settings.ts";
+
+export interface KeepNotesOptions extends NotesShapeOptions {
+  /**
+   * New tokens after which the notes are updated. The default is 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of
+   * it.
+   */
+  readonly growthTokens?: number | undefined;
+  /** Tool calls that must have come as well. Default 3. */
+  readonly toolCalls?: number | undefined;
+  /**
+   * The messages that a compaction keeps behind the notes. Only positive numbers count. The default is 10,000 tokens and 5 messages with
+   * text, at most 40,000 tokens.
+   */
+  readonly keep?: NotesRangeOptions | undefined;
+  /** How long a compaction waits for a live update (ms). Default 15,000. */
+  readonly waitMs?: number | undefined;
+  /** Always shows the notes to the model, as a read-only context block of this label. Not shown by default. */
+  readonly asBlock?: string | undefined;
+}
+
+/** The name under which the room keeps its settings. */
+export const ROOM = "notes";
+
+/** The options of a session's notes. Null where it keeps none. */
+export function keptNotes({ rooms }: Pick<SessionSettings, "rooms">): KeepNotesOptions | null {
+  return (rooms[ROOM] as KeepNotesOptions | undefined) ?? null;
+}
 
 export interface NotesSettings {
   readonly shape: NotesShape;
@@ -71,8 +96,8 @@ function growthUnder(thresholdTokens: number): number {
 }
 
 /** The sections and budgets of a session. A session without kept notes has them too, because a person may write some. */
-export function shapeOf({ notes, policy }: Pick<SessionSettings, "notes" | "policy">): NotesShape {
-  return resolveNotesShape(notes ?? {}, policy?.thresholdTokens ?? null);
+export function shapeOf({ rooms, policy }: Pick<SessionSettings, "rooms" | "policy">): NotesShape {
+  return resolveNotesShape(keptNotes({ rooms }) ?? {}, policy?.thresholdTokens ?? null);
 }
 
 function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { least: number; most?: number }): void {

@@ -1,7 +1,7 @@
 /**
  * The statements on notes, one verb each. Each kept version has a row, keyed by its number.
  */
-import type { Db } from "../db.ts";
+import type { Db } from "../memory/db.ts";
 
 /**
  * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `toldSeq`
@@ -27,6 +27,8 @@ export type NotesRow = {
 const NOTES = `n, standing, covers, told_seq AS toldSeq, told_step AS toldStep, covered_id AS coveredId,
   covered_step AS coveredStep, details, created_at AS createdAt, sections`;
 
+const KEPT = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
+
 export class NotesStatements {
   readonly #db: Db;
 
@@ -40,16 +42,18 @@ export class NotesStatements {
     return this.#db.run<NotesRow>(sql, sessionId, limit);
   }
 
+  /** Copies the versions in force to a session that has the same messages under the same numbers, as far as it has them. */
+  copy(from: string, to: string): void {
+    const sql = `INSERT INTO palimpsest_notes (session_id, ${KEPT})
+       SELECT ?, ${KEPT} FROM palimpsest_notes AS notes
+       WHERE session_id = ? AND standing = 1 AND (told_seq IS NULL OR EXISTS (
+         SELECT 1 FROM palimpsest_messages AS copied WHERE copied.session_id = ? AND copied.seq = notes.told_seq))`;
+    this.#db.run(sql, to, from, to);
+  }
+
   lastNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_notes WHERE session_id = ? ORDER BY n DESC LIMIT 1";
     return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
-  }
-
-  /** Versions in force that describe the message at `seq` or a later one. Reads every version, of which few are kept. */
-  standingFrom(sessionId: string, seq: number): { n: number; toldSeq: number; toldStep: number | null }[] {
-    const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
-       WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;
-    return this.#db.run(sql, sessionId, seq);
   }
 
   insert(sessionId: string, row: NotesRow): void {
@@ -59,10 +63,6 @@ export class NotesStatements {
     const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, details, createdAt, sections } = row;
     const covered = [covers, toldSeq, toldStep, coveredId, coveredStep];
     this.#db.run(sql, sessionId, n, standing, ...covered, details, createdAt, sections);
-  }
-
-  withdraw(sessionId: string, n: number): void {
-    this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
   /** Summaries in force that contain this text. */

@@ -1,0 +1,62 @@
+/** The steps of an update that the agent does, as its Workflow calls them through the port. */
+import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
+import type { TranscriptElement } from "../steps/draft/render.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import type { Askable, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";
+
+/** The pinned input of one update of the notes. */
+export type NotesPlanned =
+  | {
+      readonly kind: "notes";
+      /** Digest of the version to build on and of the messages to read. */
+      readonly digest: string;
+      readonly resting: readonly string[];
+    }
+  | RunEnded;
+
+export interface NotesQuestion {
+  readonly model: string;
+  /** Set to try again. `rejected` is the refused answer, and `key` is the key of a sound one. */
+  readonly again?: { readonly rejected: string; readonly key: string };
+}
+
+export type NotesReading =
+  | (Askable & {
+      readonly kind: "notes";
+      readonly key: string;
+      /** The current notes, with every section. */
+      readonly sections: readonly NotesSection[];
+      /** The shape with its budgets as the model is told them. */
+      readonly shape: NotesShape;
+      /** The new elements, oldest first. */
+      readonly elements: readonly TranscriptElement[];
+      /** Facts of each summary among the elements, in their order. */
+      readonly overlayFacts: readonly Facts[];
+      readonly maxChars: number;
+      /** Text of the refused answer. */
+      readonly rejected: string | null;
+      /** The most important facts that the refused answer lost, word for word. */
+      readonly lost: readonly string[];
+    })
+  | DraftReceipt
+  | RunEnded;
+
+export interface NotesPort {
+  /** Pins the version of the notes to build on and the messages to read. */
+  plan(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
+  /** Returns the notes and the new elements, or the draft if that was already paid for. */
+  read(mark: StepMark, question: NotesQuestion): Promise<NotesReading>;
+  /** The fenced commit of a new version of the notes. Ends the run. */
+  save(mark: StepMark, key: string): Promise<RunEnded>;
+  /** Ends the run without a usable answer. The version before stays. */
+  keep(mark: StepMark): Promise<RunEnded>;
+}
+
+/** The steps behind a run's port. */
+export function notesPort(port: CompactionPort): NotesPort {
+  const call =
+    (step: string) =>
+    (mark: StepMark, ...args: readonly unknown[]): Promise<unknown> =>
+      port.doOwn(mark, step, args);
+  return { plan: call("plan"), read: call("read"), save: call("save"), keep: call("keep") } as NotesPort;
+}

@@ -1,0 +1,135 @@
+/**
+ * The room of notes. It keeps notes of a session up to date in the background, with runs of its own, and serves a compaction from them
+ * without a model call.
+ */
+import { assert } from "../errors.ts";
+import type { Methods } from "../agent/compose.ts";
+import type { AskedRun, Core, StepCall, SummaryRoom } from "../agent/core.ts";
+import type { Extension, Installed } from "../agent/extension.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+import { answerOwnTask } from "../model/extractive.ts";
+import { extractEdits } from "../steps/notes/extract.ts";
+import { NOTES_TASK } from "../steps/notes/prompt.ts";
+import { addLine } from "../workflows/lines.ts";
+import { notesCalls } from "./calls.ts";
+import { foreseeNotes } from "./forecast.ts";
+import { updateNotes } from "./line.ts";
+import { auditNotes, keepNotes, planNotes, readNotes, saveNotes } from "./port.ts";
+import { findNotes } from "./ready.ts";
+import { recallNotes } from "./recall-notes.ts";
+import { serveFromNotes } from "./serve.ts";
+import { NotesOfAgent, NotesOfSession, type NotesBuilder } from "./session-notes.ts";
+import { keptNotes } from "./settings.ts";
+import { NotesStatements } from "./statements.ts";
+import { askForNotes, startNotesIfDue, type NotesMarks } from "./trigger.ts";
+import { notesOf } from "./versions.ts";
+
+/** The methods that the room adds to a session. */
+export interface NotesMethods extends Methods<Omit<NotesOfSession, keyof NotesBuilder>>, NotesBuilder {}
+
+/** The methods that the room adds to a manager of sessions. */
+export interface ManagerNotesMethods extends NotesBuilder {}
+
+/** Adds notes to each session, as in `withCompaction(Base, { rooms: [notes()] })`. */
+export function notes(): Extension<NotesMethods, ManagerNotesMethods, typeof notesCalls> {
+  addLine("notes", updateNotes);
+  answerOwnTask(NOTES_TASK.name, extractEdits);
+  return { name: "notes", calls: notesCalls, install };
+}
+
+/** The steps of an update, by the names under which its Workflow calls them. */
+const STEPS: Readonly<Record<string, (call: StepCall, ...args: never[]) => unknown>> = {
+  plan: planNotes,
+  read: readNotes,
+  save: saveNotes,
+  keep: keepNotes,
+};
+
+function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
+  const marks: NotesMarks = { unserved: core.db.cached(new Map()), growth: core.db.cached(new Map()) };
+  return {
+    // A builder's method returns the handle that it was called on.
+    session: (state) => new NotesOfSession(state, marks),
+    manager: ({ tell }) => new NotesOfAgent(tell),
+    copied: (fromId, toId) => new NotesStatements(core.db).copy(fromId, toId),
+    continued: (fromId, toId, stoodFor) => {
+      const [from, to] = [fromId, toId].map((id) => notesOf(core, core.memory.session(id)));
+      assert(from !== undefined && to !== undefined, "Two sessions have notes of their own.");
+      from.passOn(to, stoodFor);
+    },
+    summaries: new NotesSummaries(core, marks),
+  };
+}
+
+class NotesSummaries implements SummaryRoom {
+  readonly #core: Core;
+  readonly #marks: NotesMarks;
+
+  constructor(core: Core, marks: NotesMarks) {
+    this.#core = core;
+    this.#marks = marks;
+  }
+
+  isKept(settings: Parameters<SummaryRoom["isKept"]>[0]): boolean {
+    return keptNotes(settings) !== null;
+  }
+
+  grew(sessionId: string): void {
+    startNotesIfDue(this.#core, this.#marks, sessionId);
+  }
+
+  ended(run: RunRecord): void {
+    if (run.kind === "notes") this.#marks.growth.delete(run.sessionId);
+    this.grew(run.sessionId);
+  }
+
+  isReady(run: AskedRun): boolean {
+    return findNotes(this.#core, run)?.kind === "ready";
+  }
+
+  /** A "no" is checked again only for each new version and each span of growth, so the appends in between read nothing of the notes. */
+  wouldServe(...[asked, { tokens, continues }]: Parameters<SummaryRoom["wouldServe"]>): boolean {
+    const core = this.#core;
+    const { sessionId, leafId, policy } = asked;
+    const settings = core.settings.get(sessionId);
+    if (keptNotes(settings) === null) return false;
+    const now = { settings, leafId, version: notesOf(core, core.memory.session(sessionId)).lastNumber(), tokens };
+    const known = this.#marks.unserved.get(sessionId);
+    const same = known?.settings === settings && known.version === now.version;
+    const grown = tokens - (known?.tokens ?? 0);
+    if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
+      this.#marks.unserved.set(sessionId, { ...known, leafId });
+      return false;
+    }
+    if (this.isReady({ ...asked, manual: false, focus: null, fresh: false })) return true;
+    this.#marks.unserved.set(sessionId, now);
+    return false;
+  }
+
+  async serve(run: RunRecord): Promise<boolean> {
+    return serveFromNotes(this.#core, run);
+  }
+
+  foresee(...[asked, carried]: Parameters<SummaryRoom["foresee"]>): ReturnType<SummaryRoom["foresee"]> {
+    return foreseeNotes(this.#core, asked, carried);
+  }
+
+  ask(...[sessionId, options]: Parameters<SummaryRoom["ask"]>): ReturnType<SummaryRoom["ask"]> {
+    return askForNotes(this.#core, sessionId, options);
+  }
+
+  audit(...[run, answer]: Parameters<SummaryRoom["audit"]>): ReturnType<SummaryRoom["audit"]> {
+    return auditNotes(this.#core, run, answer);
+  }
+
+  doStep(call: StepCall, step: string, args: readonly unknown[]): unknown {
+    const work = STEPS[step];
+    assert(work !== undefined, `A workflow asked for the step "${step}", which an update of notes does not have.`);
+    return work(call, ...(args as never[]));
+  }
+
+  recall(...[sessionId, asked]: Parameters<SummaryRoom["recall"]>): ReturnType<SummaryRoom["recall"]> {
+    const core = this.#core;
+    return recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.counterOf(sessionId));
+  }
+}

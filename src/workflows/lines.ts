@@ -1,0 +1,40 @@
+/**
+ * The line of durable steps of each kind of run. A room with runs of its own adds their line when the Worker starts, so a Workflow knows
+ * it in whatever isolate it runs.
+ */
+import type { WorkflowStep } from "cloudflare:workers";
+import { assert, PalimpsestError } from "../errors.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+import type { ChosenModel } from "../model/chosen.ts";
+import { compact } from "./compaction.ts";
+import type { CompactionPort, RunEnded } from "./port.ts";
+import { split } from "./split.ts";
+
+export type Line = (step: WorkflowStep, model: ChosenModel, port: () => CompactionPort) => Promise<RunEnded>;
+
+const LINES = new Map<RunRecord["kind"], Line>([
+  [
+    "compaction",
+    async (step, model, port) => {
+      const done = await compact(step, model, port);
+      assert(done.kind === "ended", "Only a split goes on after its compaction.");
+      return done;
+    },
+  ],
+  ["split", split],
+]);
+
+/** Call where an agent is declared. A second call replaces the first. */
+export function addLine(kind: RunRecord["kind"], line: Line): void {
+  LINES.set(kind, line);
+}
+
+/** Throws `not_configured` for a kind of run whose room is in no agent of this Worker. */
+export function lineOf(kind: RunRecord["kind"]): Line {
+  const line = LINES.get(kind);
+  if (line !== undefined) return line;
+  throw new PalimpsestError(
+    "not_configured",
+    `This Worker has no steps for a run of kind "${kind}". Add the room that has where the agent is declared.`,
+  );
+}

@@ -1,0 +1,34 @@
+/** The bundle of a Worker that adds no optional room. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { bundle, type Bundle } from "../../scripts/size/bundle.ts";
+
+let ours: Bundle;
+beforeAll(async () => {
+  ours = await bundle("ours");
+});
+
+describe("a Worker that adds no room", () => {
+  test.each([
+    ["src/ai-chat"],
+    ["src/compat"],
+    ["src/context"],
+    ["src/doors"],
+    ["src/events"],
+    ["src/import"],
+    ["src/notes"],
+    ["src/react"],
+    ["src/recall"],
+    ["src/redact"],
+    ["src/steps/notes"],
+    ["src/testing"],
+    ["src/think"],
+  ])("has no file of %s", (folder) => {
+    expect([...ours.files.keys()].filter((file) => file.startsWith(`${folder}/`))).toEqual([]);
+  });
+
+  test("names no method, call or prompt of the notes", () => {
+    expect(ours.files.size).toBeGreaterThan(100);
+    expect(ours.code).toContain("compactAfter");
+    expect(ours.code).not.toMatch(/(?:keep|get|update|refresh|plan|read|save)Notes|notesHistory|the notes/);
+  });
+});

@@ -1,0 +1,2 @@
+/** Stands in for `cloudflare:workflows` where tests run in plain Node. */
+export class NonRetryableError extends Error {}
