@@ -219,7 +219,7 @@ const WHY_FEWER = {
     `with them every view would be past the hard line (${headTokenBudget} tokens are left for them)`,
   "earlier-summary": () => "an earlier summary comes first",
   function: () => "the session's own function named the range",
-  notes: () => "the notes tell of the beginning as well",
+  notes: () => "the text at hand tells of the beginning as well",
 } as const satisfies Record<NonNullable<KeptHead["why"]>, (policy: Policy) => string>;
 
 /** The kept part of the start, where it differs from the requested one. */

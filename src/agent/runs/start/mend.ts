@@ -16,7 +16,7 @@ import { startOrJoin } from "./trigger.ts";
 export function mendIfUncovered(core: Core, sessionId: string, ended: RunRecord | null = null): void {
   const history = core.memory.session(sessionId);
   if (!history.takeUncovered() && ended?.mendAfter !== true) return;
-  const atWork = core.runs.live(sessionId).find(({ kind }) => kind !== "notes");
+  const atWork = core.runs.live(sessionId).find(isCompaction);
   if (atWork !== undefined) {
     if (atWork.mendAfter !== true) core.runs.change(atWork.id, { mendAfter: true });
     return;
