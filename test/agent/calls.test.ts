@@ -93,6 +93,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
   inputTokens: 17,
   outputTokens: 18,
   cost: 19,
+  cachedTokens: 23,
+  writtenTokens: 24,
   viewTokens: 20,
   notes: 22,
   section: "a section",
