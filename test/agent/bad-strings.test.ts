@@ -94,6 +94,8 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
     of("name", (on, bad) => on.recordUsage({ inputTokens: 1, model: bad })),
   ],
   getUsage: [],
+  getCosts: [],
+  hindsight: [],
   plan: [of("id", (on, bad) => on.plan({ leafId: bad }))],
   compact: [of("id", (on, bad) => on.compact({ leafId: bad })), of("words", (on, bad) => on.compact({ focus: bad }))],
   compactNow: [
