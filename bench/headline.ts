@@ -64,9 +64,8 @@ export function showFigures(readme: string, results: Results): string {
 }
 
 function renderFigures(results: Results): string {
-  return [renderHeadline(results), describeSight(results), describeLosses(results)]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  const lines = [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
+  return [renderHeadline(results), lines, describeLosses(results)].filter((part) => part !== "").join("\n\n");
 }
 
 /** The lines that say most about ours and the others. */
@@ -125,6 +124,23 @@ export function describeSight(results: Results): string {
   ]
     .map((line) => wrap(line).replaceAll("\n", "\n  "))
     .join("\n");
+}
+
+/** What the rent rule's bills come to beside the SDK's, and what each keeps. Empty where no session was measured. */
+export function describeBill(results: Results): string {
+  const table = results["cost"]?.finding.tables.find(({ caption = "" }) => caption.includes("dear writes: bills"));
+  const of = (policy: string, column: string): string => {
+    const row = table?.rows.find(([name]) => name === policy);
+    return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
+  };
+  const bill = of("rent", "bill, geometric mean");
+  if (bill === NONE) return "";
+  const sessions = /^\d+/.exec(table?.caption ?? "")?.[0] ?? NONE;
+  const kept = (policy: string): string => of(policy, "kept, mean");
+  const says =
+    `- With \`compactAfter("auto")\`, bills of ${sessions} long sessions are ${bill} of the SDK's, ` +
+    `with ${kept("rent")} kept (SDK ${kept("sdk at 60,000")}).`;
+  return wrap(says).replaceAll("\n", "\n  ");
 }
 
 function describeLosses(results: Results): string {

@@ -141,6 +141,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
       ["status", { sessionId }],
       ["runs", { sessionId }],
       ["liveRuns", {}],
+      ["hindsight", { sessionId }],
       ["compact", { sessionId, leafId: "nobody" }],
       ...[...runs].flatMap((runId) => [
         ["getRun", { runId }],

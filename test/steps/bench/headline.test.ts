@@ -37,6 +37,18 @@ test("the README says what summaries and names bring back, beside the floor and 
   expect(showFigures(`${BEGIN}\n${END}`, {})).not.toContain("session");
 });
 
+test("the README says what conversations are billed at by their rent, beside the SDK's sessions", () => {
+  const columns = ["policy", "bill, geometric mean", "worst session", "there", "kept, mean"];
+  const rows = [
+    ["sdk at 60,000", 1, 1, "a-1", 0.62],
+    ["rent", 0.77, 1.04, "a-2", 0.83],
+  ];
+  const caption = "31 sessions, dear writes: bills over that of the sdk at 60,000, and what is kept";
+  const finding = once({ title: "", about: "", checks: [], tables: [{ caption, columns, rows }] });
+  const shown = showFigures(`${BEGIN}\n${END}`, { cost: { date: "", commit: "", versions: {}, finding } });
+  for (const figure of ["31", "0.77", "0.83", "0.62"]) expect(shown).toContain(figure);
+});
+
 test("a line that was measured of nobody is not shown, and one that was of some is", () => {
   const columns = ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"];
   const rows = [["first view", 9_000, 32, 0, 77, 0, 1, 0]];
