@@ -135,7 +135,7 @@ export class ContextBlocks {
 
   /**
    * Replaces the block's text. Throws `unknown_block`, `readonly_block`, `invalid_input` (for a keyed block or no text), `block_full`,
-   * `provider_failed`.
+   * `provider_failed`, `storage_full` where the block is kept in SQLite.
    */
   async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
     checkText(content);

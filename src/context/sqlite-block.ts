@@ -6,6 +6,9 @@ import type { BlockScope } from "./scope.ts";
 export function sqliteBlock({ statements, place }: BlockScope): WritableContextProvider {
   return {
     get: async () => statements.block(place),
-    set: async (content) => statements.putBlock(place, content),
+    set: async (content) => {
+      statements.mustHaveRoom();
+      statements.putBlock(place, content);
+    },
   };
 }

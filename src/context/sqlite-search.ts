@@ -34,6 +34,7 @@ export function sqliteSearch({ statements, place, transaction }: BlockScope): Se
       transaction(() => {
         const known = statements.entry(place, key);
         if (known?.content === content) return;
+        statements.mustHaveRoom();
         if (known === undefined) {
           insertEntry(statements, place, { key, content });
         } else {

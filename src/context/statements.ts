@@ -23,6 +23,11 @@ export class ContextStatements {
     this.#db = db;
   }
 
+  /** Call this before a write that a caller asks for. Throws `storage_full`. */
+  mustHaveRoom(): void {
+    this.#db.mustHaveRoom();
+  }
+
   // Blocks and prompts
 
   block({ scope, label }: Place): string | null {

@@ -92,13 +92,15 @@ export class NotesOfSession extends NotesOfAgent {
 
   /**
    * Writes a version by hand. A live update ends as `stale`, and the next one builds on this version. It is stored whole, and shown to
-   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`.
+   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`,
+   * `storage_full`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
     const shape = shapeOf(this.#state.settings);
     return this.#state.write((history) => {
       history.mustGoOn();
+      this.#state.core.db.mustHaveRoom();
       const notes = notesOf(this.#state.core, history);
       const current = notes.current();
       checkBase(edit.basedOn, current?.n ?? 0);

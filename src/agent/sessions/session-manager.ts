@@ -53,7 +53,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   /**
    * A session without a name is titled by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the
-   * parent.
+   * parent, `storage_full`.
    */
   create(name?: string, options: CreateSessionOptions = {}): SessionInfo {
     return this.#sessions.create(crypto.randomUUID(), name, parseInput(inputs.createSession, options));
@@ -118,7 +118,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * Makes a new session as a copy of the path up to a message, with ids and summaries, and records its parent. Context blocks, loaded
    * skills and calibration are the parent's present ones. The sums begin at 0 and the prompt is not frozen. A compaction of it asks no
    * model where the parent has a draft. Writes a row for each message, block and entry. Throws `unknown_session`, `unknown_message`,
-   * `invalid_input`.
+   * `invalid_input`, `storage_full`.
    */
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
     checkGiven(given.fork, { sessionId: id, atMessageId });

@@ -93,8 +93,15 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Writes the row of a new session. `id` must be unused. Throws `invalid_input`, `unknown_session` for the parent. */
+  /** Makes a session. `id` must be unused. Throws `invalid_input`, `unknown_session` for the parent, `storage_full`. */
   create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
+    this.#options.db.mustHaveRoom();
+    this.#insert(id, name, options);
+    return this.mustGet(id);
+  }
+
+  /** Writes the row of a new session. */
+  #insert(id: string, name: string | undefined, options: CreateSessionOptions): void {
     const { parentSessionId = null } = options;
     const row = {
       id,
@@ -106,7 +113,6 @@ export class Sessions {
     };
     if (parentSessionId !== null && !this.#sql.exists(parentSessionId)) throw unknownSession(parentSessionId);
     this.#sql.insertSession(row);
-    return this.mustGet(id);
   }
 
   get(id: string): SessionInfo | null {
@@ -165,7 +171,7 @@ export class Sessions {
   /**
    * Creates a session as a copy of a path: messages with their ids, order, sizes and digests, and the overlays in force
    * that lie wholly on it. For n messages it reads 4 n rows and writes n with their split parts, 4 for each overlay,
-   * and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
+   * and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`, `storage_full`.
    */
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
     const { db, statements, now } = this.#options;
@@ -181,7 +187,7 @@ export class Sessions {
     }
     db.mustHaveRoom();
     return db.transaction(() => {
-      this.create(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
+      this.#insert(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
@@ -206,7 +212,7 @@ export class Sessions {
     history(sessionId).mustGoOn();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
     return db.transaction(() => {
-      this.create(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
+      this.#insert(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
       const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
       const stoodFor = seedSession({
         from,
