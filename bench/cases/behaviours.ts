@@ -28,7 +28,7 @@ async function measure(facts: typeof FACTS): Promise<Finding> {
   return {
     title: "What stores do when something goes wrong",
     about: [
-      `${lines.length} facts, each a sentence that holds or does not, checked on each store through its public methods; all of them are in [CONFORMANCE.md](CONFORMANCE.md).`,
+      `${lines.length} facts, each a sentence that holds or does not, checked on each store through its public methods; all of them are in [CONFORMANCE.md](../CONFORMANCE.md).`,
       "“–”: about something that a store has no way to do.",
       `A weakness that is "${HIDDEN}" shows on Cloudflare alone: it counts for nobody and against nobody.`,
     ],

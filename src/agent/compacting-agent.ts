@@ -50,7 +50,7 @@ type AgentClass = typeof Agent<Cloudflare.Env>;
 
 function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
   const table = tableOf(rooms);
-  // Callable methods of the base class with the name of a call. Our method replaces each, and is opened by name.
+  // All callable methods of the base class. Where a call of ours has the same name, ours replaces it, and only `clients` opens it.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
     readonly palimpsest: AgentCore;

@@ -35,6 +35,6 @@ export function lineOf(kind: RunRecord["kind"]): Line {
   if (line !== undefined) return line;
   throw new PalimpsestError(
     "not_configured",
-    `This Worker has no steps for a run of kind "${kind}". Add the room that has where the agent is declared.`,
+    `This Worker has no steps for a run of kind "${kind}". Add the room that has them where the agent is declared.`,
   );
 }

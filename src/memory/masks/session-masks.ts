@@ -52,8 +52,8 @@ export class SessionMasks {
   }
 
   /**
-   * The active view. Without a cache it reads a row for each visible message and each overlay, with it none. Null for
-   * an empty session.
+   * The active view with its requests and rents. The first read costs a row for each visible message and two for each
+   * overlay, and later ones none. Null for an empty session.
    */
   rented(): RentedView | null {
     const leaf = this.#tree.newest();

@@ -3,8 +3,8 @@
  *
  * Checks the known conditions in order. A threshold is a ceiling, and a view over it is due. With `auto` a view is also
  * due once its rent is (rent.ts). It reads nothing itself. A condition that costs rows is passed as a function and
- * called only when needed. It is safe because the soft reasons, which concern cost and patience, count only up to the
- * hard line (decision 8).
+ * called only when needed. Soft reasons, which concern cost and patience, count only up to the hard line (decision 8). A
+ * live run, and a last run without effect after which nothing grew, count above it too.
  */
 import type { Rents } from "./rent.ts";
 import { waitFor, type Waiting } from "./why-not.ts";

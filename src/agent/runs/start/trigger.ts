@@ -198,7 +198,7 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
   // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
   const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
-  // Appends during the run count as growth already, so the size that the run looked at is the base.
+  // The base is the size after a summary, or otherwise the size that the run looked at, so appends during the run count as growth.
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
   const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
   return settled + policy.minSpanTokens * 2 ** doublings;
