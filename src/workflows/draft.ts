@@ -210,7 +210,9 @@ async function tell<Receipt>(call: () => Promise<Receipt>): Promise<Receipt> {
   for (const waitMs of SAVE_AGAIN_MS) {
     try {
       return await call();
-    } catch {
+    } catch (error) {
+      // The agent itself is gone.
+      if (error instanceof NonRetryableError) throw error;
       await scheduler.wait(waitMs);
     }
   }

@@ -19,6 +19,13 @@ class ThinkLike extends Agent {
   beforeStep(): void {}
 }
 
+/** An AIChatAgent of a version that kept its messages in a table of its own. */
+class OlderChat extends Agent {
+  onChatMessage(): void {}
+  persistMessages(): void {}
+  saveMessages(): void {}
+}
+
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
 const TABLE = tableOf([]);
 const OPEN = Object.keys(TABLE).filter((name) => new Doors(DEFAULT_CLIENTS, TABLE).opens(name));
@@ -49,6 +56,19 @@ test("a class that keeps no messages, and one that does given to the other door,
   expect(() => withPlainCompaction(AIChatAgent as never)).toThrow(/invalid_options.*palimpsest\/ai-chat/);
   expect(() => withPlainCompaction(ThinkLike as never)).toThrow(/invalid_options.*palimpsest\/think/);
   expect(() => withCompaction(AIChatAgent, { clients: ["nobody"] as never })).toThrow(/invalid_options.*nobody/);
+});
+
+test("a base class that keeps its messages elsewhere than in agents/sessions is not_configured, and told the way to go", async () => {
+  const stub = env.StockChat.get(env.StockChat.idFromName("older"));
+  const refused = await runInDurableObject(stub, (_agent, ctx) => {
+    const Older = withCompaction(OlderChat as unknown as typeof AIChatAgent);
+    try {
+      return String(new Older(ctx, env));
+    } catch (error) {
+      return String(error);
+    }
+  });
+  expect(refused).toMatch(/\[not_configured\] This AIChatAgent .*agents\/sessions.*peer dependencies/);
 });
 
 test("an optional room adds its methods to the session and, of its calls, what was opened to the class", async () => {

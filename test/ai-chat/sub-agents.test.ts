@@ -1,7 +1,7 @@
 /** Agents that another agent made with `subAgent()`. They have no binding. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { talk } from "../conversation.ts";
 import { makeGate, scriptModel, summaryOf } from "../scripted-model.ts";
@@ -37,7 +37,11 @@ test.each([1, 2])("an agent %i levels under its root compacts like any other", a
   expect(view).not.toContain("Message 10:");
 });
 
-test("a sub-agent that is deleted while its run is at work: the Workflow ends at once, and says why", async () => {
+interface Descent {
+  _cf_invokeAgentPath(path: unknown, method: string, args: readonly unknown[]): unknown;
+}
+
+test("a sub-agent that is deleted while its run is at work: the Workflow ends at once and says why", async () => {
   const { path, stub } = newFamily(1);
   const [child = ""] = path;
   const gate = makeGate();
@@ -50,10 +54,17 @@ test("a sub-agent that is deleted while its run is at work: the Workflow ends at
   const [run] = (await stub.runsOf(path)) as RunRecord[];
   const instance = await env.COMPACTION_WORKFLOW.get(run?.id ?? "");
   await runInDurableObject(stub, async (agent) => agent.deleteSubAgent(Family, child));
+  // The SDK's own call into a sub-agent, which a Workflow's steps go through.
+  const calls = vi.spyOn(Family.prototype as unknown as Descent, "_cf_invokeAgentPath");
   gate.open();
   for (;;) {
     const { status, output } = await instance.status();
-    if (status === "complete") return expect(output).toMatchObject({ kind: "failed", code: "agent-gone" });
+    if (status === "complete") {
+      expect(output).toMatchObject({ kind: "failed", code: "agent-gone" });
+      const sent = calls.mock.calls.filter(([, , [, step]]) => step === "saveDraft");
+      expect(sent).toHaveLength(1);
+      return calls.mockRestore();
+    }
     expect(status).not.toBe("errored");
     await scheduler.wait(1);
   }
