@@ -23,6 +23,7 @@ import { closeStep, markStep, planOf, type FailureCode, type Outcome, type RunRe
 import { auditSummary } from "../../steps/draft/audit.ts";
 import { headBefore } from "../../steps/plan/cut.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
+import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { lastVisibleStep, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
@@ -327,7 +328,9 @@ function parseAnswer(answer: unknown, redaction: Redaction): InlineSummary | nul
       "onCompaction returned neither null nor { summary, fromMessageId, toMessageId }, all of them texts.",
     );
   }
-  return summary.trim() === "" ? null : { summary: redaction.text(summary), fromMessageId, toMessageId };
+  // A person who approves it must read what a model will read.
+  const text = stripInvisible(summary);
+  return text.trim() === "" ? null : { summary: redaction.text(text), fromMessageId, toMessageId };
 }
 
 function noteElement(history: History, element: ReturnType<History["view"]>["elements"][number]): Shown {

@@ -10,6 +10,9 @@ import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import { settle } from "../runs.ts";
+import type { RunEvent } from "../../../src/agent/events.ts";
+import type { FullSession } from "../../rooms.ts";
+import { everyTable } from "../../rows.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../../noted.ts";
 import { makeGate, openGates } from "../../scripted-model.ts";
 import type { BuiltAgent, PalimpsestAgent } from "../../worker.ts";
@@ -21,13 +24,14 @@ afterEach(openGates);
 let agents = 0;
 
 const sessionId = "inline";
+const SECRET = `ghp_${"a1B2c3D4e5F6g7H8i9J0".padEnd(36, "k")}`;
 
 /** An agent without any Workflow for its session's runs, which a function of its own does. */
 async function newBuilt(summarise: InlineCompaction, options: { timeoutMs?: number } = {}) {
   const name = `own-function-${agents++}`;
   const stub = env.BuiltAgent.get(env.BuiltAgent.idFromName(name));
-  const inside = <T>(work: (instance: BuiltAgent) => T | Promise<T>): Promise<T> =>
-    runInDurableObject(stub, (instance: BuiltAgent) => work(instance));
+  const inside = <T>(work: (instance: BuiltAgent, storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+    runInDurableObject(stub, (instance: BuiltAgent, { storage }) => work(instance, storage));
   await inside((instance) => {
     instance.summarise = summarise;
     instance.inlineFirst.onCompaction((messages, context) => instance.summarise(messages, context), options);
@@ -264,7 +268,88 @@ describe("a person's word", () => {
     const { agent, inside, runId } = await proposed({ timeoutMs: 1_000, onTimeout });
     await inside(later(2_000));
     await agent.watchCompactions();
-    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind });
+    const ended = await agent.getRun({ runId });
+    expect(ended.outcome).toMatchObject({ kind });
+    expect(ended.approval?.approvedKey).toBe(kind === "applied" ? ended.approval?.key : null);
+  });
+
+  test("a yes after the time that was given for it comes late, and changes nothing", async () => {
+    const { agent, inside, runId } = await proposed({ timeoutMs: 1_000 });
+    await inside(later(2_000));
+    expect(await agent.approveRun({ runId })).toMatchObject({ kind: "late" });
+    await agent.watchCompactions();
+    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "nothing", reason: "declined" });
+    expect(await agent.getCompactions({ sessionId })).toEqual([]);
+  });
+
+  test("clients are told that a summary waits, and that it does no longer", async () => {
+    const told: Pick<RunEvent, "state" | "outcome">[] = [];
+    const { agent, inside } = await newBuilt(cover("as the function wrote it"));
+    await inside(({ inlineFirst, palimpsest: { platform } }) => {
+      inlineFirst.requireApproval();
+      platform.broadcast = ({ state, outcome }) => void told.push({ state, outcome });
+    });
+    const { id: runId } = await start(agent);
+    while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+    expect(told.at(-1)).toEqual({ state: "waiting", outcome: null });
+    const before = told.length;
+    await agent.approveRun({ runId });
+    expect(told.slice(before)).toMatchObject([
+      { state: "running", outcome: null },
+      { state: "ended", outcome: { kind: "applied" } },
+    ]);
+  });
+
+  test("it is done also where a new version of the agent has no function any more", async () => {
+    const { agent, inside, runId } = await proposed();
+    await inside(({ palimpsest: { settings } }) => {
+      settings.set(sessionId, { ...settings.get(sessionId), inline: null });
+    });
+    expect(await agent.approveRun({ runId })).toMatchObject({ kind: "approved" });
+    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
+  });
+
+  test("what is approved is what was read: no proposal holds what nobody sees", async () => {
+    const { agent, inside } = await newBuilt(cover("Deploy with \u202egnp.exe\u202c\u200b now."));
+    await inside(({ inlineFirst }) => void inlineFirst.requireApproval());
+    const { id: runId } = await start(agent);
+    while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+    expect((await agent.getProposal({ runId }))?.summary).toBe("Deploy with gnp.exe now.");
+    await agent.approveRun({ runId });
+    expect((await agent.getCompactions({ sessionId }))[0]?.summary).toBe("Deploy with gnp.exe now.");
+  });
+
+  test("its overlay has the boundary, the carried blocks, the facts and the lineage of one that asked nobody", async () => {
+    const { agent, stub } = newAgent();
+    const inside = <T>(work: (session: FullSession) => Promise<T>): Promise<T> =>
+      runInDurableObject(stub, (instance: PalimpsestAgent) => work(Session.create(instance)));
+    const approved = async (summarise: InlineCompaction, begin: (session: FullSession) => Promise<unknown>) => {
+      await inside(async (session) => {
+        session.compactAfter(2_000, { carryBlocks: ["todo"] }).withContext("todo");
+        session.requireApproval().onCompaction(summarise);
+        await begin(session);
+      });
+      const runId = (await agent.runs({}))[0]?.id ?? "";
+      while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+      await agent.approveRun({ runId });
+      expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
+      return (await agent.getCompactions({})).at(-1)?.details;
+    };
+    const rule = { ...say(4), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
+    const first = await approved(cover("we changed files", 2, 12), async (session) => {
+      await session.replaceContextBlock("todo", "- [ ] write the tests");
+      await session.appendAll(talk(0, 18).map((message) => (message.id === "m4" ? rule : message)));
+    });
+    expect(first).toMatchObject({
+      model: "onCompaction",
+      level: 0,
+      generation: 1,
+      boundary: { trigger: "threshold", lastMessageId: "m17", kept: { fromId: "m13" } },
+      carried: [{ label: "todo", text: "- [ ] write the tests" }],
+    });
+    expect(textOf((await agent.getView({})).messages)).toContain("Never push to the main branch.");
+    const second = await approved(cover("we changed more files", 1, 3), (session) => session.compact());
+    expect(second).toMatchObject({ level: 1, generation: 2, carried: [{ label: "todo" }] });
   });
 
   test("an edit meanwhile makes it stale, also when it is approved afterwards (C3)", async () => {
@@ -421,7 +506,6 @@ describe("what it makes", () => {
 
   test("a session that blanks secrets blanks them before its own function, too", async () => {
     const { stub } = newAgent();
-    const secret = `ghp_${"a1B2c3D4e5F6g7H8i9J0".padEnd(36, "k")}`;
     let given = "";
     await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
       const session = Session.create(instance)
@@ -431,11 +515,26 @@ describe("what it makes", () => {
           given = textOf(messages);
           return cover("done")(messages, context);
         });
-      await session.appendAll(talk(0, 17).map((each, n) => (n === 4 ? say(4, `The token is ${secret}. `) : each)));
+      await session.appendAll(talk(0, 17).map((each, n) => (n === 4 ? say(4, `The token is ${SECRET}. `) : each)));
       const [run] = instance.palimpsest.runs.list("", { limit: 1 });
       expect((await session.ended(run?.id ?? "")).outcome).toMatchObject({ kind: "applied" });
-      expect(given).not.toContain(secret);
-      expect(JSON.stringify(await session.getCompactions())).not.toContain(secret);
+      expect(given).not.toContain(SECRET);
+      expect(JSON.stringify(await session.getCompactions())).not.toContain(SECRET);
+    });
+  });
+
+  test.for<[string, InlineCompaction, string]>([
+    ["in its summary", cover(`we found ${SECRET}`), "applied"],
+    ["in its error", () => Promise.reject(new Error(`no access with ${SECRET}`)), "failed"],
+  ])("a session that blanks secrets keeps none that the function tells %s", async ([, summarise, kind]) => {
+    const { agent, inside } = await newBuilt(summarise);
+    await inside((instance) => {
+      Session.create(instance).forSession(sessionId).redactSecrets(secretRules());
+    });
+    const run = await start(agent);
+    expect((await agent.waitForRun({ runId: run.id })).outcome?.kind).toBe(kind);
+    await inside((_instance, storage) => {
+      expect([...everyTable(storage).values()].join("\n")).not.toContain(SECRET);
     });
   });
 });
