@@ -6,7 +6,7 @@
  * a tool.
  */
 import type { UIMessage } from "ai";
-import { hasResult, innerParts, toolName, toolPart, type Part } from "../message/tool-parts.ts";
+import { innerParts, toolName, toolPart, type Part } from "../message/tool-parts.ts";
 import { readSayings } from "../pinned/gather.ts";
 import { isName } from "../salience/choose.ts";
 import type { Words } from "../salience/table.ts";
@@ -96,7 +96,7 @@ function recalledIn(message: UIMessage): string[] {
   const parts = message.parts.flatMap((part): readonly Part[] => [part, ...innerParts(part)]);
   const answers = parts.filter((part) => {
     const tool = toolPart(part);
-    return tool !== null && hasResult(tool) && RECALL_TOOLS.has(toolName(tool));
+    return tool !== null && RECALL_TOOLS.has(toolName(tool));
   });
   if (answers.length === 0) return [];
   const said = readSayings({ ...message, parts: answers });

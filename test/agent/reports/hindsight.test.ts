@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
+import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
@@ -102,6 +103,32 @@ test("the next plan keeps the counts with the overlay, in its record, its run's 
   expect(overlays[1]?.hindsight).toEqual(first?.details.hindsight);
   const { runs } = await agent.health({});
   expect(runs.map(({ hindsight }) => hindsight)).toEqual([null, first?.details.hindsight]);
+});
+
+test("a run counts on its own branch, whichever is the active one by then", async () => {
+  const made = await compacted();
+  await inside(made, async (manager) => {
+    const session = manager.getSession("");
+    await session.appendAll([asks("again", `Look at ${KEPT} once more.`), ...talk(20, 36)]);
+    await session.appendMessage(asks("elsewhere", "Begin anew."), "m1");
+  });
+  for (const { id } of await made.agent.runs({})) await made.agent.waitForRun({ runId: id });
+  const [first] = await made.agent.getCompactions({});
+  expect(first?.details.hindsight?.names).toBeGreaterThan(0);
+});
+
+test("messages beyond what one count reads are told as unread", async () => {
+  const made = newAgent();
+  const sessionId = "wide!400000";
+  const { now } = await inside(made, async (manager) => {
+    const session = manager.getSession(sessionId);
+    await session.appendAll(talk(0, 12));
+    await session.addCompaction(`We changed ${KEPT}.`, "m2", "m9");
+    await session.appendMessage(asks("again", `Look at ${KEPT} once more.`));
+    await session.appendMessage(asks("long", "Go on. ".repeat(HINDSIGHT_BYTES / 7)));
+    return session.hindsight();
+  });
+  expect(now).toMatchObject({ messages: 1, unread: 1 });
 });
 
 test("what hindsight keeps is six numbers: no word of an edited or deleted message is in them (S2)", async () => {

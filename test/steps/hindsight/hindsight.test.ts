@@ -57,6 +57,11 @@ describe("of the hidden names that came up again", () => {
     expect(count({ hidden, later: [read] })).toMatchObject({ names: 1, recalled: 0, missed: 1 });
   });
 
+  test("what recall is asked for is not brought back by the question, and without an answer nothing is", () => {
+    const inVain = tool("recall", { query: "settingsManager" }, "Nothing was found.");
+    expect(count({ hidden, later: [inVain] })).toMatchObject({ names: 1, recalled: 0, missed: 1 });
+  });
+
   test("a path in view says the file's name", () => {
     const told = [user("It is in theme-loader.ts.")];
     expect(count({ hidden: told, summary: "src/ui/theme-loader.ts", later: told })).toMatchObject({
