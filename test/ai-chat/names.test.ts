@@ -63,7 +63,7 @@ test("a base class that keeps its messages elsewhere than in agents/sessions is 
   const refused = await runInDurableObject(stub, (_agent, ctx) => {
     const Older = withCompaction(OlderChat as unknown as typeof AIChatAgent);
     try {
-      return String(new Older(ctx, env));
+      return new Older(ctx, env).constructor.name;
     } catch (error) {
       return String(error);
     }
