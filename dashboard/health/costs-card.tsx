@@ -33,7 +33,7 @@ function Report({ report }: { report: Costs }) {
         <Figure name="without compaction, estimated" value={moneyOr(withoutCompaction.total)} />
         <Figure name="share of the estimate" value={shareOf(total, withoutCompaction.total)} />
       </dl>
-      <div className="scroll-x">
+      <div className="scroll-x" role="region" aria-label="Costs by model" tabIndex={0}>
         <table className="costs" aria-label="Tokens and costs by model">
           <thead>
             <tr>
