@@ -66,7 +66,7 @@ A wake is the object's work before its first call, and most of it is the SDK's o
 
 ${show(runs)}
 
-The figures cover a run from the request to the end, with nothing tried twice and a model that answers. The SDK's own rows are included. Requests are the workflow's calls to the object. From
+The figures cover the first run of an object from the request to the end, with nothing tried twice and a model that answers. It also creates the tables of runs. The SDK's own rows are included. Requests are the workflow's calls to the object. From
 two chunks on, one more model call merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
 
 In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. Every second one merges the summary before it, with one more model call. A run stores its drafts, the overlay and its row in the
