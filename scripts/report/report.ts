@@ -206,7 +206,7 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
 function tellAgain(hindsight: Hindsight | null): string {
   if (hindsight === null) return "–";
   const { names, missed } = hindsight;
-  return `${names - missed}/${names}`;
+  return clip(`${count(Math.max(0, names - missed))}/${count(names)}`, 9);
 }
 
 /** Thresholds below this leave no room for a summary beside the newest messages. */
