@@ -10,7 +10,6 @@ import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps
 import type { Plan } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { conversationOf, messageRow, outlineOf, overlayRow } from "../conversations.ts";
-import { tries } from "../../tries.ts";
 
 const RUNS = 1_500;
 
@@ -337,7 +336,7 @@ test("V1, V2: the planner keeps behind notes exactly what the rule says, or give
       seen.add("nothing" in wanted ? wanted.nothing : wanted.overlayIds.length > 0 ? "over overlays" : "fresh");
       expect(asVerdict(planFromNotes(one.outline, one))).toEqual(wanted);
     }),
-    { numRuns: tries(RUNS) },
+    { numRuns: RUNS },
   );
   expect([...seen].toSorted()).toEqual(["empty", "fresh", "not-covered", "over overlays", "too-short", "too-small"]);
 });
