@@ -237,12 +237,12 @@ export const DEFAULT_MAX_BREAK_EVEN_CALLS = 300;
 export const MIN_VIEW_TOKENS = 64;
 
 /**
- * Share of a fitted view that the digests of its left-out parts may take together. The other two are the fewest tokens of a digest with
- * sections, and of any digest.
+ * Share of a fitted view that the summaries of its left-out parts may take together. The other two are the fewest tokens of one with
+ * sections, and of any.
  */
-export const FIT_DIGEST_SHARE = 1 / 5;
+export const FIT_EXTRACT_SHARE = 1 / 5;
 export const FIT_SECTIONS_TOKENS = 400;
-export const FIT_DIGEST_TOKENS = 90;
+export const FIT_EXTRACT_TOKENS = 90;
 
 /**
  * Defaults of `truncate`. They are the newest messages that stay whole, and the characters of an older tool output and an older text. The

@@ -182,7 +182,7 @@ ${overloaded.map(describeOverload).join("")}`.trimEnd();
 
 function describeOverload({ at, share }: CostsPage["overloaded"][number]): string {
   return `- That is enough for a busy hour, and no more. At ${at} the mean hour asks for ${renderCell(share)} times as many calls as the limit lets through, so waiting does not help: at least ${renderCell(Math.round(100 - 100 / share))} of 100 calls are refused, and end
-  with the fallback or in a digest. A higher limit, several accounts or providers, or a higher threshold help. With a higher threshold fewer runs are due.
+  with the fallback or in an extractive summary. A higher limit, several accounts or providers, or a higher threshold help. With a higher threshold fewer runs are due.
 `;
 }
 

@@ -111,7 +111,8 @@ function checkViews(found: readonly Found[]): Check[] {
   const largest = Math.max(...ours.map(({ viewTokens }) => viewTokens));
   return [
     {
-      claim: "the largest view of ours afterwards, in thresholds: at the hard line a digest is made without a model",
+      claim:
+        "the largest view of ours afterwards, in thresholds: at the hard line an extractive summary is made without a model",
       measured: largest / THRESHOLD_TOKENS,
       target: HARD_LINE,
       exact: true,

@@ -4,7 +4,7 @@
  *     plan the notes ─▶ update (─▶ repair …) ─▶ save the notes
  *
  * An update has all that a compaction run has, such as a ledger row, an outbox, the watchdog, cancel, and drafts that are paid for once.
- * Only the digest rung is missing. Notes that no model could write stay as they are, so a failed or late update costs only its calls.
+ * Only the extractive rung is missing. Notes that no model could write stay as they are, so a failed or late update costs only its calls.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
@@ -31,7 +31,7 @@ export async function updateNotes(
     place: `the notes · ${plan.digest.slice(0, 8)}`,
     draft: (mark, by) => draftNotes({ port: runPort(), mark, model: by }),
     repair: (mark, by, rejected) => repairNotes({ port: runPort(), mark, model: by }, rejected),
-    digest: (mark) => port().keep(mark),
+    extract: (mark) => port().keep(mark),
   });
   if (drafted.kind === "ended") return drafted;
   return step.do("save the notes", AGENT_CALL, (at) => port().save(markOf(at), drafted.key));

@@ -10,7 +10,7 @@
  * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema. A chunk's step name
  * holds its place and the digest of its source, so a replay finds the same name.
  *
- * The run always ends. Where no model's answer passes its audit, a deterministic digest replaces it (see ladder.ts) and the overlay says
+ * The run always ends. Where no model's answer passes its audit, an extractive summary replaces it (see ladder.ts) and the overlay says
  * `degraded`.
  */
 import type { WorkflowStep } from "cloudflare:workers";
@@ -19,7 +19,7 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { waitForApproval } from "./approval.ts";
-import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
+import { extractChunk, extractDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type {
   Compacted,
@@ -78,7 +78,7 @@ export async function compact(
   const summary = await merge(work, sources, plan.chunkTokens);
   if (summary.kind === "ended") return summary;
 
-  const sound = summary.unfit.length === 0 ? summary : await digestAll(work, sources);
+  const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
   if (sound.kind === "ended") return sound;
   const approved = plan.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
   if (approved.kind === "ended") return approved;
@@ -134,7 +134,7 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
       const by = { port: port(), mark, model };
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
     },
-    digest: (mark) => digestChunk({ port: port(), mark }, index),
+    extract: (mark) => extractChunk({ port: port(), mark }, index),
     // A half is not split again, because its length is then not the cause of the failure.
     ...(chunk.half ? {} : { smaller: halve }),
   });
@@ -162,7 +162,7 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
           const by = { port: port(), mark, model };
           return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
         },
-        digest: (mark) => digestDrafts({ port: port(), mark }, group.map(sourceOf)),
+        extract: (mark) => extractDrafts({ port: port(), mark }, group.map(sourceOf)),
       }),
     );
     const ended = folded.find((draft) => draft.kind === "ended");
@@ -171,10 +171,10 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
   }
 }
 
-/** Digests the whole span without a model when the merged summary did not pass as a whole. */
-function digestAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
-  return work.step.do("digest the span", AGENT_CALL, (at) =>
-    digestDrafts({ port: work.port(), mark: markOf(at) }, sources.map(sourceOf)),
+/** Summarises the whole span without a model when the merged summary did not pass as a whole. */
+function extractAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
+  return work.step.do("extract the span", AGENT_CALL, (at) =>
+    extractDrafts({ port: work.port(), mark: markOf(at) }, sources.map(sourceOf)),
   );
 }
 

@@ -1,5 +1,5 @@
 /**
- * Makes one draft. The functions here are the bodies of the "summarize", "merge", "repair" and "digest" steps.
+ * Makes one draft. The functions here are the bodies of the "summarize", "merge", "repair" and "extract" steps.
  *
  * Each reads from the agent, asks a model at most once, stores the answer in the agent and returns a receipt. A failure that another try
  * may cure is thrown plainly, and the step retries. Other failures (auth, quota, refusal, too long) throw a NonRetryableError, and the
@@ -113,18 +113,18 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   );
 }
 
-/** The rung that cannot fail. It makes a deterministic digest of a chunk from the chunk's own sentences. */
-export function digestChunk(by: Omit<Drafting, "model">, index: number): Promise<Drafted> {
-  return summarizeChunk({ ...by, model: DIGEST }, index);
+/** The rung that cannot fail. It makes an extractive summary of a chunk, from the chunk's own sentences. */
+export function extractChunk(by: Omit<Drafting, "model">, index: number): Promise<Drafted> {
+  return summarizeChunk({ ...by, model: EXTRACTIVE }, index);
 }
 
-/** As {@link digestChunk}, for drafts that no model could fold into one. */
-export function digestDrafts(by: Omit<Drafting, "model">, sources: readonly FoldSource[]): Promise<Drafted> {
-  return foldDrafts({ ...by, model: DIGEST }, sources);
+/** As {@link extractChunk}, for drafts that no model could fold into one. */
+export function extractDrafts(by: Omit<Drafting, "model">, sources: readonly FoldSource[]): Promise<Drafted> {
+  return foldDrafts({ ...by, model: EXTRACTIVE }, sources);
 }
 
 /** Reads the same prompt as any model and cannot be down. Its drafts are marked as degraded. */
-const DIGEST: ChosenModel = { model: extractiveModel(), name: "deterministic-digest", windowTokens: 1_000_000 };
+const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: "extractive", windowTokens: 1_000_000 };
 
 /** Prefix of a failure that concerns one source and says nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";
@@ -172,8 +172,8 @@ async function ask(
   const answer = await askOnce(by, { system, prompt, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
   const text = source.refer(stripInvisible(answer.text));
-  const digested = model === DIGEST;
-  // A source in which our own digest finds nothing has nothing to tell, and an answer may say so.
+  const extracted = model === EXTRACTIVE;
+  // A source in which the extractive model finds nothing has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
@@ -184,8 +184,8 @@ async function ask(
     text,
     model: model.name,
     finishReason,
-    cost: digested ? null : cost,
-    degraded: digested || source.degraded,
+    cost: extracted ? null : cost,
+    degraded: extracted || source.degraded,
     generation,
     facts,
     again: input.problems !== undefined,

@@ -1,6 +1,6 @@
 /**
- * The ladder of one draft. The rungs are a model, one repair that names the problems, smaller parts, the next model, and a digest without a
- * model. For notes, the last rung keeps the version before.
+ * The ladder of one draft. The rungs are a model, one repair that names the problems, smaller parts, the next model, and an extractive
+ * summary, which needs no model. For notes, the last rung keeps the version before.
  *
  * Each rung is a durable step with its own retries. The last one cannot fail, so a summariser never blocks a run.
  */
@@ -26,9 +26,10 @@ export interface Rungs {
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
   /**
-   * The last rung, which asks no model. Notes have no digest. Without a sound answer the rung ends the run, and the version before stays.
+   * The last rung, which asks no model. Notes have no extractive summary. Without a sound answer the rung ends the run, and the version
+   * before stays.
    */
-  digest(mark: StepMark): Promise<Drafted>;
+  extract(mark: StepMark): Promise<Drafted>;
 }
 
 /**
@@ -78,10 +79,10 @@ export async function climbDown<Smaller>(
   }
   // The agent weighs the losses of notes when the notes are used. Refusing them here would ask for them without end.
   if (rungs.verb === "update" && spare !== null) return spare;
-  const last = rungs.verb === "update" ? "keep" : "digest";
-  const digest = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
-  // A model's draft that loses much is still worth more than a digest that loses as much.
-  return digest.kind === "draft" && spare !== null && spare.score >= digest.score ? spare : digest;
+  const last = rungs.verb === "update" ? "keep" : "extract";
+  const extract = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.extract(markOf(at)));
+  // A model's draft that loses much is still worth more than an extractive summary that loses as much.
+  return extract.kind === "draft" && spare !== null && spare.score >= extract.score ? spare : extract;
 }
 
 /** Returns null when no answer of the model was sound. A sound answer may still have lost too much. */

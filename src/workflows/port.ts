@@ -173,7 +173,7 @@ export interface DraftInput {
   readonly text: string;
   readonly model: string;
   readonly finishReason: string;
-  /** Null where no model was asked. A digest costs nothing. */
+  /** Null where no model was asked. An extractive summary costs nothing. */
   readonly cost: CallCost | null;
   /** Id of the answer. The ledger bills one id once, however often it is sent. */
   readonly answerId: string;

@@ -98,7 +98,7 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   });
   count(world.tally.checks, "M1", leaves.length);
   const rows = rowsOf(storage, "palimpsest_drafts").filter((row) => row["session_id"] === seat.id);
-  // A digest may say the same as a refused answer.
+  // An extractive summary may say the same as a refused answer.
   const sound = rows.filter(({ details }) => {
     const { problems, degraded } = JSON.parse(details as string) as Draft;
     return problems.length === 0 && !degraded;

@@ -177,7 +177,7 @@ test.each([
   "Traceback (most recent call last):\n  RuntimeError: model overloaded",
   '{"error":{"message":"context_length_exceeded","code":400}}',
   "<html><body><h1>502 Bad Gateway</h1></body></html>",
-])("an error's text stored as the summary: %j is refused, and the digest says so", async (text) => {
+])("an error's text stored as the summary: %j is refused, and the extractive summary says so", async (text) => {
   const { agent } = newAgent(() => text);
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });

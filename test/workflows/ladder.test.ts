@@ -15,7 +15,7 @@ skipRetryDelays();
 const sessionId = "wide!6000";
 
 function modelSteps(run: RunRecord): string[] {
-  return run.steps.map(({ name }) => name).filter((name) => /^(?:summarize|merge|repair|digest|split)/.test(name));
+  return run.steps.map(({ name }) => name).filter((name) => /^(?:summarize|merge|repair|extract|split)/.test(name));
 }
 
 async function run(agent: PalimpsestAgent): Promise<RunRecord> {
@@ -52,7 +52,7 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
   expect(overlay?.details.madeOf.map((part) => part.kind)).toEqual(["leaf", "leaf"]);
 });
 
-test("a half that is refused as well becomes a digest alone, and the overlay says degraded", async () => {
+test("a half that is refused as well becomes an extractive summary alone, and the overlay says degraded", async () => {
   const { agent } = newAgent((prompt) => {
     const source = prompt.transcript ?? "";
     if (source.length > 12_000 || source.includes("Message 20:")) refuse(413);
@@ -60,7 +60,7 @@ test("a half that is refused as well becomes a digest alone, and the overlay say
   });
   const ended = await run(agent);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
-  expect(modelSteps(ended).filter((name) => name.startsWith("digest"))).toHaveLength(1);
+  expect(modelSteps(ended).filter((name) => name.startsWith("extract"))).toHaveLength(1);
   expect(modelSteps(ended).filter((name) => name.startsWith("split"))).toHaveLength(1);
 });
 
@@ -82,7 +82,7 @@ test.each(SECOND)("a model that %s is replaced by the fallback model, which is a
   expect(textOf((await agent.getView({})).messages)).toContain("from the second");
 });
 
-test("with every model down the digest stands in, whatever was tried before it (R1)", async () => {
+test("with every model down an extractive summary stands in, whatever was tried before it (R1)", async () => {
   const { agent, name, calls } = newAgent(() => refuse(401));
   const second = scriptModel(`${name}/fallback`, () => refuse(402));
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
@@ -110,7 +110,7 @@ test("a draft that loses what matters is sent back once, with what is missing na
   expect(ended?.outcome).toMatchObject({ kind: "applied", degraded: false });
 });
 
-test("a degraded overlay is not carried on: the next fold asks a model for what only a digest told", async () => {
+test("a degraded overlay is not carried on: the next fold asks a model for what only an extractive summary told", async () => {
   let up = false;
   const { agent, calls } = newAgent((prompt) => (up ? summaryOf(prompt, `by a model: ${prompt.kind}`) : refuse(400)));
   const first = await agent.waitForRun({ runId: (await startRun(agent)).id });

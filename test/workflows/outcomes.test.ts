@@ -10,7 +10,7 @@ import { makeGate, summaryOf, type Answer } from "../scripted-model.ts";
 skipRetryDelays();
 
 function modelSteps(run: RunRecord): string[] {
-  return run.steps.map((step) => step.name).filter((name) => /^(?:summarize|merge|repair|digest)/.test(name));
+  return run.steps.map((step) => step.name).filter((name) => /^(?:summarize|merge|repair|extract)/.test(name));
 }
 
 function messagesIn({ transcript }: ParsedPrompt): string[] {
@@ -171,7 +171,7 @@ test("a summariser that fails and then answers costs attempts, which the ledger 
   expect(ended.modelCalls).toBe(1);
 });
 
-test("a summariser that is down for good is replaced by a digest, and the overlay says so", async () => {
+test("a summariser that is down for good is replaced by an extractive summary, and the overlay says so", async () => {
   const { agent, calls } = newAgent(() => {
     throw new Error("connection refused");
   });
@@ -179,7 +179,7 @@ test("a summariser that is down for good is replaced by a digest, and the overla
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
   expect(calls).toHaveLength(5);
   const [overlay] = await agent.getCompactions({});
-  expect(overlay?.details).toMatchObject({ degraded: true, model: "deterministic-digest" });
+  expect(overlay?.details).toMatchObject({ degraded: true, model: "extractive" });
 });
 
 test("a model that is down is not asked again by the rest of its run", async () => {
@@ -210,7 +210,7 @@ test("a compaction that a person undid does not come straight back, and asked fo
   expect(calls).toHaveLength(asked + 1);
 });
 
-test("a summary that a model folded from parts says degraded when one part was a digest", async () => {
+test("a summary that a model folded from parts says degraded when one part was an extractive summary", async () => {
   let first = "";
   const { agent } = newAgent((prompt) => {
     first ||= prompt.transcript ?? "";
@@ -223,7 +223,7 @@ test("a summary that a model folded from parts says degraded when one part was a
   expect(ended.modelCalls).toBe(3);
 });
 
-test("a failure that no retry cures is not retried: one call, then the digest", async () => {
+test("a failure that no retry cures is not retried: one call, then an extractive summary", async () => {
   const { agent, calls } = newAgent(() => {
     throw new APICallError({
       message: "bad key",
@@ -249,7 +249,7 @@ const UNSOUND: readonly (readonly [string, Answer])[] = [
   ["a summary without its sections", "We talked about SECRET for a while."],
 ];
 
-test.each(UNSOUND)("%s is never shown: the digest stands in, and says so (V3)", async (_what, answer) => {
+test.each(UNSOUND)("%s is never shown: an extractive summary stands in, and says so (V3)", async (_what, answer) => {
   const { agent } = newAgent(() => answer);
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });

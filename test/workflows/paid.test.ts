@@ -135,7 +135,7 @@ function slow(ms: number): Script {
   };
 }
 
-test("a model that hangs is asked for as long as a step may take in all, whatever tries are left; then the digest stands in (R1)", async () => {
+test("a model that hangs is asked for as long as a step may take in all, whatever tries are left; then an extractive summary stands in (R1)", async () => {
   vi.setSystemTime(Date.now());
   const { agent, calls } = newAgent(slow(MODEL_CALL_MS));
   const began = Date.now();

@@ -111,7 +111,7 @@ test("a summary that says nothing is not taken for sound: what keeps more stands
   await agent.appendAll({ messages: stored });
   const [run] = await agent.runs({});
   const ended = await agent.waitForRun({ runId: run?.id ?? "" });
-  expect(ended.steps.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^digest /));
+  expect(ended.steps.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^extract /));
   expect(ended.outcome).toMatchObject({ kind: "applied" });
 });
 

@@ -47,7 +47,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 test.each(FAULTS)(
-  "a summariser that is $what: the digest stands in, the ledger says why, and nobody asks on (R1)",
+  "a summariser that is $what: an extractive summary stands in, the ledger says why, and nobody asks on (R1)",
   async ({ script, code, calls: most }) => {
     const { agent, calls } = newAgent(script);
     const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
@@ -113,7 +113,7 @@ test.each([
 });
 
 // The last test, because every later run over the same conversation would time out as well.
-test("a summariser that never answers: each attempt is given up, and the digest stands in (R1)", async () => {
+test("a summariser that never answers: each attempt is given up, and an extractive summary stands in (R1)", async () => {
   const known = newAgent(sound);
   const { steps } = await known.agent.waitForRun({ runId: (await startRun(known.agent)).id });
   const name = steps.find((step) => step.name.startsWith("summarize"))?.name ?? "";

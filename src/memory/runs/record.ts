@@ -20,7 +20,7 @@ export type Trigger = "threshold" | "rent" | "manual" | "overflow" | "edit" | "g
 /** A run ends with exactly one of these. */
 export type Outcome =
   /**
-   * The overlay is in force. `degraded` when no model's summary passed the audit and the deterministic digest replaces
+   * The overlay is in force. `degraded` when no model's summary passed the audit and an extractive summary replaces
    * it.
    */
   | {

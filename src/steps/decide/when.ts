@@ -3,7 +3,7 @@
  *
  * Past the threshold a run is asked for. It waits, with a reason, while the breaker is open, the budget is spent or the
  * last run failed a moment ago. It also waits if it would cost more than it saves. Past the hard line it waits no
- * longer. If no model may be asked then, the run ends in the deterministic digest, which needs none.
+ * longer. If no model may be asked then, the run ends in an extractive summary, which needs none.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";

@@ -16,8 +16,8 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { FIT_DIGEST_SHARE, MIN_VIEW_TOKENS } from "../../limits.ts";
-import { digestMessage, notice } from "./fit/digest.ts";
+import { FIT_EXTRACT_SHARE, MIN_VIEW_TOKENS } from "../../limits.ts";
+import { extractiveMessage, notice } from "./fit/extractive-summary.ts";
 import { onlyOpenCalls, squeeze, withoutFiles, withoutReasoning } from "./fit/lighten.ts";
 import { Rules } from "./fit/rules.ts";
 import {
@@ -61,13 +61,13 @@ export interface FitOptions {
   /** Most estimated tokens of the messages, at least `MIN_VIEW_TOKENS`. */
   readonly room: number;
   readonly countTokens: CountTokens;
-  /** The sections of a digest. */
+  /** The sections of an extractive summary. */
   readonly template?: Template | undefined;
 }
 
 /** One reduction that made a view fit. */
 export interface FitStep {
-  readonly what: "tool-outputs" | "texts" | "reasoning" | "files" | "oldest-digested" | "newest-shortened";
+  readonly what: "tool-outputs" | "texts" | "reasoning" | "files" | "oldest-summarized" | "newest-shortened";
   /** The number of messages that it changed. */
   readonly messages: number;
   /** Estimated tokens that it saved. */
@@ -92,7 +92,7 @@ interface Reduction {
   readonly older: Limits;
   /** Whether reasoning and files before the line are removed. */
   readonly light: boolean;
-  /** The zones that a digest replaces. */
+  /** The zones that an extractive summary replaces. */
   readonly gone: readonly Zone[];
   /** Characters of a text, an input or an output, except in the zones that {@link asked} limits. */
   readonly newest: number;
@@ -106,7 +106,7 @@ interface Scene extends Room {
   readonly count: CountTokens;
   readonly template: Template | undefined;
   readonly rules: Rules;
-  readonly digested: Map<string, Draft>;
+  readonly summarized: Map<string, Draft>;
 }
 
 interface Draft {
@@ -126,7 +126,7 @@ export function fitView(messages: UIMessage[], options: FitOptions): FittedMessa
   const rounded = roundRoom(room);
   const units = takeApart(messages, rounded, count);
   const rules = new Rules(messages, rounded.scale, count);
-  const scene: Scene = { ...rounded, messages, units, count, template, rules, digested: new Map() };
+  const scene: Scene = { ...rounded, messages, units, count, template, rules, summarized: new Map() };
   const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, room);
   return {
     messages: putTogether(messages, pieces),
@@ -173,7 +173,7 @@ function reduce(scene: Scene, reduction: Reduction): Draft {
   const summaries = scene.messages.map(isSummary);
   const behind = (unit: Unit): boolean =>
     unit.behind && (unit.zone === "head" || unit.zone === "older") && summaries[unit.message] !== true;
-  let draft = digestGone(scene, reduction.gone);
+  let draft = summarizeGone(scene, reduction.gone);
   const change = (what: FitStep["what"], which: Change["which"], how: Change["how"]): void => {
     draft = changeUnits(scene, draft, { what, which, how });
   };
@@ -216,37 +216,37 @@ function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): 
   return { pieces, steps: [...draft.steps, { what, messages: countMessages(touched), tokens: saved }] };
 }
 
-/** Replaces each series of units in these zones by a digest, where that is smaller. */
-function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
-  const known = scene.digested.get(gone.join());
+/** Replaces each series of units in these zones by an extractive summary, where that is smaller. */
+function summarizeGone(scene: Scene, gone: readonly Zone[]): Draft {
+  const known = scene.summarized.get(gone.join());
   if (known !== undefined) return known;
   const { messages, units, count, template } = scene;
   const goes = units.filter((unit) => gone.includes(unit.zone));
   const all = weigh(goes, count);
   const kept = new Set(scene.rules.pick(putTogether(messages, goes)).map(({ value }) => value));
   const pieces: Piece[] = [];
-  const digested: Unit[] = [];
+  const summarized: Unit[] = [];
   let saved = 0;
   const close = (gap: Unit[]): void => {
     if (gap.length === 0) return;
     const weight = weigh(gap, count);
-    const tokens = Math.floor((scene.scale * FIT_DIGEST_SHARE * weight) / all);
+    const tokens = Math.floor((scene.scale * FIT_EXTRACT_SHARE * weight) / all);
     const gone = putTogether(messages, gap);
     const rules = scene.rules.pick(gone).filter(({ value }) => kept.has(value));
-    const digest = digestMessage(gone, {
+    const summary = extractiveMessage(gone, {
       tokens,
       template,
       messages: countMessages(gap),
       rules,
       countTokens: scene.count,
     });
-    const freed = weight - weigh([digest], count);
+    const freed = weight - weigh([summary], count);
     if (freed <= 0) {
       pieces.push(...gap);
       return;
     }
-    pieces.push(digest);
-    digested.push(...gap);
+    pieces.push(summary);
+    summarized.push(...gap);
     saved += freed;
   };
   let gap: Unit[] = [];
@@ -260,9 +260,9 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
     pieces.push(unit);
   }
   close(gap);
-  const step: FitStep = { what: "oldest-digested", messages: countMessages(digested), tokens: saved };
-  const draft = { pieces, steps: digested.length === 0 ? [] : [step] };
-  scene.digested.set(gone.join(), draft);
+  const step: FitStep = { what: "oldest-summarized", messages: countMessages(summarized), tokens: saved };
+  const draft = { pieces, steps: summarized.length === 0 ? [] : [step] };
+  scene.summarized.set(gone.join(), draft);
   return draft;
 }
 

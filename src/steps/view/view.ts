@@ -1,5 +1,5 @@
 /**
- * Elements of a view that no caller wrote: summaries, the visible part of a message, and digests in a fitted view
+ * Elements of a view that no caller wrote: summaries, the visible part of a message, and extractive summaries in a fitted view
  * (fit-view.ts).
  *
  * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}
@@ -52,7 +52,10 @@ export function sliceMessageId(messageId: string, fromStep: number, toStep: numb
   return `${RESERVED_PREFIX}slice:${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}:${messageId}`;
 }
 
-/** The id of a digest, or of a message's remaining part, in one fitted view. It names the element of the view that it begins with. */
+/**
+ * The id of an extractive summary, or of a message's remaining part, in one fitted view. It names the element of the view that it begins
+ * with.
+ */
 export function fittedMessageId(messageId: string, step: number): string {
   return `${RESERVED_PREFIX}fitted:${step}:${messageId}`;
 }

@@ -147,7 +147,7 @@ test("the model that needs no account answers within the session's count, at its
   for (const { summary } of await agent.getCompactions({})) expect(twice(summary)).toBeLessThanOrEqual(400);
 });
 
-test("a digest that no model made keeps to the session's count", async () => {
+test("an extractive summary keeps to the session's count", async () => {
   const { agent } = await counted(() => ({ text: "", finishReason: "content-filter" }));
   const run = await startRun(agent, "", 30);
   const { outcome } = await agent.waitForRun({ runId: run.id });

@@ -65,7 +65,7 @@ test("the summariser hangs and the user talks on: every view is under the limit,
         expect(told + counted.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(failed);
       }
     }
-    expect([...kinds].toSorted()).toEqual(["oldest-digested", "tool-outputs"]);
+    expect([...kinds].toSorted()).toEqual(["oldest-summarized", "tool-outputs"]);
     expect((await session.status()).liveRunIds).toHaveLength(1);
     // Nothing of that is stored (M1).
     const stored = await Promise.all(["a3", "a50", "u99"].map((id) => session.getMessage(id)));

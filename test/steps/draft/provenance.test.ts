@@ -120,7 +120,7 @@ describe("references", () => {
   });
 });
 
-describe("an offline digest", () => {
+describe("an extractive summary", () => {
   const sources = ["pi-coding-session.jsonl", "tau-airline-100.json"].map((name) => ({
     name,
     text: readTranscript(name),
@@ -135,9 +135,9 @@ describe("an offline digest", () => {
         for (let at = 0, previous: string | null = null; at < messages.length; at += 80) {
           const chunk = messages.slice(at, at + 80);
           const seen = messages.slice(0, at + 80);
-          const digest = digestOf(chunk, previous, 2_000);
-          expect(estimateTokens(digest)).toBeLessThanOrEqual(2_000);
-          const parsed = parseReferences(digest, numberMessages(chunk));
+          const summary = extractOf(chunk, previous, 2_000);
+          expect(estimateTokens(summary)).toBeLessThanOrEqual(2_000);
+          const parsed = parseReferences(summary, numberMessages(chunk));
           const found = resolveProvenance(
             parsed.text,
             seen.map((message) => message.id),
@@ -153,7 +153,7 @@ describe("an offline digest", () => {
 
   test("without references is the same text as ever", () => {
     const messages: UIMessage[] = [{ id: "a", role: "user", parts: [{ type: "text", text: "Please fix the build." }] }];
-    expect(digestOf(messages, null, 400)).toContain("- Please fix the build. [#1]");
+    expect(extractOf(messages, null, 400)).toContain("- Please fix the build. [#1]");
     const input = {
       previous: `## Goal\n- Ship it. [${alpha}]`,
       drafts: [],
@@ -168,7 +168,7 @@ describe("an offline digest", () => {
   });
 });
 
-function digestOf(messages: readonly UIMessage[], previous: string | null, summaryTokens: number): string {
+function extractOf(messages: readonly UIMessage[], previous: string | null, summaryTokens: number): string {
   const transcript = renderTranscript(messages.map((message) => ({ kind: "message", message })));
   return extractSummary({
     countTokens: estimateTokens,
@@ -181,7 +181,7 @@ function digestOf(messages: readonly UIMessage[], previous: string | null, summa
   });
 }
 
-/** Words that a digest puts before and behind a slice, and between two. */
+/** Words that an extractive summary puts before and behind a slice, and between two. */
 const OWN_WORDS =
   /^(?:User last said|User agreed to|User|To the user|Assistant last said|Last action|Attached|Blocked|To do|Committed|Called|Failed): |\((?:passed later|(?:(?:created|edited|deleted|read)(?: ×\d+)?(?:, )?)+)\)|→|…/g;
 

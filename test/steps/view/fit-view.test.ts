@@ -129,7 +129,7 @@ function paired(messages: readonly ModelMessage[]): void {
 
 /** The source of a remaining message. Null for one that stands for removed messages. */
 function origin(message: UIMessage): string | null {
-  if ((message.metadata as { palimpsest?: { kind?: string } } | undefined)?.palimpsest?.kind === "digest") return null;
+  if ((message.metadata as { palimpsest?: { kind?: string } } | undefined)?.palimpsest?.kind === "extract") return null;
   return message.id.replace(/^(?:palimpsest:fitted:\d+:)/, "");
 }
 
@@ -359,7 +359,7 @@ describe("what is done, gentlest first", () => {
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
-  test("then a digest stands for the oldest part, with the user's rules word for word and what failed", () => {
+  test("then an extractive summary stands for the oldest part, with the user's rules word for word and what failed", () => {
     const rule = "Never touch src/ledger.ts without asking me first.";
     const messages = [
       say("task", "user", text("Please rebuild the scheduler.")),
@@ -375,26 +375,26 @@ describe("what is done, gentlest first", () => {
       ...Array.from({ length: 60 }, (_, n) => filler(n + 1, "fine ".repeat(30))).flat(),
     ];
     const fitted = fitView(messages, { countTokens: estimateTokens, room: 4_000 });
-    expect(what(fitted)).toEqual(["oldest-digested"]);
+    expect(what(fitted)).toEqual(["oldest-summarized"]);
     expect(fitted.messages.slice(0, 3)).toEqual(messages.slice(0, 3));
-    const [digest] = fitted.messages.slice(3);
-    expect(digest).toMatchObject({ role: "user", metadata: { palimpsest: { kind: "digest" } } });
-    expect(parseSyntheticId(digest?.id ?? "")).toEqual({ kind: "fitted", messageId: "u0" });
-    expect(textOf(digest)).toContain(rule);
-    expect(textOf(digest)).toContain("1 failed tool call among them");
-    expect(textOf(digest)).toContain("ENOENT: no such file src/wheel.ts");
+    const [summary] = fitted.messages.slice(3);
+    expect(summary).toMatchObject({ role: "user", metadata: { palimpsest: { kind: "extract" } } });
+    expect(parseSyntheticId(summary?.id ?? "")).toEqual({ kind: "fitted", messageId: "u0" });
+    expect(textOf(summary)).toContain(rule);
+    expect(textOf(summary)).toContain("1 failed tool call among them");
+    expect(textOf(summary)).toContain("ENOENT: no such file src/wheel.ts");
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
-  test("an earlier summary is carried on in the digest, without its frame", () => {
+  test("an earlier summary is carried on in the extractive summary, without its frame", () => {
     const messages = [
       ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),
       summaryMessage({ overlayId: "o", summary: "## User constraints\n- Always deploy to Lisbon, never to Oslo." }),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
-    const digest = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
-    expect(digest).toContain("- Always deploy to Lisbon, never to Oslo.");
-    expect(digest).not.toContain("Record of earlier messages");
+    const summary = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
+    expect(summary).toContain("- Always deploy to Lisbon, never to Oslo.");
+    expect(summary).not.toContain("Record of earlier messages");
   });
 
   test("the newest messages are shortened last, what was asked less than the rest, both with their ends", () => {
@@ -415,7 +415,7 @@ describe("what is done, gentlest first", () => {
     expect(error?.errorText).toMatch(/^EPIPE [^]*characters left out/);
   });
 
-  test("a mid-turn view keeps the question, and a digest behind it stands for the steps that do not fit", () => {
+  test("a mid-turn view keeps the question, and an extractive summary behind it stands for the steps that do not fit", () => {
     const steps = Array.from({ length: 60 }, (_, n) => [
       stepStart,
       text(`Step ${n} went well. `.repeat(20)),

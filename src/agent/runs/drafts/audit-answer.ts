@@ -39,7 +39,8 @@ export function auditAnswer(
   // The commit chooses the names that find room, and no draft is sent back for them.
   const namesTokens = Math.max(stackTokens, DEFAULT_NAMES_TOKENS);
   const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
-  // A digest is accepted, because nothing below it could replace it. The commit still refuses one that would not shrink the view.
+  // An extractive summary is accepted, because nothing below it could replace it. The commit still refuses one that would not
+  // shrink the view.
   if (answer.cost === null) return { tokens, problems: [], score: survival.score, lost: [] };
   return { tokens, problems: audit.ok ? [] : audit.problems, ...lossOf(survival) };
 }

@@ -3,7 +3,7 @@
  *
  * Checks the soft reasons (cost and patience) without reading the view. Decides nothing about branches and growth (trigger.ts) and nothing
  * about the cut (steps/plan/plan.ts). Safe because no such reason stops the compaction of a view over the hard line. The run then ends in
- * the digest, which needs no model, because {@link mayAsk} forbids asking one.
+ * an extractive summary, which needs no model, because {@link mayAsk} forbids asking one.
  */
 import { COOLDOWNS_MS } from "../../../limits.ts";
 import type { MayAsk } from "../../../memory/runs/health.ts";

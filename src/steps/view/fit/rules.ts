@@ -18,7 +18,7 @@ import { fieldText, innerParts, type Part } from "../../message/tool-parts.ts";
 import type { Unit } from "./units.ts";
 
 /**
- * Share of the room's scale (units.ts) for the user's rules beside a digest or a cut message. In the smallest useful
+ * Share of the room's scale (units.ts) for the user's rules beside an extractive summary or a cut message. In the smallest useful
  * room it holds one long rule.
  */
 const FIT_RULES_SHARE = 1 / 4;

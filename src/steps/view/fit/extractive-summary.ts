@@ -1,13 +1,13 @@
 /**
- * The digest of messages that do not fit into a view. It is made on the fly without a model and never stored.
+ * The extractive summary of messages that do not fit into a view. It is made on the fly without a model and never stored.
  *
  * Summarises them in a few hundred tokens, the user's rules first. Pure, so the same messages give the same
- * digest. It is framed as a record (../view.ts) and carries a reserved id. It counts failed tool calls, so no error is
+ * text. It is framed as a record (../view.ts) and carries a reserved id. It counts failed tool calls, so no error is
  * left out silently.
  */
 import { withoutEmptySections } from "../../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
-import { FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
+import { FIT_EXTRACT_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
 import { extractSummary } from "../../extract/extract.ts";
 import type { CountTokens } from "../../message/measure.ts";
 import type { PinnedFact } from "../../pinned/fact.ts";
@@ -20,12 +20,12 @@ import { fittedMessageId, isSummary } from "../view.ts";
 import { renderRules } from "./rules.ts";
 
 /**
- * Characters of the omitted messages that a digest reads. The limit keeps it fast, because the caller is about to ask a
+ * Characters of the omitted messages that it reads. The limit keeps it fast, because the caller is about to ask a
  * model.
  */
-const FIT_DIGEST_SOURCE_CHARS = 80_000;
+const FIT_EXTRACT_SOURCE_CHARS = 80_000;
 
-export interface DigestOptions {
+export interface ExtractOptions {
   /** Approximate token limit, rules not counted. */
   readonly tokens: number;
   readonly template?: Template | undefined;
@@ -36,20 +36,20 @@ export interface DigestOptions {
   readonly countTokens: CountTokens;
 }
 
-/** The template of a digest without room for eight headings. */
+/** The template of one without room for eight headings. */
 const SHORT: Template = {
   sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /constraints|errors|current/i.test(title)),
 };
 
-export function digestMessage(gap: readonly UIMessage[], options: DigestOptions): UIMessage {
+export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
   const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
   const frame =
     `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
     "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
   const room = tokens - countTokens(frame);
-  if (room < FIT_DIGEST_TOKENS) return notice(gap, options);
+  if (room < FIT_EXTRACT_TOKENS) return notice(gap, options);
   const told = extractSummary({
-    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_DIGEST_SOURCE_CHARS }),
+    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
     template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
@@ -65,7 +65,7 @@ export function digestMessage(gap: readonly UIMessage[], options: DigestOptions)
 /** The shortest notice of omitted messages. */
 export function notice(
   gap: readonly UIMessage[],
-  { messages, rules }: Pick<DigestOptions, "messages" | "rules">,
+  { messages, rules }: Pick<ExtractOptions, "messages" | "rules">,
 ): UIMessage {
   return synthetic(gap, [`[${countOf(messages, "message")} left out to fit${failures(gap)}.]`, renderRules(rules)]);
 }
@@ -75,7 +75,7 @@ function synthetic(gap: readonly UIMessage[], paragraphs: readonly string[]): UI
   return {
     id: fittedMessageId(gap[0]?.id ?? "", 0),
     role: "user",
-    metadata: { palimpsest: { kind: "digest" } },
+    metadata: { palimpsest: { kind: "extract" } },
     parts: [{ type: "text", text }],
   };
 }
