@@ -10,19 +10,17 @@ interface Frame {
 
 export class Person {
   readonly agent: AgentClient;
-  readonly #host: string;
-  readonly #name: string;
+  readonly #url: string;
 
-  /** The example's agent is called `chat`. */
-  constructor(host: string, name: string) {
-    this.#host = host;
-    this.#name = name;
-    this.agent = new AgentClient({ agent: "chat", name, host });
+  /** The examples' agents are called `chat`. */
+  constructor(host: string, name: string, agent = "chat") {
+    this.#url = `http://${host}/agents/${agent}/${name}`;
+    this.agent = new AgentClient({ agent, name, host });
   }
 
   /** What the person's page shows. */
   async load(): Promise<UIMessage[]> {
-    const response = await fetch(`http://${this.#host}/agents/chat/${this.#name}/get-messages`);
+    const response = await fetch(`${this.#url}/get-messages`);
     return response.json<UIMessage[]>();
   }
 

@@ -1,140 +1,46 @@
-/** A long conversation with the AIChatAgent example, whose Worker is killed again and again. */
-import { mkdtemp } from "node:fs/promises";
+/** A long conversation with the AIChatAgent example, killed in the middle. */
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { UIMessage } from "ai";
-import { expect, test } from "vitest";
-import type { CompactionClient } from "palimpsest";
-import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import type { CLIENTS } from "../../examples/ai-chat/worker.ts";
-import { Person } from "./chat-person.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { everything } from "../tries.ts";
 import { configOf } from "./config.ts";
+import { installChat } from "./installed.ts";
+import { HARD_LINE, LongChat, type Death } from "./long-chat.ts";
 
-/** The example's threshold, and the most that a turn may send a model: two of them. */
-const THRESHOLD = 4_000;
-const MOST_TOKENS = 2 * THRESHOLD;
+const TURNS = everything ? 300 : 30;
+const DEATHS: readonly Death[] = everything ? ["in a run", "in an answer", "idle"] : ["in a run"];
+const FROM = everything ? "the packed package" : "the sources";
 
-const TURNS = 30;
-const DEATHS: number = 1;
-
-test(`${TURNS} turns with tools, SIGKILL in the middle of a run: the transcript is whole, the model's view fits, and no turn waits for a summary`, async () => {
-  await using chat = await Chat.open();
-  const every = Math.floor(TURNS / (DEATHS + 1));
-  for (let turn = 0; turn < TURNS; turn++) {
-    await chat.turn();
-    if ((turn + 1) % every === 0 && turn + 1 < TURNS) await chat.dieInARun();
-  }
-  await chat.untilQuiet();
-  const { shown, summaries, ends } = await chat.look();
+test(`${TURNS} turns with tools on ${FROM}, SIGKILL ${DEATHS.join(", ")}: the transcript is whole, the model's view fits, and no turn waits for a summary`, async () => {
+  await using chat = await LongChat.open(await configured());
+  await chat.talk(TURNS, DEATHS);
+  const { shown, summaries, runs } = await chat.look();
+  expect(chat.deaths.map(({ how }) => how)).toEqual(DEATHS);
   // What a person said and was answered is there, unchanged and in its order.
   expect(shown.filter(({ role }) => role === "user").map(({ id }) => id)).toEqual(chat.said);
-  const byId = new Map(shown.map((message) => [message.id, message]));
-  expect(chat.answers.filter((answer) => JSON.stringify(byId.get(answer.id)) !== JSON.stringify(answer))).toEqual([]);
-  expect(chat.answers.length).toBeGreaterThanOrEqual(TURNS - DEATHS);
-  expect(chat.answers.filter((answer) => JSON.stringify(answer).includes("output-available")).length).toBeGreaterThan(
-    TURNS / 2,
-  );
-  // What the model was given.
-  expect(Math.max(...chat.given)).toBeLessThanOrEqual(MOST_TOKENS);
-  expect(chat.given.length).toBeGreaterThanOrEqual(TURNS - DEATHS);
+  const byId = new Map(shown.map((message) => [message.id, JSON.stringify(message)]));
+  const answers = chat.turns.map(({ answer }) => answer);
+  expect(answers.length).toBeGreaterThanOrEqual(TURNS);
+  expect(answers.filter((answer) => byId.get(answer.id) !== JSON.stringify(answer))).toEqual([]);
+  expect(answers.filter((answer) => JSON.stringify(answer).includes("output-available"))).toHaveLength(answers.length);
+  // What the model was given, of how much.
+  expect(Math.max(...chat.turns.map(({ given }) => given))).toBeLessThanOrEqual(HARD_LINE);
+  expect(Math.max(...chat.turns.map(({ whole }) => whole))).toBeGreaterThan(HARD_LINE);
   expect(summaries).toBeGreaterThan(TURNS / 60);
-  expect(ends.filter((kind) => kind !== "applied" && kind !== "rebased" && kind !== "nothing")).toEqual([]);
-  // A turn that waited would find the run that it began with ended.
-  expect(chat.turnsWithinARun).toBeGreaterThan(0);
+  // The summariser of each run waited until a turn had come and gone. If a turn waited for a summary, none could.
+  const within = new Set(chat.turns.flatMap((turn) => turn.within));
+  const meanwhile = runs.filter(({ id }) => !chat.closing.has(id));
+  expect(meanwhile.length).toBeGreaterThan(TURNS / 60);
+  expect(meanwhile.filter(({ id }) => !within.has(id)).map(({ id, outcome }) => ({ id, outcome }))).toEqual([]);
+  const applied = runs.filter(({ outcome }) => outcome?.kind === "applied" || outcome?.kind === "rebased");
+  expect(runs.filter((run) => !applied.includes(run) && !chat.closing.has(run.id))).toEqual([]);
 }, 540_000);
 
-class Chat {
-  readonly said: string[] = [];
-  /** Answers as the person saw them when they were done. */
-  readonly answers: UIMessage[] = [];
-  /** Tokens that the model says it was given. */
-  readonly given: number[] = [];
-  turnsWithinARun = 0;
-  readonly #worker: LocalWorker;
-  #person: Person | null = null;
-
-  private constructor(worker: LocalWorker) {
-    this.#worker = worker;
-  }
-
-  static async open(): Promise<Chat> {
-    const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-chat-"));
-    const vars = { PALIMPSEST_WATCHDOG_SECONDS: "2" };
-    const worker = new LocalWorker({
-      stateDir,
-      port: await freePort(),
-      vars,
-      configPath: configOf("ai-chat", join(import.meta.dirname, "slow-chat.ts")),
-    });
-    const chat = new Chat(worker);
-    await worker.start();
-    return chat;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#person?.leave();
-    await this.#worker.close();
-  }
-
-  get #ada(): Person {
-    this.#person ??= new Person(new URL(this.#worker.url).host, "ada");
-    return this.#person;
-  }
-
-  get #calls(): CompactionClient<typeof CLIENTS> {
-    return this.#ada.agent.stub as unknown as CompactionClient<typeof CLIENTS>;
-  }
-
-  async turn(): Promise<void> {
-    const before = await this.#live();
-    const shown = await this.#ada.load();
-    await this.#ada.ask(this.#next(), shown);
-    const after = await this.#live();
-    if (before.some((id) => after.includes(id))) this.turnsWithinARun++;
-    const answer = (await this.#ada.load()).at(-1);
-    if (answer?.role !== "assistant") throw new Error(`There is no answer: ${JSON.stringify(answer)}`);
-    this.answers.push(answer);
-    this.given.push(Number(/of some (\d+) tokens/.exec(JSON.stringify(answer))?.[1]));
-  }
-
-  /** The Worker gets SIGKILL while a run is at work, and starts again. */
-  async dieInARun(): Promise<void> {
-    while ((await this.#live()).length === 0) await this.turn();
-    this.#person?.leave();
-    this.#person = null;
-    await this.#worker.kill("SIGKILL");
-    await this.#worker.start();
-  }
-
-  async untilQuiet(): Promise<void> {
-    while ((await this.#live()).length > 0) await pause(100);
-  }
-
-  async look() {
-    const compactions = await this.#calls.getCompactions();
-    const runs = await this.#calls.runs({ limit: 100 });
-    return {
-      shown: await this.#ada.load(),
-      summaries: compactions.length,
-      ends: runs.map(({ outcome }) => outcome?.kind),
-    };
-  }
-
-  #next(): UIMessage {
-    const id = `said-${this.said.length}`;
-    this.said.push(id);
-    return {
-      id,
-      role: "user",
-      parts: [{ type: "text", text: `track ${this.said.length}. It matters to the ledger.` }],
-    };
-  }
-
-  async #live(): Promise<string[]> {
-    return (await this.#calls.liveRuns()).map(({ runId }) => runId);
-  }
-}
-
-async function pause(ms: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, ms));
+/** Everything is tried with the package as its reader installs it. */
+async function configured(): Promise<string> {
+  if (!everything) return configOf("ai-chat", join(import.meta.dirname, "slow-chat.ts"));
+  const folder = await mkdtemp(join(tmpdir(), "palimpsest-installed-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return installChat(folder);
 }
