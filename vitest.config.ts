@@ -60,7 +60,25 @@ export default defineConfig({
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",
-          include: ["test/{memory,agent,notes,recall,workflows,sim,doors,{context,costs,events}/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,notes,recall,doors,{context,costs,events}/workerd}/**/*.test.ts"],
+          // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.
+          isolate: false,
+          provide: { sim, matrix, everything },
+          testTimeout: 60_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./test/wrangler.jsonc" },
+            remoteBindings: false,
+          }),
+        ],
+        test: {
+          setupFiles: everywhere.setupFiles,
+          name: "faults",
+          // A Worker a file, because these tests reset every object and change what all later instances of the Workflow do.
+          include: ["test/{workflows,sim}/**/*.test.ts"],
           provide: { sim, matrix, everything },
           testTimeout: 60_000,
         },

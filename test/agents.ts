@@ -10,9 +10,14 @@ import type { PalimpsestAgent } from "./worker.ts";
 /** Enough messages to cross the threshold of a test's session (2,000 tokens) by a little. */
 export const ENOUGH = 17;
 
-/** Removes the delay of retries in this file, so that a test that fails a step sees the next attempt at once. */
+/** Whether retries are without a delay. Files that share a Worker share its modules as well. */
+let retriesAtOnce = false;
+
+/** Removes the delay of retries in this Worker, so that a test that fails a step sees the next attempt at once. */
 export function skipRetryDelays(): void {
   beforeAll(async () => {
+    if (retriesAtOnce) return;
+    retriesAtOnce = true;
     // Never disposed, because disposing aborts instances. An instance that is about to end would then never answer.
     const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
     await instances.modifyAll((modifier) => modifier.disableRetryDelays());
