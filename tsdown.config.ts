@@ -1,4 +1,5 @@
 import { defineConfig } from "tsdown";
+import { unnamed } from "./scripts/package/unnamed.ts";
 
 const shared = {
   format: "esm",
@@ -35,6 +36,7 @@ const subpaths = defineConfig({
     "workers-ai": "src/model/workers-ai.ts",
   },
   platform: "neutral",
+  plugins: [unnamed()],
   dts: true,
   clean: true,
   outDir: "dist/package",

@@ -8,6 +8,8 @@ import { gzipSync } from "node:zlib";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+/** Without the paths of the project, so that `palimpsest` is the built package. */
+const TSCONFIG = join(import.meta.dirname, "tsconfig.json");
 
 export interface Bundle {
   readonly code: string;
@@ -26,7 +28,17 @@ export async function bundle(name: "bare" | "ours" | "sdk"): Promise<Bundle> {
   try {
     const entry = join(import.meta.dirname, name, "worker.ts");
     const config = join(import.meta.dirname, "wrangler.jsonc");
-    const options = ["--dry-run", "--minify", "--metafile", "--outdir", out, "--config", config];
+    const options = [
+      "--dry-run",
+      "--minify",
+      "--metafile",
+      "--outdir",
+      out,
+      "--config",
+      config,
+      "--tsconfig",
+      TSCONFIG,
+    ];
     const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
     await promisify(execFile)(process.execPath, [WRANGLER, "deploy", entry, ...options], { cwd: ROOT, env });
     const code = await readFile(join(out, "worker.js"));
