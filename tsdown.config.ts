@@ -5,7 +5,7 @@ const shared = {
   format: "esm",
   target: "es2023",
   tsconfig: "tsconfig.build.json",
-  deps: { neverBundle: [/^cloudflare:/, /^node:/] },
+  deps: { neverBundle: [/^cloudflare:/, /^node:/, "#page-files"] },
   logLevel: "warn",
 } as const;
 
@@ -24,6 +24,7 @@ const subpaths = defineConfig({
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
     notes: "src/notes/index.ts",
+    page: "src/page/index.ts",
     react: "src/react/index.ts",
     costs: "src/costs/index.ts",
     recall: "src/recall/index.ts",

@@ -57,6 +57,8 @@ export default defineConfig({
             remoteBindings: false,
           }),
         ],
+        // The page is built where a browser opens it.
+        resolve: { alias: { "#page-files": new URL("test/doors/page-files.ts", import.meta.url).pathname } },
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",

@@ -7,9 +7,10 @@
  */
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, runEvent, type RunEvent } from "../src/agent/events.ts";
-import { writeAgentName } from "../src/doors/agent-name.ts";
-import type { CallInput, CallName, CallResult } from "../src/rooms.ts";
-import { AGENT, askForTicket, findOddSecret, keepSecret } from "./door.ts";
+import type { PageCall } from "../src/page/page-calls.ts";
+import type { CallInput, CallResult } from "../src/rooms.ts";
+import { askForTicket, findOddSecret, keepSecret } from "./door.ts";
+import { AGENT, agentPath } from "./place.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 
 /**
@@ -51,7 +52,7 @@ export class Connection {
     const { host, protocol } = globalThis.location;
     this.#client = new AgentClient({
       agent: AGENT,
-      name: writeAgentName(name),
+      basePath: agentPath(name),
       host,
       protocol: protocol === "https:" ? "wss" : "ws",
       query: () => this.#admission(),
@@ -108,7 +109,7 @@ export class Connection {
    * Rejects with the agent's own error. Rejects without sending while the connection is down. Rejects with {@link Unanswered} when the
    * connection is lost or the time limit passes before the answer.
    */
-  async call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
+  async call<Name extends PageCall>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
     if (this.#link === "connecting") await this.#attempt();
     if (this.#link !== "open" || this.#client.readyState !== WebSocket.OPEN) {
       throw new Error("Nothing was sent: the connection is down. Ask again when it is back.");

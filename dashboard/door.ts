@@ -4,9 +4,8 @@
  * It knows no socket. The secret goes only into a header and this tab's storage, never into a URL. It is forgotten as soon as the Worker
  * refuses it.
  */
-import { writeAgentName } from "../src/doors/agent-name.ts";
+import { agentPath } from "./place.ts";
 
-export const AGENT = "palimpsest-agent";
 const SECRET_KEY = "palimpsest:secret";
 
 /** The door's answer. `shut` means that nobody answered, or not now. */
@@ -33,7 +32,7 @@ export async function askForTicket(agentName: string, ms: number): Promise<Admis
   const kept = sessionStorage.getItem(SECRET_KEY);
   const secret = kept !== null && findOddSecret(kept) === null ? kept : null;
   const headers = secret === null ? {} : { Authorization: `Bearer ${secret}` };
-  const path = `/agents/${AGENT}/${writeAgentName(agentName)}/ticket`;
+  const path = `/${agentPath(agentName)}/ticket`;
   try {
     const answer = await fetch(path, { method: "POST", headers, signal: AbortSignal.timeout(ms) });
     if (answer.ok) return { kind: "open", ticket: (await answer.json<{ ticket: string | null }>()).ticket };

@@ -4,6 +4,8 @@
  *
  * It turns a text into a route and back. Any text gives some route.
  */
+import { FIRST_NAME } from "./place.ts";
+
 export type Route =
   | { readonly page: "sessions"; readonly agent: string; readonly query: string }
   | {
@@ -25,13 +27,10 @@ export type Route =
 
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
-/** The agent that `npm run demo` talks to. */
-export const DEFAULT_AGENT = "demo";
-
 export function parseRoute(hash: string): Route {
   const [page = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s, 2);
   const fields = new URLSearchParams(query);
-  const agent = fields.get("agent") || DEFAULT_AGENT;
+  const agent = fields.get("agent") || FIRST_NAME;
   const id = fields.get("id") ?? "";
   const reading = fields.get("reading");
   switch (page) {

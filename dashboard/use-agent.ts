@@ -5,9 +5,10 @@
  * is fetched again when the socket is back.
  */
 import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from "react";
-import { errorCode } from "../src/errors.ts";
+import { errorCode, type ErrorCode } from "../src/errors.ts";
 import type { RunEvent } from "../src/agent/events.ts";
-import type { CallInput, CallName, CallResult } from "../src/rooms.ts";
+import type { PageCall } from "../src/page/page-calls.ts";
+import type { CallInput, CallResult } from "../src/rooms.ts";
 import { Unanswered, type Connection, type Link } from "./connection.ts";
 
 export const ConnectionContext = createContext<Connection | null>(null);
@@ -46,15 +47,15 @@ export function useRunEvents(sessionId?: string): readonly RunEvent[] {
 export type Asked<T> =
   | { readonly kind: "loading" }
   | { readonly kind: "ready"; readonly value: T; readonly stale: boolean }
-  | { readonly kind: "failed"; readonly error: string };
+  | { readonly kind: "failed"; readonly error: string; readonly code: ErrorCode | undefined };
 
 interface Held<T> {
   readonly key: string;
-  readonly asked: { kind: "ready"; value: T } | { kind: "failed"; error: string };
+  readonly asked: { kind: "ready"; value: T } | Extract<Asked<T>, { kind: "failed" }>;
 }
 
 /** Calls the agent. Calls again when the input or the `revision` changes, or when the connection is back. Null makes no call. */
-export function useCall<Name extends CallName>(
+export function useCall<Name extends PageCall>(
   name: Name,
   input: CallInput<Name> | null,
   revision: unknown = null,
@@ -92,7 +93,7 @@ function isLoss(connection: Connection): boolean {
 function failedAt<T>(key: string, error: unknown): Held<T> {
   const advice =
     error instanceof Unanswered ? "No answer came in time. Reload the page to ask again." : adviceOf(error);
-  return { key, asked: { kind: "failed", error: advice } };
+  return { key, asked: { kind: "failed", error: advice, code: errorCode(error) } };
 }
 
 /** Returns an error for people, which is the agent's advice without its code. */

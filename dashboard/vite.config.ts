@@ -4,6 +4,8 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   root: import.meta.dirname,
+  // The page is not always at the root of its Worker.
+  base: "./",
   plugins: [react()],
   build: {
     outDir: "../dist/dashboard",

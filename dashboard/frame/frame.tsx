@@ -19,7 +19,7 @@ export function Frame({ route, children }: { route: Route; children: ReactNode }
       </a>
       <header className="top">
         <a className="name" href={formatRoute({ page: "sessions", agent, query: "" })}>
-          <img src="/mark.svg" alt="" width="26" height="26" />
+          <img src="./mark.svg" alt="" width="26" height="26" />
           Palimpsest
         </a>
         <nav aria-label="Pages">

@@ -59,7 +59,7 @@ function Unlock({ why }: { why: string | null }) {
         setWrong(connection.unlock(secret.trim()));
       }}
     >
-      <p>Give its secret (PALIMPSEST_SECRET). It stays in this tab, and goes to this Worker alone.</p>
+      <p>Give its secret, such as PALIMPSEST_SECRET. It stays in this tab, and goes to this Worker alone.</p>
       <TextField
         type="password"
         value={secret}

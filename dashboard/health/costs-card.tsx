@@ -10,6 +10,8 @@ type Costs = CallResult<"getCosts">;
 
 export function CostsCard({ sessionId, revision }: { sessionId: string; revision: unknown }) {
   const costs = useCall("getCosts", { sessionId }, revision);
+  // The agent has no room of costs.
+  if (costs.kind === "failed" && costs.code === "not_configured") return null;
   return (
     <section className="card" aria-labelledby="costs">
       <h2 id="costs">What the conversation costs</h2>

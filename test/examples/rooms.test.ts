@@ -16,6 +16,7 @@ describe("a Worker that adds no room", () => {
     ["src/events"],
     ["src/import"],
     ["src/notes"],
+    ["src/page"],
     ["src/react"],
     ["src/recall"],
     ["src/redact"],

@@ -1,0 +1,223 @@
+/**
+ * The page in a Worker of the user's own.
+ *
+ *     <path>/                              the page, with its files below
+ *     <path>/agents/<agent>/<name>/ticket  POST: a ticket for the page's WebSocket
+ *     <path>/agents/<agent>/<name>         the page's WebSocket (relay.ts)
+ *
+ * It has a door of its own, because the page may do more than the agent's clients: it reads and steers every session. So nothing here
+ * opens a call to clients, and the door is closed without a rule. Requests to any other path are not answered.
+ */
+import { camelCaseToKebabCase } from "agents";
+import { files } from "#page-files";
+import { readAgentName } from "../doors/agent-name.ts";
+import { answerJson, refuse, secure } from "../doors/answers.ts";
+import { holdsSecret, readSecret } from "../doors/caller.ts";
+import { issueTicket, readTicket, type AgentPlace } from "../doors/tickets.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { relay, type WatchedNamespace } from "./relay.ts";
+
+/** Who may use the page. Exactly one of the two is given. */
+export type PageGuard<Env> =
+  | {
+      /**
+       * Your own rule, such as a session cookie or a header of Cloudflare Access. It is asked at each request for the page and its socket.
+       * `false` is answered as not found, and a response of your own is sent unchanged. An error admits nobody.
+       */
+      readonly authorize: (request: Request, env: Env) => boolean | Response | Promise<boolean | Response>;
+      readonly secret?: never;
+    }
+  | {
+      /** A secret of 24 characters or more, which the page asks for. While it is not set, nobody is admitted. */
+      readonly secret: (env: Env) => string | undefined;
+      readonly authorize?: never;
+    };
+
+export type PageOptions<Env> = PageGuard<Env> & {
+  /** The Durable Object binding of the agents that the page shows. */
+  readonly agent: keyof Env & string;
+  /** Name of the agent that the page opens first. A person can choose another. Default "default". */
+  readonly name?: string;
+  /** Where the page is. Default "/palimpsest". */
+  readonly path?: string;
+};
+
+export interface Page<Env> {
+  /** Answers a request for the page. Null for any other path. */
+  fetch(request: Request, env: Env): Promise<Response | null>;
+}
+
+/** One or more segments of plain characters. */
+const PATH = /^(?:\/[\w.~-]+)+$/;
+
+/** Names of files that change with their content. */
+const HASHED = /^assets\//;
+
+/**
+ * Makes the page's handler, to be asked before your own routes: `(await page.fetch(request, env)) ?? …`. Throws `invalid_options`.
+ */
+export function createPage<Env extends object>(options: PageOptions<Env>): Page<Env> {
+  checkFields("createPage", options, { agent: true, authorize: true, name: true, path: true, secret: true });
+  const { agent, authorize, secret, path = "/palimpsest", name = "default" } = options;
+  if (typeof agent !== "string" || agent === "") {
+    throw invalid("agent: give the name of the Durable Object binding whose agents the page shows.");
+  }
+  if ((typeof authorize === "function") === (typeof secret === "function")) {
+    throw invalid(
+      "createPage takes a function under authorize, which says who may use the page, or one under secret, which returns the page's secret. Give one of the two.",
+    );
+  }
+  if (!PATH.test(path)) throw invalid(`path is ${JSON.stringify(path)}: give one such as "/palimpsest".`);
+  if (readAgentName(encodeURIComponent(name)) === null) {
+    throw invalid(`name is ${JSON.stringify(name)}: give the name of an agent.`);
+  }
+  const mounted: Mounted<Env> = { options, path, name, agentInPath: camelCaseToKebabCase(agent) };
+  return {
+    async fetch(request, env) {
+      const { pathname } = new URL(request.url);
+      if (pathname !== path && !pathname.startsWith(`${path}/`)) return null;
+      try {
+        return secure(await answer(mounted, request, env));
+      } catch (error) {
+        console.error("A request for the page was refused because answering it failed:", error);
+        return secure(refuse(500, "broken_invariant", "Answering failed. The Worker's log says why."));
+      }
+    },
+  };
+}
+
+interface Mounted<Env> {
+  readonly options: PageOptions<Env>;
+  readonly path: string;
+  readonly name: string;
+  readonly agentInPath: string;
+}
+
+async function answer<Env extends object>(mounted: Mounted<Env>, request: Request, env: Env): Promise<Response> {
+  const { path } = mounted;
+  const url = new URL(request.url);
+  // Addresses in the page are relative to its folder.
+  if (url.pathname === path) return Response.redirect(new URL(`${path}/`, url).href, 308);
+  const rest = url.pathname.slice(path.length + 1);
+  if (!rest.startsWith("agents/")) return answerFile(mounted, { request, env, file: rest || "index.html" });
+  const origin = request.headers.get("Origin");
+  if (origin !== null && origin !== url.origin) {
+    return refuse(403, "unauthorized", "Only the page itself may connect here.");
+  }
+  const [, agent, segment = "", action, ...more] = rest.split("/");
+  const name = readAgentName(segment);
+  if (agent !== mounted.agentInPath || name === null || more.length > 0) return notFound();
+  const place: AgentPlace = { agent, name };
+  if (action === "ticket") return answerTicket(mounted, { request, env, place });
+  return action === undefined ? answerSocket(mounted, { request, env, place }) : notFound();
+}
+
+interface Asked<Env> {
+  readonly request: Request;
+  readonly env: Env;
+}
+
+/** With a secret the page's files are open, because the page must ask for the secret. They hold no word of a conversation. */
+async function answerFile<Env extends object>(
+  { options, name, agentInPath }: Mounted<Env>,
+  { request, env, file }: Asked<Env> & { readonly file: string },
+): Promise<Response> {
+  const { authorize } = options;
+  const refused = authorize === undefined ? null : refusalOf(await authorize(request, env));
+  if (refused !== null) return refused;
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return refuse(405, "invalid_input", "Only GET is answered here.");
+  }
+  const found = Object.hasOwn(files, file) ? files[file] : undefined;
+  if (found === undefined) return notFound();
+  const isHtml = file === "index.html";
+  const body = isHtml
+    ? found.body
+        .replace('content="palimpsest-agent"', () => `content="${escape(agentInPath)}"`)
+        .replace('content="demo"', () => `content="${escape(name)}"`)
+    : found.body;
+  const kept = HASHED.test(file) ? "public, max-age=31536000, immutable" : "no-cache";
+  return new Response(request.method === "HEAD" ? null : body, {
+    headers: { "Content-Type": found.type, "Cache-Control": kept },
+  });
+}
+
+async function answerTicket<Env extends object>(
+  { options }: Mounted<Env>,
+  { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
+): Promise<Response> {
+  if (request.method !== "POST") return refuse(405, "invalid_input", "Ask for a ticket with POST.");
+  if (options.authorize !== undefined) {
+    return refusalOf(await options.authorize(request, env)) ?? answerJson({ ticket: null, expiresAt: null });
+  }
+  const secret = readSecret({ PALIMPSEST_SECRET: options.secret(env) ?? "" });
+  if (secret.kind === "unset") return refuse(403, "unauthorized", "The page is locked, and its secret is not set.");
+  if (secret.kind === "unusable") {
+    return refuse(403, "unauthorized", secret.advice.replace("PALIMPSEST_SECRET", "The page's secret"));
+  }
+  if (!(await holdsSecret(request, secret.value))) return askForSecret();
+  // Whoever holds the secret is one caller.
+  return answerJson(await issueTicket(signingKey(secret.value), place, { caller: ONE_CALLER, now: Date.now() }));
+}
+
+/** A caller's name is 16 hexadecimal digits. */
+const ONE_CALLER = "0".repeat(16);
+
+async function answerSocket<Env extends object>(
+  { options }: Mounted<Env>,
+  { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
+): Promise<Response> {
+  if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
+    return refuse(426, "invalid_input", "Connect with a WebSocket.");
+  }
+  if (options.authorize !== undefined) {
+    const refused = refusalOf(await options.authorize(request, env));
+    if (refused !== null) return refused;
+  } else if (!(await holdsTicket(options.secret(env), { request, place }))) {
+    return askForSecret();
+  }
+  const namespace = (env as Record<string, WatchedNamespace | undefined>)[options.agent];
+  if (typeof namespace?.idFromName !== "function") {
+    const advice = `This Worker has no Durable Object binding "${options.agent}", which createPage was given as its agent.`;
+    return refuse(500, "not_configured", advice);
+  }
+  return relay(request, namespace, place);
+}
+
+async function holdsTicket(
+  value: string | undefined,
+  { request, place }: { readonly request: Request; readonly place: AgentPlace },
+): Promise<boolean> {
+  const secret = readSecret({ PALIMPSEST_SECRET: value ?? "" });
+  const ticket = new URL(request.url).searchParams.get("ticket");
+  if (secret.kind !== "set" || ticket === null) return false;
+  return (await readTicket(signingKey(secret.value), place, { ticket, now: Date.now() })) !== null;
+}
+
+/** The same secret may also lock the Worker's own door. A ticket of the one opens nothing at the other. */
+function signingKey(secret: string): string {
+  return `page ${secret}`;
+}
+
+/** Only a plain `true` admits, whatever a rule that was written without types returns. */
+function refusalOf(said: unknown): Response | null {
+  if (said instanceof Response) return said;
+  return said === true ? null : notFound();
+}
+
+function askForSecret(): Response {
+  return refuse(401, "unauthorized", "Send the page's secret as `Authorization: Bearer …`.");
+}
+
+function notFound(): Response {
+  return refuse(404, "not_found", "There is nothing here, or it is not yours.");
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+function invalid(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_options", message);
+}
