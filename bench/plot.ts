@@ -19,6 +19,8 @@ export interface Panel {
   readonly lines: readonly Line[];
   /** Draws a dot for each point and no line, for points without an order. */
   readonly dots?: boolean;
+  /** Places on the horizontal axis where something happened. */
+  readonly marks?: readonly { readonly x: number; readonly name: string }[];
 }
 
 export interface Plot {
@@ -61,7 +63,7 @@ export function drawPlot({ title, panels }: Plot): string {
   return `${head}\n<title>${escape(title)}</title>\n${body.join("\n")}\n</svg>\n`;
 }
 
-function drawPanel({ title, x, y, lines, dots = false }: Panel): string {
+function drawPanel({ title, x, y, lines, dots = false, marks = [] }: Panel): string {
   const points = lines.flatMap((line) => line.points);
   const [xs, ys] = [points.map(([at]) => at), points.map(([, at]) => at)];
   const { left, top, width, height } = BOX;
@@ -75,6 +77,10 @@ function drawPanel({ title, x, y, lines, dots = false }: Panel): string {
   );
   const below = xTicks.map(
     (tick) => `<text x="${at(px(tick))}" y="${top + height + 16}" text-anchor="middle">${write(tick, x.unit)}</text>`,
+  );
+  const marked = marks.map(
+    ({ x: place, name }) =>
+      `<path d="M${at(px(place))} ${top}V${top + height}" stroke="#808080" stroke-dasharray="2 2"/><text x="${at(px(place) + 3)}" y="${top + height - 5}" font-size="10">${escape(name)}</text>`,
   );
   const styles = chooseStyles(lines);
   const drawn = lines.map((line, place) => {
@@ -95,6 +101,7 @@ function drawPanel({ title, x, y, lines, dots = false }: Panel): string {
     `<text x="${left + width}" y="${top + height + 34}" text-anchor="end">${escape(x.label)}</text>`,
     ...grid,
     ...below,
+    ...marked,
     ...drawn,
     ...names,
   ].join("\n");

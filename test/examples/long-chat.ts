@@ -15,6 +15,10 @@ export const HARD_LINE = 1.5 * THRESHOLD;
 /** How a Worker died: while nothing happened, while a run was at work, or in the middle of an answer. */
 export type Death = "idle" | "in a run" | "in an answer";
 
+/** The long form. */
+export const MOST_TURNS = 300;
+export const MOST_DEATHS: readonly Death[] = ["in a run", "in an answer", "idle"];
+
 /** What one turn shows from outside. */
 interface Turn {
   /** As the person saw it when it was done. */
