@@ -10,6 +10,7 @@ import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../../src/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { makeGate, openGates, summaryOf, type Script } from "../../scripted-model.ts";
+import { everything } from "../../tries.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { kinds, settle, sound, withPolicy } from "../runs.ts";
 
@@ -37,31 +38,34 @@ function refuse(statusCode: number): Script {
 
 // --- the breaker --------------------------------------------------------------------------------------------------------
 
-test("a summariser that is down for an hour while 500 messages are appended costs a handful of calls, and no message waits", async () => {
+/** How many messages an hour brings, ten at a time. */
+const HOUR = everything ? 500 : 150;
+
+test(`a summariser that is down for an hour while ${HOUR} messages are appended costs a handful of calls, and no message waits`, async () => {
   const { agent, calls } = newAgent(down);
   vi.setSystemTime(Date.now());
-  for (let n = 0; n < 500; n += 10) {
+  for (let n = 0; n < HOUR; n += 10) {
     await agent.appendAll({ messages: talk(n, n + 10) });
     await settle(agent);
-    pass(60 / 50);
+    pass(600 / HOUR);
   }
-  expect(await agent.getPathLength({})).toBe(500);
+  expect(await agent.getPathLength({})).toBe(HOUR);
   const runs = await settle(agent);
   expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
   expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
   expect((await agent.status({})).viewTokens).toBeLessThan(3_000 + 1_100);
   // The attempts of the first run until the breaker opens, and then, for each probe of the hour, one attempt of the parallel chunks.
   expect(calls.length).toBeLessThanOrEqual(FAILURES_TO_OPEN + COOLDOWNS_MS.length * PARALLEL_CHUNKS);
-  console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over 500 messages`);
+  console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over ${HOUR} messages`);
 });
 
 test("a summariser whose answers are of no use for an hour costs a handful of calls too, and none is shown", async () => {
   const { agent, calls } = newAgent(() => "All is well, they said, and went on.");
   vi.setSystemTime(Date.now());
-  for (let n = 0; n < 500; n += 10) {
+  for (let n = 0; n < HOUR; n += 10) {
     await agent.appendAll({ messages: talk(n, n + 10) });
     await settle(agent);
-    pass(60 / 50);
+    pass(600 / HOUR);
   }
   const runs = await settle(agent);
   expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
