@@ -11,6 +11,7 @@ import type { CountTokens } from "../../steps/message/measure.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import {
   askWords,
+  nearShares,
   rankMessages,
   readQuestion,
   weightOf,
@@ -84,12 +85,15 @@ export function* recallWords(
   if (hits.size === 0) return null;
   const besides = contextOf(places, asks, { query, ranges, share: work });
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
-  const ranked = rankMessages(votes, places.inside(ranges)).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
+  const ranked = rankMessages(votes, { isInside: places.inside(ranges), near: nearShares(work) }).slice(
+    0,
+    Math.ceil(maxTokens / TOKENS_OF_A_TURN),
+  );
   const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
   const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
   const passages = cuts.flatMap((cut) => cut.passages);
   const chosen = yield* choosePassages(passages, {
-    worth: yield* weighPassages(passages, votes),
+    worth: yield* weighPassages(passages, votes, work),
     work,
     room: maxTokens - NOTE_TOKENS,
     costOf: ({ seq, text }, told) =>

@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../draft/render.ts";
 import { wordsIn } from "../salience/words.ts";
-import type { Ask } from "./asked.ts";
+import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
 import { Pace, type Pieces } from "../text/pieces.ts";
 import { formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
 
@@ -57,13 +57,19 @@ const MAX_PART_CHARS = 300_000;
 /** A part that was cut is at most this much shorter than the limit. */
 const MAX_PART_NOTE_CHARS = 100;
 const MAX_PASSAGES = 2_000;
-/** The share of a match that neighbouring passages get, by distance. */
-const NEAR = [1, 0.5, 0.4, 0.3, 0.2] as const;
-/** The share of each further match of the same word near a passage. */
-const AGAIN = 0.3;
 /** BM25 parameters: how fast repeated words saturate, and how much the length of a passage counts. */
-const SATURATION = 1.2;
-const LENGTH_SHARE = 0.75;
+const IN_TALK = { saturation: 2, lengthShare: 0.9 };
+const IN_WORK = { saturation: 1.2, lengthShare: 0.75 };
+
+/** How much more a passage counts whose speaker the question names. */
+const SPEAKER_SHARE = 2;
+/** A name is a speaker's if it opens this many of the messages. */
+const LEAST_TURNS = 3;
+/** Characters at the beginning of a message in which its speaker is named. */
+const LABEL_CHARS = 80;
+/** A name before a colon, as in "Ann: …", "[10:15] Ann: …" or "**Ann**: …". */
+const LABEL =
+  /(?:^|[\s\])*>-])(\p{L}[\p{L}\p{M}'’.-]*(?: \p{L}[\p{L}\p{M}'’.-]*){0,2})(?:\*\*|\s*\([^()]*\))?\s?:(?![\d/])/u;
 
 /** Further criteria for a text about work in progress: recent passages, names, and written before read text. */
 const RECENT_SHARE = 0.1;
@@ -129,13 +135,22 @@ function whole(text: string, at: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-/** How well each passage and its neighbours match the asks. 1 when a passage has all of them once. */
-export function* weighPassages(passages: readonly Passage[], votes: readonly Vote[]): Pieces<Float64Array> {
+/**
+ * How well each passage and its neighbours match the asks. 1 when a passage has all of them once. `work` is the result
+ * of {@link workShare}.
+ */
+export function* weighPassages(
+  passages: readonly Passage[],
+  votes: readonly Vote[],
+  work: number,
+): Pieces<Float64Array> {
+  const near = nearShares(work);
+  const { saturation, lengthShare } = work === 0 ? IN_TALK : IN_WORK;
   const worth = new Float64Array(passages.length);
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const read = yield* readAll(passages, pace);
   const length = read.reduce((sum, { count }) => sum + count, 0) / Math.max(1, passages.length);
-  const places = placesOf(passages);
+  const places = placesOf(passages, near.length);
   let total = 0;
   for (const vote of votes) {
     const best = new Float64Array(passages.length);
@@ -146,19 +161,50 @@ export function* weighPassages(passages: readonly Passage[], votes: readonly Vot
       const often = held(forms, passages[at]);
       if (pace.isOver(vote.phrase === null ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
       if (often === 0) continue;
-      const long = 1 - LENGTH_SHARE + (LENGTH_SHARE * forms.count) / length;
-      const own = (vote.weight * often * (SATURATION + 1)) / (often + SATURATION * long);
-      for (let near = Math.max(0, at - NEAR.length + 1); near < Math.min(passages.length, at + NEAR.length); near++) {
-        const share = own * (NEAR[Math.abs((places[near] ?? 0) - (places[at] ?? 0))] ?? 0);
-        sum[near] = (sum[near] ?? 0) + share;
-        best[near] = Math.max(best[near] ?? 0, share);
+      const long = 1 - lengthShare + (lengthShare * forms.count) / length;
+      const own = (vote.weight * often * (saturation + 1)) / (often + saturation * long);
+      for (const { other, share } of neighboursOf(at, places, near)) {
+        sum[other] = (sum[other] ?? 0) + own * share;
+        best[other] = Math.max(best[other] ?? 0, own * share);
       }
     }
     for (const at of worth.keys()) {
-      worth[at] = (worth[at] ?? 0) + (best[at] ?? 0) + AGAIN * ((sum[at] ?? 0) - (best[at] ?? 0));
+      worth[at] = (worth[at] ?? 0) + (best[at] ?? 0) + AGAIN_SHARE * ((sum[at] ?? 0) - (best[at] ?? 0));
     }
   }
-  return total === 0 ? worth : worth.map((each) => each / total);
+  if (total === 0) return worth;
+  const share = work === 0 ? speakerShares(passages, votes) : () => 1;
+  return worth.map((each, at) => (each / total) * share(at));
+}
+
+/** A passage itself and those near it, with the share of its match that each gets. */
+function neighboursOf(at: number, places: readonly number[], near: readonly number[]) {
+  const found: { other: number; share: number }[] = [];
+  const end = Math.min(places.length, at + near.length);
+  for (let other = Math.max(0, at - near.length + 1); other < end; other++) {
+    const share = near[Math.abs((places[other] ?? 0) - (places[at] ?? 0))];
+    if (share !== undefined) found.push({ other, share });
+  }
+  return found;
+}
+
+/**
+ * The factor of each passage, which is higher if its message is by the one speaker whom the asks name. Messages name
+ * their speaker before a colon where roles do not tell who speaks.
+ */
+function speakerShares(passages: readonly Passage[], votes: readonly Vote[]): (at: number) => number {
+  const asked = new Set(votes.map(({ word }) => word));
+  const turns = new Map<string, Set<number>>();
+  for (const { seq, block, from, text } of passages) {
+    if (block > 0 || from > 0) continue;
+    const label = LABEL.exec(text.slice(0, LABEL_CHARS))?.[1];
+    for (const word of label === undefined ? [] : wordsOfText(label)) {
+      if (asked.has(word)) turns.set(word, (turns.get(word) ?? new Set()).add(seq));
+    }
+  }
+  const [own, ...others] = [...turns.values()].filter(({ size }) => size >= LEAST_TURNS);
+  if (own === undefined || others.length > 0) return () => 1;
+  return (at) => (own.has(passages[at]?.seq ?? Number.NaN) ? 1 + SPEAKER_SHARE : 1);
 }
 
 function* readAll(passages: readonly Passage[], pace: Pace): Pieces<Forms[]> {
@@ -171,11 +217,11 @@ function* readAll(passages: readonly Passage[], pace: Pace): Pieces<Forms[]> {
 }
 
 /** Numbers that differ by one between adjacent passages, and by more across a gap. */
-function placesOf(passages: readonly Passage[]): number[] {
+function placesOf(passages: readonly Passage[], gap: number): number[] {
   let place = 0;
   return passages.map(({ seq }, at) => {
     const before = passages[at - 1];
-    if (before !== undefined) place += seq - before.seq > 1 ? NEAR.length : 1;
+    if (before !== undefined) place += seq - before.seq > 1 ? gap : 1;
     return place;
   });
 }

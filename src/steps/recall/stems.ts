@@ -35,8 +35,30 @@ export interface Language {
   readonly stopWords: ReadonlySet<string>;
 }
 
+/** English words whose forms share no beginning, each group in one form. Rules of endings cannot know them. */
+const IRREGULAR = `become became,begin began begun,bite bit bitten,blow blew blown,break broke broken,bring brought,build built,buy bought,
+  catch caught,choose chose chosen,come came,deal dealt,draw drew drawn,drink drank drunk,drive drove driven,eat ate eaten,fall fell fallen,
+  feed fed,feel felt,fight fought,find found,fly flew flown,forget forgot forgotten,forgive forgave forgiven,freeze froze frozen,get got
+  gotten,give gave given,go went gone,grow grew grown,hear heard,hide hid hidden,hold held,keep kept,know knew known,lead led,leave left,
+  lend lent,lose lost,make made,mean meant,meet met,pay paid,ride rode ridden,rise rose risen,run ran,say said,see saw seen,seek sought,sell
+  sold,send sent,shake shook shaken,shoot shot,show shown,sing sang sung,sink sank sunk,sit sat,sleep slept,speak spoke spoken,spend spent,
+  stand stood,steal stole stolen,stick stuck,strike struck,swear swore sworn,swim swam swum,take took taken,teach taught,tear tore torn,tell
+  told,think thought,throw threw thrown,understand understood,wake woke woken,wear wore worn,win won,write wrote written,child children,
+  man men,woman women,foot feet,tooth teeth,mouse mice,wife wives,life lives,knife knives,leaf leaves,half halves,person people`;
+const FIRST_FORMS = new Map(
+  IRREGULAR.split(",").flatMap((group) => {
+    const [first = "", ...others] = group.trim().split(/\s+/);
+    return others.map((other) => [stemEnglish(other), stemEnglish(first)]);
+  }),
+);
+
+function stemEnglishWord(word: string): string {
+  const stem = stemEnglish(word);
+  return FIRST_FORMS.get(stem) ?? stem;
+}
+
 const ENGLISH = language(
-  stemEnglish,
+  stemEnglishWord,
   `a about above after again against all am an and any are aren as at be because been before being below between both but by can
   cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he
   her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not of

@@ -66,6 +66,8 @@ describe("a question", () => {
   test("meets a text in its form, in each language and script", () => {
     for (const [text, query] of [
       ["They promised to deploy it", "What promises did they make?"],
+      ["I bought it where the children went", "What did she buy?"],
+      ["I bought it where the children went", "Where does her child go?"],
       ["Die Häuser waren nicht mehr da", "Was ist mit dem Haus?"],
       ["Мы обсудили все решения", "Какое было решение?"],
       ["本番サーバーのデプロイは金曜日に予定されています", "デプロイはいつですか"],
@@ -98,7 +100,7 @@ function lengthOf({ text }: Passage): number {
 function told(texts: readonly string[], query: string, room: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
-  const choice = { worth: atOnce(weighPassages(passages, votes)), work: 0, room, costOf: lengthOf };
+  const choice = { worth: atOnce(weighPassages(passages, votes, 0)), work: 0, room, costOf: lengthOf };
   return atOnce(choosePassages(passages, choice)).map((at) => passages[at]?.text ?? "");
 }
 
@@ -132,8 +134,19 @@ describe("passages", () => {
     ];
     expect(told(texts, "When is the parser shipped?", 1_000).slice(0, 2)).toEqual([texts[2], texts[1]]);
     expect(told(texts, "parser", 1_000)).toContain("Good morning.");
-    expect(told(texts, "parser", 1_000)).toHaveLength(7);
+    expect(told(texts, "parser", 1_000)).toHaveLength(13);
     expect(told(texts, "parser", 40)).toEqual([texts[2], texts[3]]);
+  });
+
+  test("of the one speaker that a question names come before what others said, where messages name their speakers", () => {
+    const turns = ["I run in the park.", "I run on the beach.", "I run at home."].flatMap((text) => [
+      `Ann: ${text}`,
+      `[2026-01-31 10:15] Bo: ${text}`,
+    ]);
+    const isBy = (name: string) => (text: string) => text.includes(`${name}:`);
+    expect(told(turns, "Where does Bo run?", 1_000).slice(0, 3).every(isBy("Bo"))).toBe(true);
+    expect(told(turns, "Where does Ann run?", 1_000).slice(0, 3).every(isBy("Ann"))).toBe(true);
+    expect(told(turns, "Where do Ann and Bo run?", 1_000).slice(0, 3).every(isBy("Bo"))).toBe(false);
   });
 
   test("that say the same are told once; short ones say it again on purpose", () => {
@@ -198,7 +211,7 @@ function longestPiece(size: number): { most: number; all: number } {
       if (step.done === true) return step.value;
     }
   };
-  const worth = count(weighPassages(passages, votes));
+  const worth = count(weighPassages(passages, votes, 1));
   count(choosePassages(passages, { worth, work: 1, room: 4_000, costOf: () => 10 }));
   return { most, all };
 }
