@@ -5,6 +5,7 @@ import { badSummariser } from "./cases/bad-summariser.ts";
 import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { bill } from "./cases/bill.ts";
+import { chats } from "./cases/chats.ts";
 import { cost } from "./cases/cost.ts";
 import { crowd } from "./cases/crowd.ts";
 import { drift } from "./cases/drift.ts";
@@ -31,6 +32,7 @@ export const CASES: readonly Case[] = [
   behindSummariser,
   badSummariser,
   behaviours,
+  chats,
   cost,
   rent,
   fidelity,
