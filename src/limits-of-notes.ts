@@ -48,6 +48,12 @@ export const LEAST_NOTES_GROWTH_SHARE = 4;
 /** After this multiple of the growth, an update no longer waits for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;
 
+/**
+ * Divisor of the growth. A compaction is near once the view can grow by what it keeps and by this part of the growth. With the whole growth,
+ * a second update would come before the same compaction.
+ */
+export const NOTES_LEAD = 2;
+
 /** Most stored versions of notes. They cover a day's work, and each keeps the facts of its messages. */
 export const NOTES_VERSIONS = 10;
 

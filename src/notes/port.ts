@@ -23,6 +23,7 @@ import {
   type NotesShape,
 } from "../steps/notes/document.ts";
 import { applyEdits, auditEdits, parseEdits } from "../steps/notes/edits.ts";
+import { tokensToKeep } from "../steps/notes/due.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
@@ -55,7 +56,8 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
     const notes = notesOf(core, history);
     const base = notes.current(run.leafId);
     const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
-    const rows = chooseRows(findNew({ history, notes }, base, end), roomFor(run, settings, windowTokens));
+    const fresh = findNew({ history, notes }, base, end);
+    const rows = chooseRows(fresh, roomFor(run, { ...settings, fresh, windowTokens }));
     const span = spanOf(history, rows);
     if (span === null) return call.end(upToDate("The notes cover the newest message."));
     const read = history.sourceDigest(span);
@@ -161,11 +163,11 @@ export function saveNotes(call: StepCall, key: string): RunEnded {
   const history = core.memory.session(run.sessionId);
   const base = baseOf(core, run);
   const draft = mustDraft(core, run, key);
-  const before = arrangeSections(settings.shape, base?.sections ?? []);
-  const { edits, problems } = parseEdits(draft.text, before);
+  // Changes were made to the text that the model saw, which may be cut or redacted. Other sections stay as stored.
+  const { edits, problems } = parseEdits(draft.text, wordSections(core, run, { base, shape: settings.shape }));
   // The sections were reconfigured while the model was asked.
   if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
-  const sections = applyEdits(before, edits);
+  const sections = applyEdits(arrangeSections(settings.shape, base?.sections ?? []), edits);
   const end = endOf(run);
   const version = notesOf(core, history).add({
     sections,
@@ -191,8 +193,9 @@ export function keepNotes(call: StepCall): RunEnded {
 }
 
 function settingsOf(core: Needs<"settings">, run: RunRecord): NotesSettings | null {
-  const notes = keptNotes(core.settings.get(run.sessionId));
-  return notes === null ? null : resolveNotes(notes, run.policy);
+  const settings = core.settings.get(run.sessionId);
+  const notes = keptNotes(settings);
+  return notes === null ? null : resolveNotes(notes, run.policy, settings.when?.rule);
 }
 
 function pinOf(run: RunRecord): NonNullable<RunRecord["notes"]> {
@@ -235,13 +238,21 @@ interface Room {
 }
 
 /**
- * Of a backlog, one update reads no more than the growth that an update waits for at most. So versions stay close, and a compaction finds
- * one near its cut.
+ * Updates by growth read no more of a backlog than the growth that they wait for at most. So versions stay close, and a compaction finds
+ * one near its cut. An update for a compaction leaves what that will keep.
  */
-function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): Room {
+function roomFor(
+  run: RunRecord,
+  { shape, pace, range, fresh, windowTokens }: NotesSettings & { fresh: readonly OutlineRow[]; windowTokens: number },
+): Room {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
   const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
-  return { room: Math.min(most, pace.growthTokens * NOTES_PATIENCE), most };
+  const { growthTokens, compaction } = pace;
+  if (compaction === null) return { room: Math.min(most, growthTokens * NOTES_PATIENCE), most };
+  if (run.manual) return { room: most, most };
+  const coming = Math.max(0, compaction.thresholdTokens - run.tokensBefore);
+  const all = fresh.reduce((sum, { tokens }) => sum + tokens, 0);
+  return { room: Math.min(most, Math.max(growthTokens, all - tokensToKeep(fresh, range, coming))), most };
 }
 
 /**

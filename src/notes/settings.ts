@@ -14,13 +14,14 @@ import {
 import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../steps/notes/document.ts";
 import type { NotesPace } from "../steps/notes/due.ts";
 import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";
+import type { When } from "../steps/decide/when.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SessionSettings } from "../agent/settings.ts";
 
 export interface KeepNotesOptions extends NotesShapeOptions {
   /**
-   * New tokens after which the notes are updated. The default is 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of
-   * it.
+   * New tokens after which the notes are updated. By default an update waits until a compaction is near, and then for 10,000 new tokens,
+   * at most a sixth of the threshold, at least 1,500 or a quarter of it. With `compactAfter("auto")` the default is to update after so many.
    */
   readonly growthTokens?: number | undefined;
   /** Tool calls that must have come as well. Default 3. */
@@ -76,15 +77,19 @@ export function checkNotes(options: KeepNotesOptions): void {
   if (asBlock !== undefined) checkBlock(asBlock);
 }
 
-export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {
-  const { thresholdTokens } = policy;
+/** `rule` is that of the session. By rent, nobody knows at which size of the view a compaction comes. */
+export function resolveNotes(options: KeepNotesOptions, policy: Policy, rule: When["rule"] = "ceiling"): NotesSettings {
+  const { thresholdTokens, chunkTokens } = policy;
+  const range = resolveNotesRange(policy, options.keep ?? {});
+  const isKnown = options.growthTokens === undefined && rule === "ceiling";
   return {
     shape: resolveNotesShape(options, thresholdTokens),
     pace: {
       growthTokens: options.growthTokens ?? growthUnder(thresholdTokens),
       toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS,
+      compaction: isKnown ? { thresholdTokens, keptTokens: range.minTokens, mostTokens: chunkTokens } : null,
     },
-    range: resolveNotesRange(policy, options.keep ?? {}),
+    range,
     waitMs: options.waitMs ?? NOTES_WAIT_MS,
   };
 }

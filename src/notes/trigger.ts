@@ -6,11 +6,10 @@
  * a fruitless update, as much growth must come again as before the first.
  */
 import { PalimpsestError } from "../errors.ts";
-import { NOTES_PATIENCE } from "../limits-of-notes.ts";
 import { notesOf, type Growth, type NotesEnd, type NotesNeeds } from "./versions.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { isUpdateDue } from "../steps/notes/due.ts";
+import { enoughGrowth, isUpdateDue, mayBeDue } from "../steps/notes/due.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { promptTokens } from "../agent/reports/usage.ts";
 import type { Core, Needs } from "../agent/core.ts";
@@ -52,13 +51,15 @@ export function startNotesIfDue(core: Core, marks: NotesMarks, sessionId: string
   if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
-  const { pace } = resolveNotes(notes, policy);
+  const { pace } = resolveNotes(notes, policy, settings.when?.rule);
+  const viewTokens = promptTokens(core, sessionId);
+  if (!mayBeDue(pace, viewTokens)) return null;
   const mark = marks.growth.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
-  const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
+  const enoughTokens = enoughGrowth(pace);
   const growth = notesOf(core, history).growth({ after: mark.after, enoughTokens, known: mark.growth });
   marks.growth.set(sessionId, { ...mark, growth });
   const leafId = history.leafId();
-  if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
+  if (growth === null || leafId === null || !isUpdateDue(growth, pace, viewTokens)) return null;
   if (findModelObstacle(core, sessionId) !== null) return null;
   return startNotes(core, sessionId, { trigger: "growth", leafId });
 }

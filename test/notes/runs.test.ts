@@ -7,7 +7,7 @@ import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
 import { makeGate, openGates, type Answer, type Gate } from "../scripted-model.ts";
-import type { PalimpsestAgent } from "../worker.ts";
+import { keptNotes, type PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 afterEach(openGates);
@@ -53,6 +53,23 @@ describe("an update of the notes", () => {
     expect(calls[0]?.transcript).toContain("Message 3");
   });
 
+  test("comes once before each compaction by default, and that asks no model", async () => {
+    const { agent, stub, calls } = newAgent(noting);
+    const sessionId = "wide";
+    await runInDurableObject(stub, ({ name }: PalimpsestAgent) => {
+      keptNotes.set(`${name}/${sessionId}`, { keep: { minTextBlockMessages: 1 }, toolCalls: 0 });
+    });
+    await sayAll(agent, talk(0, 40), sessionId);
+    const runs = await rest(agent, sessionId);
+    const compactions = runs.filter(({ kind }) => kind === "compaction");
+    expect(compactions.length).toBeGreaterThan(1);
+    expect(compactions.map(({ path }) => path)).toEqual(compactions.map(() => "notes"));
+    const updates = ofKind(runs, "notes").length;
+    expect(updates - compactions.length).toBeGreaterThanOrEqual(0);
+    expect(updates - compactions.length).toBeLessThanOrEqual(1);
+    expect(calls.map(({ kind }) => kind)).toEqual(Array.from({ length: updates }, () => "notes"));
+  });
+
   test("costs the append that starts it a ledger row, and any other append none", async () => {
     const { stub, agent } = newAgent(noting);
     const written = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
@@ -81,6 +98,20 @@ describe("an update of the notes", () => {
     const notes = await agent.getNotes({ sessionId: SESSION });
     expect(notes?.sections).toContainEqual({ title: "Learnings", text });
     expect(notes?.sections).toContainEqual({ title: "Worklog", text: "- only this" });
+  });
+
+  test("by its changes takes out the lines that it quotes, adds the others, and leaves the rest as it is stored", async () => {
+    const answer = "## Worklog (added)\n~~- the second is…~~\n- the third is made [#2]\n\n## Task (added)\nNone.";
+    const { agent } = newAgent((prompt) => (prompt.kind === "notes" ? answer : "no"));
+    const task = { title: "Task", text: "  - kept   as it is" };
+    const text = "- the first is made\n- the second is half made\n\nA person's   words.";
+    await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Worklog", text }, task] });
+    await sayWithNotes(agent);
+    const { sections = [] } = (await agent.getNotes({ sessionId: SESSION })) ?? {};
+    expect(sections.find(({ title }) => title === "Worklog")?.text).toMatch(
+      /^- the first is made\n\nA person's {3}words\.\n\n- the third is made \[@[0-9a-z]{7}\]$/,
+    );
+    expect(sections).toContainEqual({ title: "Task", text: task.text.trim() });
   });
 
   test("names the messages that a bullet comes from, and no others", async () => {

@@ -125,6 +125,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
     says`${"`maxTokens`"}, ${"`sectionTokens`"} | ${ofNotes.NOTES_TOKENS} for all (at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold), ${ofNotes.NOTES_SECTION_TOKENS} for one (at most ${share(ofNotes.NOTES_SECTION_SHARE)} of all) |`,
     says`an update after ${ofNotes.NOTES_GROWTH_TOKENS} new tokens (at most ${share(ofNotes.NOTES_GROWTH_SHARE)} of the threshold, but ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)} of it at least) and ${ofNotes.NOTES_TOOL_CALLS} tool calls,`,
+    says`and by ${share(ofNotes.NOTES_LEAD)} of the growth above, at a moment`,
     says`at least ${ofNotes.DEFAULT_NOTES_MIN_TOKENS} tokens and ${ofNotes.DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES} messages with text, at most ${ofNotes.DEFAULT_NOTES_MAX_TOKENS} (scaled`,
     says`which is at work waits ${ofNotes.NOTES_WAIT_MS / 1_000} s for it |`,
     says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, at any budget`,
@@ -179,7 +180,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| ${limits.ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
     says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
     says`opens after ${limits.FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
-    says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
+    says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update before each compaction, or each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
     says`one look every ${limits.WATCHDOG_SECONDS} s while a run is live`,
   ],
 };

@@ -54,7 +54,7 @@ export const DEFAULT_NOTES_SECTIONS: readonly Section[] = [
   },
   { title: "Learnings", hint: "What worked well, what did not, what to avoid." },
   { title: "Key results", hint: "What the user asked to be told: an answer, a table, a number, in full." },
-  { title: "Worklog", hint: "What was tried and done, a line each, the newest first." },
+  { title: "Worklog", hint: "What was tried and done, a line each, the newest last." },
 ];
 
 /** Validates the options. A null `thresholdTokens` means no threshold to scale by. Throws `invalid_options`. */

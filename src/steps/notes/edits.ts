@@ -1,13 +1,16 @@
 /**
- * Reads a model's answer to an update of the notes. It has the changed sections, each whole, and no other.
+ * Reads a model's answer to an update of the notes. It has the changed sections and no other. Of a section that mostly
+ * stays it has the changes alone, because answers are the dear part of an update.
  *
  *     ## Current state
  *     Session: moving the parser to its own file. Next: the tests.
  *
- *     ## Worklog
+ *     ## Worklog (added)
+ *     ~~- moving `parse()`…~~
  *     - moved `parse()` to parse.ts [#12]
  *
- * or `No changes.` A heading is a line `## Title` outside a code fence.
+ * or `No changes.` A heading is a line `## Title` outside a code fence. The first section above is whole. The second one
+ * loses the line that begins like the text between the tildes, and the other lines are added behind its last.
  *
  * An answer and the sections before it in, the sections after it or the audit's problems out. A section that the answer
  * does not name stays byte for byte. An answer that would remove most of the notes is refused like an invalid one.
@@ -16,12 +19,13 @@ import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.t
 import { findFalseAnswers, type AuditProblem } from "../draft/audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
+import { splitReferences } from "../draft/provenance.ts";
 import { normalizeTitle } from "../draft/template.ts";
 import { hasContent, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
 import { isWithin, wordTokens } from "../draft/cut-section.ts";
 import { findOpenFence, followFence } from "../text/fences.ts";
 import { findForgotten } from "./forgotten.ts";
-import { hintsOf } from "./prompt.ts";
+import { ADDED, AND_SO_ON, hintsOf } from "./prompt.ts";
 
 /** The answer that changes nothing. */
 export const NO_CHANGES = "No changes.";
@@ -48,7 +52,10 @@ export function auditEdits(input: {
     : { ok: false, problems: wrong };
 }
 
-/** The sections that an answer names, each once, under the headings of `known`, and the problems with the answer's shape. */
+/**
+ * The sections that an answer names, each once and whole, under the headings of `known`, and the problems with the
+ * answer's shape.
+ */
 export function parseEdits(
   answer: string,
   known: readonly NotesSection[],
@@ -56,10 +63,11 @@ export function parseEdits(
   const text = unwrap(answer.trim());
   if (/^no changes?\.?$/i.test(text)) return { edits: [], problems: [] };
   const problems: AuditProblem[] = [];
-  const titles = new Map(known.map(({ title }) => [normalizeTitle(title), title]));
   const edits: NotesSection[] = [];
+  let isNamed = false;
   for (const { title: written, text: body } of splitSections(text)) {
-    const title = written === null ? undefined : titles.get(normalizeTitle(written));
+    const { section, isWhole } = findSection(written, known);
+    const title = section?.title;
     if (findOpenFence(body) !== null) {
       problems.push(shapeProblem("A code fence is not closed, so that what follows stands in it. End each fence."));
     }
@@ -72,12 +80,81 @@ export function parseEdits(
       );
     } else if (edits.some((edit) => edit.title === title)) {
       problems.push(shapeProblem(`Section "${title}" stands twice. Write it once, whole.`));
-    } else edits.push({ title, text: body === NOTHING ? "" : body });
+    } else if (isWhole || section === undefined) edits.push({ title, text: body === NOTHING ? "" : body });
+    else {
+      const changed = applyChanges(section.text, body === NOTHING ? "" : body);
+      // The known text may be cut. A section without a change is not replaced by it.
+      if (changed.text !== section.text) edits.push({ title, text: changed.text });
+      problems.push(...changed.unknown.map((line) => unknownLine(title, line)));
+      isNamed = true;
+    }
   }
-  if (edits.length === 0 && problems.length === 0) {
+  if (edits.length === 0 && problems.length === 0 && !isNamed) {
     problems.push(shapeProblem(`No section is given. Write those that change, or "${NO_CHANGES}"`));
   }
   return { edits, problems };
+}
+
+/** The section of a heading, and whether its text is given whole. */
+function findSection(
+  written: string | null,
+  known: readonly NotesSection[],
+): { readonly section: NotesSection | undefined; readonly isWhole: boolean } {
+  const find = (title: string): NotesSection | undefined =>
+    known.find((each) => normalizeTitle(each.title) === normalizeTitle(title));
+  if (written === null) return { section: undefined, isWhole: true };
+  const section = find(written);
+  if (section !== undefined || !written.endsWith(ADDED)) return { section, isWhole: true };
+  return { section: find(written.slice(0, -ADDED.length)), isWhole: false };
+}
+
+/**
+ * A text without its lines that `changes` quotes between tildes, and with the other lines of `changes` behind it. A
+ * quotation may leave out references, and end early with {@link AND_SO_ON} where one line alone begins like it.
+ */
+export function applyChanges(
+  text: string,
+  changes: string,
+): { readonly text: string; readonly unknown: readonly string[] } {
+  const lines = text.split("\n");
+  const gone = new Set<number>();
+  const unknown: string[] = [];
+  const added: string[] = [];
+  let fence: string | null = null;
+  for (const line of changes === "" ? [] : changes.split("\n")) {
+    const quoted = fence === null ? /^\s*~~(?!~)(.+)~~\s*$/.exec(splitReferences(line).text)?.[1] : undefined;
+    fence = followFence(fence, line);
+    const found = quoted === undefined ? [] : findQuoted(lines, quoted);
+    if (quoted === undefined) added.push(line);
+    else if (found.length === 0) unknown.push(quoted);
+    for (const at of found) gone.add(at);
+  }
+  const kept = gone.size === 0 ? text : lines.filter((_, at) => !gone.has(at)).join("\n");
+  return { text: addLines(kept, added.join("\n").trim()), unknown };
+}
+
+/** The places of a quoted line. Equal lines count as one. Empty where no line is meant, or several. */
+function findQuoted(lines: readonly string[], quoted: string): number[] {
+  const plain = plainLine(quoted);
+  const placesOf = (isMeant: (line: string) => boolean): number[] =>
+    [...lines.entries()].flatMap(([at, line]) => (isMeant(plainLine(line)) ? [at] : []));
+  const equal = placesOf((line) => line === plain);
+  const beginning = plain.endsWith(AND_SO_ON) ? plain.slice(0, -AND_SO_ON.length).trimEnd() : "";
+  if (equal.length > 0 || beginning === "") return equal;
+  const found = placesOf((line) => line.startsWith(beginning));
+  return new Set(found.map((at) => plainLine(lines[at] ?? ""))).size === 1 ? found : [];
+}
+
+/** A line as quotations are compared, without references and spaces around it. */
+export function plainLine(line: string): string {
+  return splitReferences(line).text.trim();
+}
+
+/** The text with lines behind it. A blank line parts them from a text that does not end in a list. */
+export function addLines(text: string, lines: string): string {
+  const before = text.trim();
+  const isList = /(?:^|\n)(?:[-*+] |\d{1,3}[.)] |[ \t]+\S)[^\n]*$/.test(before);
+  return [before, lines].filter((part) => part !== "").join(isList ? "\n" : "\n\n");
 }
 
 const TITLE_SHOWN = 60;
@@ -131,6 +208,12 @@ function findMisfits(
     problems.push({ kind: "shrunk", detail });
   }
   return problems;
+}
+
+function unknownLine(title: string, line: string): AuditProblem {
+  return shapeProblem(
+    `Section "${title}" has no line, or several, that begin like "${line.slice(0, TITLE_SHOWN)}". Write the section whole.`,
+  );
 }
 
 function shapeProblem(detail: string): AuditProblem {

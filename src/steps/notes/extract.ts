@@ -1,9 +1,9 @@
 /**
  * Updates notes without a model, with sentences and names of the new messages under the headings of the notes.
  *
- * Works like {@link extractSummary}, but answers in the form of edits.ts, with only the sections that change. Existing
- * text stays word for word, whether prose, a table, code or a person's line. New bullets are appended. Only our own
- * bullets are removed, when a newer one supersedes them or when a full section needs room.
+ * Works like {@link extractSummary}, but answers in the form of edits.ts, with only what changes. Existing text stays
+ * word for word, whether prose, a table, code or a person's line. New bullets are appended, and so is what more happened
+ * to a file. Only our own bullets are removed, when a newer one supersedes them or when a full section needs room.
  */
 import { NOTES_CONDENSE_SHARE } from "../../limits-of-notes.ts";
 import { extractSummary, type ExtractInput } from "../extract/extract.ts";
@@ -27,9 +27,10 @@ import { joinReferences, splitReferences } from "../draft/provenance.ts";
 import { normalizeTitle } from "../draft/template.ts";
 import { isWithin, wordTokens } from "../draft/cut-section.ts";
 import { hasContent, renderNotes, type NotesSection } from "./document.ts";
-import { NO_CHANGES, splitSections } from "./edits.ts";
+import { wholeCharacters } from "../draft/render.ts";
+import { addLines, applyChanges, NO_CHANGES, plainLine, splitSections } from "./edits.ts";
 import { followFence } from "../text/fences.ts";
-import { readSectionTokens } from "./prompt.ts";
+import { ADDED, AND_SO_ON, readSectionTokens } from "./prompt.ts";
 
 /** Lines of a section that are kept or removed together. */
 interface Piece {
@@ -62,10 +63,35 @@ export function extractEdits(input: ExtractInput): string {
       text: fill(section, section.tokens * share, input.countTokens),
     }));
     if (!isWithin(widen(renderNotes(after)), input.summaryTokens, input.countTokens)) continue;
-    const edits = after.filter(({ text }, at) => text !== sections[at]?.text);
+    const edits = after.flatMap(({ title, text }, at) => tellChange(title, sections[at]?.text ?? "", text));
     return edits.length === 0 ? NO_CHANGES : renderNotes(edits);
   }
   return NO_CHANGES;
+}
+
+/** A changed section, by its changes where those are shorter. Empty where nothing changes. */
+function tellChange(title: string, before: string, after: string): NotesSection[] {
+  if (after === before) return [];
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const [had, has] = [new Set(old), new Set(now)];
+  const gone = old.filter((line) => line !== "" && !has.has(line)).map((line) => `~~${quote(line, old)}~~`);
+  const changes = [...gone, ...now.filter((line) => line !== "" && !had.has(line))].join("\n");
+  const isEnough = changes !== "" && changes.length < after.length && applyChanges(before, changes).text === after;
+  return [isEnough ? { title: `${title} ${ADDED}`, text: changes } : { title, text: after }];
+}
+
+/** Fewest characters of a quoted beginning. */
+const QUOTED = 24;
+
+/** As much of a line's beginning as tells it from the others. */
+function quote(line: string, lines: readonly string[]): string {
+  const plain = plainLine(line);
+  const others = lines.map(plainLine).filter((other) => other !== plain);
+  for (let chars = QUOTED; chars < plain.length; chars += QUOTED) {
+    const beginning = wholeCharacters(plain, 0, chars).trimEnd();
+    if (!others.some((other) => other.startsWith(beginning))) return `${beginning}${AND_SO_ON}`;
+  }
+  return plain;
 }
 
 /**
@@ -99,18 +125,20 @@ function sortIn(
   );
   const files = new Map(news.flatMap(({ line }) => nameFile(line)));
   const merged = new Set<string>();
-  const sections = before.map((section) => ({
-    ...section,
-    pieces: readPieces(section.text).flatMap((piece) => {
-      if (!piece.isOwn) return [piece];
-      if (isSuperseded(plainOf(piece.text), news)) return [];
+  const sections = before.map((section) => {
+    const grown: Piece[] = [];
+    const pieces = readPieces(section.text).filter((piece) => {
+      if (!piece.isOwn) return true;
+      if (isSuperseded(plainOf(piece.text), news)) return false;
       const file = fileOf(plainOf(piece.text));
       const line = file === null ? undefined : files.get(file);
-      if (file === null || line === undefined || merged.has(file)) return [piece];
+      if (file === null || line === undefined || merged.has(file)) return true;
       merged.add(file);
-      return [{ ...piece, text: mergeFile(piece.text, line) }];
-    }),
-  }));
+      grown.push({ ...piece, text: mergeFile(piece.text, line) });
+      return false;
+    });
+    return { ...section, pieces: [...pieces, ...grown] };
+  });
   const known = sections.flatMap(({ pieces }) => pieces.flatMap(({ text }) => text.split("\n").map(plainOf)));
   const told = known.map((text) => ({ text: text.toLowerCase(), words: meaningfulWords(text) }));
   const everything = known.join("\n");
@@ -229,12 +257,7 @@ function takeNewest(lines: readonly string[], tokens: number, count: CountTokens
 }
 
 function join(pieces: readonly Piece[], added: readonly string[]): string {
-  const before = pieces
-    .map(({ text }) => text)
-    .join("\n")
-    .trim();
-  const isList = /(?:^|\n)(?:[-*+] |\d{1,3}[.)] |[ \t]+\S)[^\n]*$/.test(before);
-  return [before, added.join("\n")].filter((part) => part !== "").join(isList ? "\n" : "\n\n");
+  return addLines(pieces.map(({ text }) => text).join("\n"), added.join("\n"));
 }
 
 /** Widens references to the length that numbers of messages have after they are resolved. */

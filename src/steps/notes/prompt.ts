@@ -25,11 +25,20 @@ export function readSectionTokens(hint: string): number | null {
   return found === undefined ? null : Number(found);
 }
 
+/** Stands behind a heading whose section is given by its changes. */
+export const ADDED = "(added)";
+
+/** Stands at the end of a quoted beginning. */
+export const AND_SO_ON = "…";
+
 const TASK =
-  "Bring the notes up to date with the transcript, which goes on where they end. Answer with the sections that change and " +
-  'no other, each whole: its heading as a line "## Title", then all of its text, the old that still holds in its wording ' +
-  'included. A section that you do not write stays as it is. If nothing changes, answer "No changes." Where a draft is ' +
-  "given, it is an answer that was refused: write it again without the problems listed.";
+  "Bring the notes up to date with the transcript, which goes on where they end. Answer with what changes and no other " +
+  `section. Of a section whose lines mostly stay, write the changes alone: the heading "## Title ${ADDED}", then the new ` +
+  `lines, which come behind the old, and each line that no longer holds as ~~its beginning${AND_SO_ON}~~, which takes it ` +
+  'out. A section of which most changes, like the current state, write whole: its heading as a line "## Title", then all of ' +
+  "its text, the old that still holds in its wording included. A section that you do not write stays as it is. If nothing " +
+  'changes, answer "No changes." Where a draft is given, it is an answer that was refused: write it again without the ' +
+  "problems listed.";
 
 const SYSTEM = `You keep the notes of an assistant at work. When messages no longer fit its context, the notes take their place, and the assistant goes on from them without seeing the messages again. What you take out is forgotten; what you invent is believed.
 
@@ -44,5 +53,5 @@ export const NOTES_TASK: OwnTask = {
   name: "notes",
   system: SYSTEM,
   task: TASK,
-  closing: "Now write the sections that change.",
+  closing: "Now write what changes.",
 };

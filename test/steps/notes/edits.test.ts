@@ -75,6 +75,55 @@ describe("edits", () => {
     );
   });
 
+  test("of a section that is given by its changes, every other line stays as it stood", () => {
+    fc.assert(
+      fc.property(notes, fc.nat(), body, (before, at, fresh) => {
+        const { title, text } = before[at % before.length] ?? { title: "", text: "" };
+        const lines = text.split("\n");
+        const gone = lines[at % lines.length] ?? "";
+        const answer = `## ${title} (added)\n${gone === "" ? "" : `~~${gone}~~\n`}${fresh}`;
+        const { edits, problems } = parseEdits(answer, before);
+        expect(problems).toEqual([]);
+        const kept = lines.filter((each) => each !== gone && each !== "");
+        expect(edits).toEqual([{ title, text: [...kept, fresh].join("\n") }]);
+      }),
+    );
+  });
+
+  test("a line is taken out by its beginning, with or without its references", () => {
+    const worklog = "- moving the parser to parse.ts [@0a1b2c3]\n- the docs are next [@0a1b2c4]\n- the docs are long";
+    const before = arrangeSections(shape, [{ title: "Worklog", text: worklog }]);
+    const after = (changes: string): string | undefined =>
+      parseEdits(`## Worklog (added)\n${changes}`, before).edits[0]?.text;
+    expect(after("~~- moving the parser…~~\n- moved it [@0a1b2c5]")).toBe(
+      "- the docs are next [@0a1b2c4]\n- the docs are long\n- moved it [@0a1b2c5]",
+    );
+    expect(after("~~- the docs are next~~ [@0a1b2c4]")).toBe(
+      "- moving the parser to parse.ts [@0a1b2c3]\n- the docs are long",
+    );
+    expect(after("```\n~~- the docs are next~~\n```")).toBe(`${worklog}\n\`\`\`\n~~- the docs are next~~\n\`\`\``);
+  });
+
+  test("a quotation that fits no line, or several, is a problem that asks for the whole section", () => {
+    const before = arrangeSections(shape, [{ title: "Worklog", text: "- the docs are next\n- the docs are long" }]);
+    const problemsOf = (changes: string): string[] =>
+      parseEdits(`## Worklog (added)\n${changes}\n- more`, before).problems.map(({ detail }) => detail);
+    for (const quoted of ["~~- the docs…~~", "~~- the tests~~", "~~…~~"]) {
+      expect(problemsOf(quoted), quoted).toEqual([expect.stringContaining("Write the section whole.")]);
+    }
+    expect(problemsOf("~~- the docs are n…~~")).toEqual([]);
+  });
+
+  test("changes that change nothing leave a section as it is stored", () => {
+    const before = arrangeSections(shape, [{ title: "Task", text: "- a" }]);
+    expect(parseEdits("## Task (added)\nNone.", before)).toEqual({ edits: [], problems: [] });
+  });
+
+  test("a section whose own title ends like one that is given by its changes is given whole", () => {
+    const before = arrangeSections(shape, [{ title: "Files (added)", text: "- a.ts" }]);
+    expect(parseEdits("## Files (added)\n- b.ts", before).edits).toEqual([{ title: "Files (added)", text: "- b.ts" }]);
+  });
+
   test("a heading in a code fence, or of another level, is text", () => {
     const text = "- see\n```md\n## Worklog\nnot a section\n```\n### Details\n- more";
     expect(parseEdits(`## Task\n${text}`, empty)).toEqual({ edits: [{ title: "Task", text }], problems: [] });
@@ -206,13 +255,37 @@ describe("the document", () => {
 });
 
 describe("an update is due", () => {
-  const pace = { growthTokens: 100, toolCalls: 2 };
+  const pace = { growthTokens: 100, toolCalls: 2, compaction: null };
   test("at a break, after enough of both; without either once twice the tokens came", () => {
-    expect(isUpdateDue({ tokens: 99, toolCalls: 9, openCall: false }, pace)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 1, openCall: false }, pace)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: true }, pace)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: false }, pace)).toBe(true);
-    expect(isUpdateDue({ tokens: 200, toolCalls: 0, openCall: true }, pace)).toBe(true);
+    expect(isUpdateDue({ tokens: 99, toolCalls: 9, openCall: false }, pace, 0)).toBe(false);
+    expect(isUpdateDue({ tokens: 100, toolCalls: 1, openCall: false }, pace, 0)).toBe(false);
+    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: true }, pace, 0)).toBe(false);
+    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: false }, pace, 0)).toBe(true);
+    expect(isUpdateDue({ tokens: 200, toolCalls: 0, openCall: true }, pace, 0)).toBe(true);
+  });
+
+  describe("where the next compaction is known,", () => {
+    const before = { ...pace, compaction: { thresholdTokens: 1_000, keptTokens: 200, mostTokens: 900 } };
+    const grown = (tokens: number) => ({ tokens, toolCalls: 2, openCall: false });
+    test("once it is near, and not before, unless one update could not read it all", () => {
+      expect(isUpdateDue(grown(700), before, 740)).toBe(false);
+      expect(isUpdateDue(grown(700), before, 750)).toBe(true);
+      const small = { ...before, compaction: { ...before.compaction, mostTokens: 500 } };
+      expect(isUpdateDue(grown(499), small, 600)).toBe(false);
+      expect(isUpdateDue(grown(500), small, 600)).toBe(true);
+    });
+
+    test("for what the compaction would hide, so that no second one comes before it", () => {
+      expect(isUpdateDue(grown(250), before, 950)).toBe(true);
+      expect(isUpdateDue(grown(249), before, 950)).toBe(false);
+      for (let grows = 0; grows <= 250; grows += 10) expect(isUpdateDue(grown(grows), before, 750 + grows)).toBe(false);
+    });
+
+    test("at a break, as long as the view can grow by more than is kept", () => {
+      const busy = { tokens: 700, toolCalls: 0, openCall: true };
+      expect(isUpdateDue(busy, before, 790)).toBe(false);
+      expect(isUpdateDue(busy, before, 800)).toBe(true);
+    });
   });
 });
 
@@ -233,6 +306,18 @@ describe("the offline model", () => {
       shape,
     });
     expect(next).toMatchObject({ ok: true });
+  });
+
+  test("writes what changes of long sections, and not the sections again", () => {
+    const long = Array.from({ length: 20 }, (_, n) => `- kept line ${n}`).join("\n");
+    const before = empty.map(({ title }) => ({ title, text: long }));
+    const answer = ask(renderNotes(before), transcript);
+    expect(answer).not.toContain("kept line");
+    const audit = auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before, shape });
+    expect(audit).toMatchObject({ ok: true });
+    if (!audit.ok) return;
+    for (const { text } of audit.sections) expect(text.startsWith(long)).toBe(true);
+    expect(renderNotes(audit.sections)).toContain("Never touch src/lexer.ts");
   });
 
   test("the prompt names the sections with their budgets, and reads back", () => {

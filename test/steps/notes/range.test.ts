@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { layOut, tokensBetween } from "../../../src/steps/plan/align.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/plan/outline.ts";
+import { tokensToKeep } from "../../../src/steps/notes/due.ts";
 import { planFromNotes, resolveNotesRange, type NotesRange } from "../../../src/steps/notes/range.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { done, messageRow, outlineOf, overlayRow, say, scene, text } from "../conversations.ts";
@@ -60,6 +61,47 @@ function detailOf(given: readonly OutlineRow[], coveredId: string, range: NotesR
   const plan = planFromNotes(outlineOf(given), { covered: endOf(coveredId), policy, notes: range });
   return plan.kind === "nothing" ? `${plan.reason}: ${plan.detail}` : plan.kind;
 }
+
+describe("what an update leaves for the next one", () => {
+  const rows = fc
+    .array(fc.tuple(fc.integer({ min: 1, max: 400 }), fc.boolean()), { minLength: 4, maxLength: 30 })
+    .map((given) => given.map(([tokens, hasText], n) => said(`a${n}`, tokens, { texts: hasText ? [0] : [] })));
+
+  test("is as much as a compaction keeps: notes of all before it are its summary, and of one message more are not", () => {
+    const ranges = fc.record({
+      minTokens: fc.integer({ min: 1, max: 500 }),
+      minTextBlockMessages: fc.integer({ min: 1, max: 3 }),
+      maxTokens: fc.integer({ min: 500, max: 1_200 }),
+    });
+    fc.assert(
+      fc.property(rows, ranges, (given, range) => {
+        const outline = outlineOf(given);
+        const total = given.reduce((sum, { tokens }) => sum + tokens, 0);
+        let left = total - tokensToKeep(given, range, 0);
+        const covered = given.filter(({ tokens }) => (left -= tokens) >= 0);
+        const free = { ...policy, minTailMessages: 0 };
+        const boundary = (count: number): string | undefined => {
+          const end = given[count - 1];
+          if (end === undefined) return undefined;
+          const plan = planFromNotes(outline, { covered: endOf(end.id), policy: free, notes: range });
+          return plan.kind === "nothing" ? undefined : plan.span.toId;
+        };
+        if (covered.length === 0) return;
+        expect(boundary(covered.length)).toBe(covered.at(-1)?.id);
+        if (covered.length < given.length) expect(boundary(covered.length + 1)).toBe(covered.at(-1)?.id);
+      }),
+    );
+  });
+
+  test("is less by what will still come, and nothing behind a summary", () => {
+    const range = { minTokens: 300, minTextBlockMessages: 1, maxTokens: 1_000 };
+    const given = [said("u0", 500), said("a1", 100), said("a2", 100), said("a3", 100)];
+    expect(tokensToKeep(given, range, 0)).toBe(300);
+    expect(tokensToKeep(given, range, 150)).toBe(200);
+    expect(tokensToKeep(given, range, 300)).toBe(100);
+    expect(tokensToKeep([overlayRow("o", 50), said("a1", 100)], range, 0)).toBe(100);
+  });
+});
 
 describe("planFromNotes", () => {
   test("V1, V2: never replaces what the notes do not cover, never breaks a tie, never ends inside earlier overlays", () => {
