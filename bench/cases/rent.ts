@@ -21,6 +21,8 @@ const THRESHOLD = 60_000;
 /** Thresholds among which the best is chosen for each session in hindsight. */
 const THRESHOLDS = [20_000, 30_000, 40_000, 60_000, 90_000, 130_000] as const;
 const SMALL_MODEL = 0.1;
+/** Tokens of a summariser's window. A provider refuses a call that is larger. */
+const WINDOW = 200_000;
 /** Settings among which the rule's own are chosen on other sources. The shares are of an edit's price. */
 const ALPHAS = [0.5, 1, 2] as const;
 const FIRST_SHARES = [1, 1.5, 2] as const;
@@ -224,6 +226,8 @@ function tablesOf(list: string, judged: readonly Judged[]): Table[] {
       "kept, mean",
       "again, tokens",
       "summariser tokens a stored one",
+      "largest request",
+      "largest summariser call",
     ],
     rows: SHOWN.map((policy) => {
       const bills = judged.map((each) => over(each, policy));
@@ -238,6 +242,8 @@ function tablesOf(list: string, judged: readonly Judged[]): Table[] {
         round(mean(judged.map((each) => kept(each, policy)))),
         again,
         round(judged.reduce((sum, each) => sum + summarised(each, policy), 0) / stored),
+        Math.max(...judged.map(({ outcomes }) => outcomes[policy]?.played.peak ?? 0)),
+        Math.max(...judged.map(({ outcomes }) => outcomes[policy]?.played.summariser.largest ?? 0)),
       ];
     }),
   };
@@ -276,6 +282,11 @@ function tablesOf(list: string, judged: readonly Judged[]): Table[] {
 function summarised({ outcomes }: Judged, policy: string): number {
   const { input = 0, output = 0 } = outcomes[policy]?.played.summariser ?? {};
   return input + output;
+}
+
+/** Whether a call of the summariser is larger than a window. */
+function isTooLong({ outcomes }: Judged, policy: string): boolean {
+  return (outcomes[policy]?.played.summariser.largest ?? 0) > WINDOW;
 }
 
 function shortTable(short: readonly Judged[]): Table {
@@ -349,6 +360,12 @@ function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] 
       claim: "uncached summariser tokens of a stored one",
       measured: round(judged.reduce((sum, each) => sum + summarised(each, OURS), 0) / stored),
       target: 0.6,
+    },
+    {
+      claim: `sessions in which a model with a window of ${WINDOW.toLocaleString("en")} tokens refuses a summariser's call as too long`,
+      measured: judged.filter((each) => [OURS, SMALL, SUFFIX].some((policy) => isTooLong(each, policy))).length,
+      target: 0,
+      exact: true,
     },
     {
       claim: `rare words kept beside the ${SDK}, mean difference`,

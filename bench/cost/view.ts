@@ -83,7 +83,13 @@ export interface Item {
 /** The result of a conversation under a policy. */
 export interface Played {
   readonly bought: Required<Priced>;
-  readonly summariser: { readonly calls: number; readonly input: number; readonly output: number };
+  /** `largest` has the tokens of its largest call, with those that it reads from the cache. */
+  readonly summariser: {
+    readonly calls: number;
+    readonly input: number;
+    readonly output: number;
+    readonly largest: number;
+  };
   readonly edits: number;
   readonly peak: number;
   readonly requests: number;
@@ -106,7 +112,7 @@ export class BilledView {
   readonly #seen = new Map<string, { readonly first: Step; last: number }>();
   #told = 0;
   readonly #bought = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-  readonly #summariser = { calls: 0, input: 0, output: 0 };
+  readonly #summariser = { calls: 0, input: 0, output: 0, largest: 0 };
   #edits = 0;
   #peak = 0;
   #requests = 0;
@@ -175,6 +181,9 @@ export class BilledView {
     this.#summariser.calls += calls;
     this.#summariser.input += input;
     this.#summariser.output += output;
+    // Of several calls only the sum is known, so the mean stands for each.
+    const one = (input + cacheRead + output) / Math.max(1, calls);
+    this.#summariser.largest = Math.max(this.#summariser.largest, Math.round(one));
     this.#bought.cacheRead += cacheRead;
   }
 

@@ -15,7 +15,7 @@ import {
 import { cutSection } from "../../../src/steps/draft/cut-section.ts";
 import { applyEdits, auditEdits, NO_CHANGES, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
-import { isUpdateDue } from "../../../src/steps/notes/due.ts";
+import { isUpdateDue, type NotesGrowth } from "../../../src/steps/notes/due.ts";
 import { describeSections, NOTES_TASK } from "../../../src/steps/notes/prompt.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
@@ -254,6 +254,11 @@ describe("the document", () => {
   });
 });
 
+/** Growth that ends at a break. */
+function grown(tokens: number): NotesGrowth {
+  return { tokens, toolCalls: 2, openCall: false };
+}
+
 describe("an update is due", () => {
   const pace = { growthTokens: 100, toolCalls: 2, compaction: null };
   test("at a break, after enough of both; without either once twice the tokens came", () => {
@@ -266,7 +271,6 @@ describe("an update is due", () => {
 
   describe("where the next compaction is known,", () => {
     const before = { ...pace, compaction: { thresholdTokens: 1_000, keptTokens: 200, mostTokens: 900 } };
-    const grown = (tokens: number) => ({ tokens, toolCalls: 2, openCall: false });
     test("once it is near, and not before, unless one update could not read it all", () => {
       expect(isUpdateDue(grown(700), before, 740)).toBe(false);
       expect(isUpdateDue(grown(700), before, 750)).toBe(true);
