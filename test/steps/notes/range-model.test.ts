@@ -51,12 +51,12 @@ const cellsOf = (rows: readonly OutlineRow[]): Cell[] =>
 const holds = (cell: Cell, parts: OutlineRow["calls"]): string[] =>
   parts.filter(([, step]) => step === cell.step).map(([id]) => id);
 
-/** A reply that holds nothing yet. */
-const isPlace = ({ role, tokens }: OutlineRow): boolean => role === "assistant" && tokens <= 4;
+/** A message that holds nothing, such as a reply that has not begun. */
+const isPlace = ({ kind, tokens }: OutlineRow): boolean => kind === "message" && tokens <= 4;
 
 /**
  * Cells of each answered call, with its result. A call whose id is used again meanwhile waits no longer. A call of the newest message may
- * be answered beyond the end. Rows that hold only results, and replies that are still empty, do not count as the newest.
+ * be answered beyond the end. Rows that hold only results, and messages that hold nothing, do not count as the newest.
  */
 function pairsOf(cells: readonly Cell[]): { call: number; result: number }[] {
   let waiting: { id: string; at: number }[] = [];
