@@ -30,6 +30,8 @@ const OURS = [
   ["ours", "our bill"],
   ["ours with notes", "our bill with notes"],
 ] as const;
+/** Most that notes may cost, as a ratio of our bill without them. */
+const MOST_FOR_NOTES = 1.05;
 /** Largest ratio between two policies' mean views at which a figure compares them. */
 const SAME_VIEW = 1.05;
 
@@ -236,7 +238,12 @@ function checksOf(scene: Played): Check[] {
     measured: Math.max(...means) / Math.min(...means),
     target: SAME_VIEW,
   };
-  return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy))];
+  const noted = {
+    claim: `${where}: our bill with notes over our own without them`,
+    measured: dollars(find(scene, "ours with notes")) / dollars(find(scene, "ours")),
+    target: MOST_FOR_NOTES,
+  };
+  return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy)), noted];
 }
 
 /** Notes cost more. They are held to the same targets, so that a miss is reported. */
