@@ -20,6 +20,7 @@ const subpaths = defineConfig({
     context: "src/context/index.ts",
     doors: "src/doors/index.ts",
     events: "src/events/index.ts",
+    harness: "src/sessions-source/harness.ts",
     import: "src/import/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",

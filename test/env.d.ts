@@ -1,8 +1,8 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { ChatAgent } from "../examples/minimal/worker.ts";
-import type { Chat, Family, Keeper, RoomyChat, StockChat } from "./ai-chat/worker.ts";
-import type { StockThink, Thinker } from "./think/worker.ts";
+import type { Chat, Family, Harnessed, Keeper, RoomyChat, StockChat } from "./ai-chat/worker.ts";
+import type { Lineage, StockThink, Thinker } from "./think/worker.ts";
 import type {
   BareAgent,
   BuiltAgent,
@@ -32,7 +32,9 @@ declare global {
       StockChat: DurableObjectNamespace<StockChat>;
       Family: DurableObjectNamespace<Family>;
       Keeper: DurableObjectNamespace<Keeper>;
+      Harnessed: DurableObjectNamespace<Harnessed>;
       Thinker: DurableObjectNamespace<Thinker>;
+      Lineage: DurableObjectNamespace<Lineage>;
       StockThink: DurableObjectNamespace<StockThink>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;

@@ -15,7 +15,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import type { Core, Marks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
 import { InstalledRooms, type Rooms } from "./extension.ts";
-import type { HostedSession } from "./sessions/hosted-session.ts";
+import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction } from "./runs/after-compaction.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
@@ -51,7 +51,7 @@ export class AgentCore implements Core {
   readonly telling = new Set<string>();
   readonly inlineCalls = new Map<string, AbortController>();
   readonly uses = new Uses();
-  readonly hosted = new Map<string, HostedSession>();
+  readonly hosted = new HostedSessions();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {

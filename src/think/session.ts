@@ -4,9 +4,8 @@
  * Replaces methods of the one object that Think passes to `configureSession`. Think still reads and writes the messages.
  */
 import type { ThinkSession } from "@cloudflare/think";
-import type { StoredCompaction } from "agents/sessions";
 import type { Session } from "../agent/sessions/session.ts";
-import type { OverlayRecord } from "../memory/overlays/record.ts";
+import { compactAndWait, storedForm } from "../sessions-source/compact-and-wait.ts";
 
 /** A threshold that no conversation reaches, so that compaction happens only on request. */
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -48,27 +47,4 @@ export class Heard {
     this.#told.push(told);
     return session;
   }
-}
-
-/**
- * For a turn that has overflowed, or is about to. It must wait, because it cannot go on otherwise. Null where the view did not become
- * smaller, as in Think.
- */
-async function compactAndWait(session: Session, leafId?: string): Promise<StoredCompaction | null> {
-  if ((await session.status()).thresholdTokens === null) return null;
-  const { run } = await session.compactNow(leafId === undefined ? {} : { leafId });
-  const { outcome } = run.outcome === null ? await session.ended(run.id) : run;
-  if (outcome?.kind !== "applied" && outcome?.kind !== "rebased") return null;
-  const overlay = (await session.getCompactions()).find(({ id }) => id === outcome.overlayId);
-  return overlay === undefined ? null : storedForm(overlay);
-}
-
-function storedForm({ id, summary, span, createdAt }: OverlayRecord): StoredCompaction {
-  return {
-    id,
-    summary,
-    fromMessageId: span.fromId,
-    toMessageId: span.toId,
-    createdAt: new Date(createdAt).toISOString(),
-  };
 }

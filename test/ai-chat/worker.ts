@@ -1,6 +1,7 @@
 /** The Worker of agents whose base class keeps the messages. It uses the real packages with a scripted model. */
 import { AIChatAgent } from "@cloudflare/ai-chat";
 import { Agent, routeAgentRequest } from "agents";
+import { classifyContextOverflow, ThinkHarness } from "agents/harness/think";
 import { Sessions } from "agents/sessions";
 import { isStepCount, streamText, type UIMessage } from "ai";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
@@ -10,6 +11,7 @@ import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { recall } from "../../src/recall/room.ts";
+import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
@@ -71,6 +73,31 @@ export class Keeper extends withPlainCompaction(Agent) {
 
 function smallChunks(ours: Session): void {
   ours.compactAfter(2_000, { chunkTokens: 1_500 });
+}
+
+/** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
+export class Harnessed extends withPlainCompaction(Agent) {
+  readonly harness = compactHarness(
+    this,
+    (compaction) => new ThinkHarness({ model: chatModel(this), tools, ...compaction }),
+    {
+      hooks: {
+        beforeTurn: () =>
+          this.name.startsWith("replaced") ? { messages: [{ role: "user", content: "Only this." }] } : {},
+        classifyError: classifyContextOverflow,
+      },
+    },
+  );
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    this.lifecycle.use(this.harness);
+  }
+
+  override configureSession(session: Session): void {
+    const threshold = this.name.startsWith("idle") ? 200_000 : this.name.startsWith("roomy") ? 4_500 : 2_000;
+    session.compactAfter(threshold, { chunkTokens: 1_500 });
+  }
 }
 
 /** A chat that works on a sub-agent. The sub-agent has no binding and is reached through its parents alone. */

@@ -1,0 +1,16 @@
+/** The sessions whose messages a host keeps, by id. A host of many opens one when it is first named. */
+import type { HostedSession } from "./hosted-session.ts";
+
+export class HostedSessions extends Map<string, HostedSession> {
+  /** Adds the session with this id. Null where every one is known from the start. */
+  open: ((sessionId: string) => void) | null = null;
+
+  override get(sessionId: string): HostedSession | undefined {
+    if (!super.has(sessionId)) this.open?.(sessionId);
+    return super.get(sessionId);
+  }
+
+  override has(sessionId: string): boolean {
+    return this.get(sessionId) !== undefined;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * `palimpsest/harness`, durable compaction for ThinkHarness of the Agents SDK.
+ *
+ * The harness keeps the messages of all its sessions, and our index follows the feed of each. Before each model call the harness asks for
+ * its messages, and gets the view. A whole turn is one stored message to the harness, so the view has what the turn brought so far.
+ *
+ * Safe because nothing is changed in the harness: a session of it is opened by its own public calls before anybody reads ours, and a view
+ * that cannot be read leaves the messages that the harness would send.
+ */
+import { convertToModelMessages, type ToolSet, type UIMessage } from "ai";
+import type { ThinkHarness, ThinkHarnessHooks, ThinkHarnessOptions, ThinkTurnContext } from "agents/harness/think";
+import type { Session as SdkSession } from "agents/sessions";
+import type { AgentCore } from "../agent/agent-core.ts";
+import { HostedSession } from "../agent/sessions/hosted-session.ts";
+import { Session, type CompactionHost } from "../agent/sessions/session.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { compactAndWait } from "./compact-and-wait.ts";
+import { sessionsSource, type Feed } from "./source.ts";
+import { compactedTurn } from "./turn.ts";
+
+/** Options for ThinkHarness, to be spread behind its own. */
+export type HarnessCompaction = Required<Pick<ThinkHarnessOptions, "configureSession" | "hooks">>;
+
+export interface HarnessCompactionOptions {
+  /** Your hooks. Messages that `beforeTurn` returns are sent as they are. */
+  readonly hooks?: ThinkHarnessHooks | undefined;
+  /** The harness's tools, where one has a `toModelOutput`. */
+  readonly tools?: ThinkHarnessOptions["tools"];
+  readonly configureSession?: ThinkHarnessOptions["configureSession"];
+}
+
+/**
+ * Makes a harness whose sessions are compacted as `configureSession` of the agent says, in an agent made with `withCompaction`:
+ * `harness = compactHarness(this, (compaction) => new ThinkHarness({ model, tools, ...compaction }))`. Throws `invalid_options`,
+ * `not_configured`.
+ */
+export function compactHarness<Harness extends ThinkHarness>(
+  agent: CompactionHost,
+  make: (compaction: HarnessCompaction) => Harness,
+  options: HarnessCompactionOptions = {},
+): Harness {
+  checkFields("compactHarness", options, { hooks: true, tools: true, configureSession: true });
+  const core = (agent as Partial<CompactionHost> | null | undefined)?.palimpsest;
+  if (core === undefined) {
+    throw new PalimpsestError(
+      "invalid_options",
+      "compactHarness takes an agent made with withCompaction(Agent) of palimpsest, as in compactHarness(this, make).",
+    );
+  }
+  if (core.hosted.open !== null || core.hosted.size > 0) {
+    throw new PalimpsestError(
+      "not_configured",
+      "Something keeps this agent's messages already. Call compactHarness once, in an agent whose sessions are all of its harness.",
+    );
+  }
+  return new HarnessSessions(core, options).opened(make);
+}
+
+class HarnessSessions {
+  readonly #core: AgentCore;
+  readonly #options: HarnessCompactionOptions;
+
+  constructor(core: AgentCore, options: HarnessCompactionOptions) {
+    this.#core = core;
+    this.#options = options;
+  }
+
+  opened<Harness extends ThinkHarness>(make: (compaction: HarnessCompaction) => Harness): Harness {
+    const { hooks = {} } = this.#options;
+    const harness = make({
+      configureSession: (session, id) => this.#adopt(session, id),
+      hooks: { ...hooks, beforeTurn: async (context) => this.#beforeTurn(context) },
+    });
+    if (typeof (harness as Partial<ThinkHarness> | undefined)?.session !== "function") {
+      throw new PalimpsestError(
+        "invalid_options",
+        "The second argument of compactHarness returns a ThinkHarness, as in (compaction) => new ThinkHarness({ model, ...compaction }).",
+      );
+    }
+    const open = (sessionId: string): void => {
+      // The harness makes its handle in the turn of the call. No message has this id, so that nothing is read.
+      void harness
+        .session(sessionId)
+        .branches("")
+        .catch(() => undefined);
+      if (!Map.prototype.has.call(this.#core.hosted, sessionId)) {
+        throw new PalimpsestError(
+          "not_configured",
+          "The harness's sessions cannot be reached. Spread what compactHarness gives behind your own options, as in new ThinkHarness({ model, ...compaction }), and call this.lifecycle.use(this.harness) in the constructor.",
+        );
+      }
+    };
+    this.#core.hosted.open = open;
+    // The harness is installed by then, and nothing has called this agent yet.
+    this.#core.platform.background(Promise.resolve().then(() => this.#core.hosted.get("")?.ready()));
+    return harness;
+  }
+
+  /** Called in the turn in which the harness first uses a session. */
+  #adopt(session: SdkSession, sessionId: string): void {
+    const feed: Feed = {
+      session: () => session,
+      subscribe: (listener) =>
+        session.mirror({
+          get: () => [],
+          set: () => undefined,
+          // Called in the turn of the SDK's own write, as the source wants it.
+          intercept: (event) => {
+            void listener(event);
+            return true;
+          },
+        }),
+    };
+    const source = sessionsSource(feed, { name: "ThinkHarness", sessionId, live: () => [] });
+    this.#core.hosted.set(sessionId, new HostedSession(this.#core, sessionId, source));
+    this.#options.configureSession?.(session, sessionId);
+    // After a prompt that was too long, the harness compacts and asks again.
+    session.compact = async (leafId) => compactAndWait(this.#ours(sessionId), leafId ?? undefined);
+  }
+
+  async #beforeTurn(context: ThinkTurnContext) {
+    const { hooks, tools: ofHarness } = this.#options;
+    const config = await hooks?.beforeTurn?.(context);
+    if (config?.messages !== undefined) return config;
+    const tools = await toolsOf(ofHarness, context.session);
+    const whole = [...context.messages];
+    const { messages } = await compactedTurn(
+      this.#ours(context.session),
+      { ...(tools !== undefined && { tools }) },
+      { leafId: leafOf(whole), fallback: () => inFull(whole, tools) },
+    );
+    return { ...config, messages };
+  }
+
+  #ours(sessionId: string): Session {
+    return Session.create({ palimpsest: this.#core }).forSession(sessionId);
+  }
+}
+
+function leafOf(messages: readonly UIMessage[]): string | undefined {
+  return messages.at(-1)?.id;
+}
+
+/** As the harness converts them. */
+function inFull(messages: UIMessage[], tools: ToolSet | undefined) {
+  return convertToModelMessages(messages, { ...(tools !== undefined && { tools }), ignoreIncompleteToolCalls: true });
+}
+
+async function toolsOf(tools: ThinkHarnessOptions["tools"], session: string): Promise<ToolSet | undefined> {
+  return typeof tools === "function" ? tools({ session }) : tools;
+}

@@ -1,0 +1,210 @@
+/** The harness of the SDK with compaction, as the model sees it and as its sessions keep it. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { ThinkHarness } from "agents/harness/think";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { Session } from "../../src/agent/sessions/session.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { compactHarness } from "../../src/sessions-source/harness.ts";
+import { skipRetryDelays, until, user } from "../ai-chat/chat.ts";
+import { partOf, toolsIn } from "../ai-chat/chat-model.ts";
+import type { Harnessed } from "../ai-chat/worker.ts";
+import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
+
+skipRetryDelays();
+
+const TOLD = "What was said is told here.";
+let agents = 0;
+
+function newHarnessed(prefix = "harnessed", script: Script = (prompt) => summaryOf(prompt, TOLD)) {
+  const name = `${prefix}-${agents++}`;
+  scriptModel(name, script);
+  return { name, part: partOf<Harnessed>(name), stub: env.Harnessed.get(env.Harnessed.idFromName(name)) };
+}
+
+const inside = <T>(name: string, work: (agent: Harnessed) => Promise<T> | T): Promise<T> =>
+  runInDurableObject(env.Harnessed.get(env.Harnessed.idFromName(name)), (agent) => work(agent));
+
+const ask = (name: string, message: UIMessage, session = "") =>
+  inside(name, async ({ harness }) => {
+    const answer = await harness.session(session).prompt(message);
+    expect(answer).toMatchObject({ status: "done" });
+    return answer.messages;
+  });
+
+async function talk(name: string, says: number, session = ""): Promise<void> {
+  for (let n = 0; n < says; n++) await ask(name, user(`u${n}`), session);
+}
+
+const shown = (name: string, session = ""): Promise<UIMessage[]> =>
+  inside(name, ({ harness }) => harness.session(session).messages());
+
+async function ended(name: string, session = "", many = 1): Promise<RunRecord[]> {
+  return until(async () => {
+    const runs = await inside(name, ({ palimpsest }) => palimpsest.runs.list(session, { limit: 20 }));
+    return runs.length >= many && runs.every(({ outcome }) => outcome !== null) ? runs : undefined;
+  });
+}
+
+/** The index's messages, read through its digests, are the harness's. */
+async function expectEqual(name: string, session = ""): Promise<void> {
+  await inside(name, async ({ palimpsest, harness }) => {
+    const history = palimpsest.memory.session(session);
+    const ours = await palimpsest.read(session, () => history.originalsAt(history.pathNumbers()));
+    expect(ours).toEqual(await harness.session(session).messages());
+  });
+}
+
+test("the model is sent the summary and the recent messages; the transcript stays whole, before and after eviction", async () => {
+  const { name, part, stub } = newHarnessed();
+  await talk(name, 12);
+  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  await ask(name, user("last", "And now?"));
+  const prompt = JSON.stringify(part.prompts.at(-1));
+  expect(prompt).toContain(TOLD);
+  expect(prompt).not.toContain("Please look at u4.");
+  expect(prompt).toContain("And now?");
+  const whole = await shown(name);
+  expect(whole).toHaveLength(26);
+  expect(JSON.stringify(whole)).not.toContain(TOLD);
+  await evictDurableObject(stub);
+  expect(await shown(name)).toEqual(whole);
+  await ask(name, user("later", "And after a sleep?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain(TOLD);
+  expect(JSON.stringify(part.prompts.at(-1))).not.toContain("Please look at u4.");
+  await expectEqual(name);
+});
+
+test("a run goes on in an object that was evicted and that nobody spoke with since", async () => {
+  const { name, part, stub } = newHarnessed();
+  const calls = scriptModel(name, async (prompt, call) => {
+    if (call === 0) await evictDurableObject(stub);
+    return summaryOf(prompt, TOLD);
+  });
+  for (let n = 0; calls.length === 0; n++) await ask(name, user(`u${n}`));
+  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  await ask(name, user("last", "And now?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain(TOLD);
+  await expectEqual(name);
+});
+
+test("tool loop: each call is sent the view and all that the turn has brought; a summary that lands in the middle is used by the next", async () => {
+  const { name, part } = newHarnessed("idle");
+  await talk(name, 5);
+  const from = part.prompts.length;
+  part.script = async (_prompt, call, agent) => {
+    const step = call - from;
+    const session = Session.create(agent);
+    if (step === 2) await session.addCompaction("They looked at five things.", "u0", "u3");
+    return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
+  };
+  await ask(name, user("loop", "Look around."));
+  const prompts = part.prompts.slice(from);
+  expect(prompts).toHaveLength(5);
+  for (const [step, prompt] of prompts.entries()) {
+    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
+    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
+    expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
+    expect(JSON.stringify(prompt).includes("Please look at u1.")).toBe(step <= 2);
+    expect(JSON.stringify(prompt)).toContain("Look around.");
+  }
+  expect(JSON.stringify(await shown(name))).not.toContain("They looked at five things.");
+  await expectEqual(name);
+});
+
+test("approval: a call that a person allows is run once, and stands once in the prompt", async () => {
+  const { name, part } = newHarnessed();
+  await talk(name, 12);
+  await ended(name);
+  part.script = (prompt) =>
+    toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } };
+  await ask(name, user("pay", "Pay it."));
+  const asked = JSON.stringify((await shown(name)).at(-1));
+  const approvalId = /"approval":\{"id":"([^"]+)"/.exec(asked)?.[1] ?? "";
+  await inside(name, async ({ harness }) => {
+    const session = harness.session();
+    const { operationId } = await session.submit({ type: "approval", approvalId, approved: true });
+    expect(await session.wait(operationId)).toMatchObject({ status: "done" });
+  });
+  expect(JSON.stringify((await shown(name)).at(-1))).toContain("It is paid.");
+  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["pay-1"], results: ["pay-1"] });
+  expect(JSON.stringify(part.prompts.at(-1))).toContain(TOLD);
+  await expectEqual(name);
+});
+
+test("no prompt waits for a summariser", async () => {
+  const { name } = newHarnessed("slow", () => new Promise(() => undefined));
+  await talk(name, 14);
+  expect(await shown(name)).toHaveLength(28);
+  await inside(name, ({ palimpsest }) => expect(palimpsest.runs.live("")).toHaveLength(1));
+});
+
+test("a prompt that the provider refused as too long waits for a summary, and is answered", async () => {
+  const { name, part } = newHarnessed("roomy");
+  await talk(name, 12);
+  part.script = (prompt) => {
+    if (!JSON.stringify(prompt).includes(TOLD)) throw new Error("prompt is too long");
+    return "Now it fits.";
+  };
+  const messages = await ask(name, user("last", "And now?"));
+  expect(JSON.stringify(messages.at(-1))).toContain("Now it fits.");
+  expect(await shown(name)).toHaveLength(26);
+  expect((await ended(name))[0]).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
+});
+
+test("every session of the harness has its own view, forks and branches too, and a reset leaves nothing of it", async () => {
+  const { name, part } = newHarnessed();
+  const other = await inside(name, async ({ harness }) => (await harness.sessions.create()).id);
+  await talk(name, 12, other);
+  await ended(name, other);
+  await ask(name, user("root", "In the root."));
+  expect(JSON.stringify(part.prompts.at(-1))).not.toContain(TOLD);
+  const fork = await inside(name, async ({ harness }) => (await harness.sessions.fork(other)).id);
+  await ask(name, user("forked", "In the fork."), fork);
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("In the fork.");
+  await expectEqual(name, fork);
+  const before = await shown(name, other);
+  part.script = () => "Another answer.";
+  await inside(name, async ({ harness }) => {
+    const session = harness.session(other);
+    await session.wait((await session.regenerate()).operationId);
+  });
+  const prompt = JSON.stringify(part.prompts.at(-1));
+  expect(prompt).toContain(TOLD);
+  expect(prompt).toContain("Please look at u11.");
+  expect(prompt).not.toContain(JSON.stringify(before.at(-1)?.parts.find(({ type }) => type === "text")));
+  await expectEqual(name, other);
+  await inside(name, ({ harness }) => harness.session(other).reset());
+  await expectEqual(name, other);
+  await ask(name, user("again", "A new beginning."), other);
+  expect(JSON.stringify(part.prompts.at(-1))).not.toContain(TOLD);
+});
+
+test("compact by hand waits for the summary, and says what it covers", async () => {
+  const { name } = newHarnessed("roomy");
+  await talk(name, 12);
+  await inside(name, async ({ harness }) => {
+    expect(await harness.session().compact()).toMatchObject({
+      summary: expect.stringContaining(TOLD) as string,
+      toMessageId: expect.any(String) as string,
+    });
+  });
+});
+
+test("messages that an own hook returns are sent as they are", async () => {
+  const { name, part } = newHarnessed("replaced");
+  await talk(name, 2);
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Only this.");
+  expect(JSON.stringify(part.prompts.at(-1))).not.toContain("Please look at");
+});
+
+const make = (compaction: object) => new ThinkHarness({ model: "none", ...compaction });
+
+test("a wrong agent, a wrong harness, and a second harness are told", async () => {
+  expect(() => compactHarness({} as never, make)).toThrow(/invalid_options.*withCompaction/);
+  const { name } = newHarnessed();
+  await inside(name, (agent) => {
+    expect(() => compactHarness(agent, make)).toThrow(/not_configured.*once/);
+  });
+});
