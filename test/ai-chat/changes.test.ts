@@ -43,7 +43,7 @@ test("regenerate: the answer is taken back and given again, and a summary of wha
   expect(await overlays(name)).toContain("active");
 });
 
-test("an edit of a message under a summary takes the summary out of the model's view", async () => {
+test("an edit of a message under a summary, by the page's setMessages, takes the summary out of the model's view", async () => {
   const { name, part } = newChat();
   const before = await talkUntilCompacted(name);
   const person = await connect(name);

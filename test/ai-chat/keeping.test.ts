@@ -1,5 +1,5 @@
 /** Messages that the base class keeps, drops and holds in memory, and changes that we miss. */
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { talk } from "../conversation.ts";
@@ -108,6 +108,22 @@ test("a message that cannot be indexed is told on the console, and the chat goes
   expect(said.mock.calls.flat().join(" ")).toMatch(/invalid_message.*id/);
 });
 
+test("messages without an id: the base class decides about them, one line says why, and the chat goes on", async () => {
+  const { name, part } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const person = await connect(name);
+  await person.say(user("u0"));
+  const nameless = { role: "user", parts: [{ type: "text", text: "Nameless." }] } as unknown as UIMessage;
+  await inside(name, async ({ sessions }) => sessions.session().appendMessage({ ...nameless, id: "" })).catch(
+    () => null,
+  );
+  await inside(name, async (agent) => agent.persistMessages([...agent.messages, nameless])).catch(() => null);
+  await person.say(user("u1"));
+  expect(said.mock.calls.flat().join(" ")).toMatch(/goes on without compaction.*invalid_message.*id/);
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Please look at u1.");
+});
+
 test("a crash between the base's write and ours, and changes that were missed: the next wake makes the index equal", async () => {
   const { name, stub } = newChat();
   const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
@@ -204,6 +220,49 @@ test(
       expect((await session.getCompactions())[0]?.state).toBe("active");
       expect(await session.getMessage("n3")).toEqual(user("n3", "Line 3."));
     });
+  },
+);
+
+test(
+  "20,000 messages at the first wake: those that the SDK reads back are taken in, each with one row, and the chat goes on",
+  { timeout: 120_000 },
+  async () => {
+    const { name, part, stub } = newChat("stored");
+    const count = 20_000;
+    const most = 10_001;
+    const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    onTestFinished(() => said.mockRestore());
+    await runInDurableObject(stub, async (agent, { storage: { sql } }) => {
+      vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+        throw new Error("not installed yet");
+      });
+      await agent.sessions.session().appendMessage(user("n0", "Line 0."));
+      const content = `json_object('id', 'n' || n, 'role', iif(n % 2, 'assistant', 'user'), 'parts',
+        json_array(json_object('type', 'text', 'text', 'Line ' || n || '.')))`;
+      sql.exec(`
+        WITH RECURSIVE lines(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM lines WHERE n + 1 < ${count})
+        INSERT INTO cf_agents_session_messages (session_id, id, seq, parent_id, role, content, token_estimate, created_at)
+        SELECT '', 'n' || n, n + 1, 'n' || (n - 1), iif(n % 2, 'assistant', 'user'), ${content}, 20, n FROM lines`);
+    });
+    await evictDurableObject(stub);
+    await inside(name, async ({ palimpsest }) => {
+      await palimpsest.session().status();
+      expect(palimpsest.memory.session("").pathLength()).toBe(most);
+      expect(palimpsest.db.meter.rowsWritten).toBeLessThan(1.1 * most);
+      expect(palimpsest.memory.session("").leafId()).toBe(`n${count - 1}`);
+    });
+    await ended(name);
+    const person = await connect(name);
+    const shown = await person.say(user("last", "And now?"));
+    expect(shown.at(-1)?.role).toBe("assistant");
+    const prompt = JSON.stringify(part.prompts.at(-1));
+    expect(prompt).toContain("And now?");
+    expect(prompt.length).toBeLessThan(100_000);
+    const kept = await inside(
+      name,
+      (agent) => agent.sql<{ kept: number }>`SELECT count(*) AS kept FROM cf_agents_session_messages`,
+    );
+    expect(kept[0]?.kept).toBe(count + 2);
   },
 );
 

@@ -26,6 +26,12 @@ class OlderChat extends Agent {
   saveMessages(): void {}
 }
 
+/** An AIChatAgent of a later version, without a method that it had. */
+class LaterChat extends Agent {
+  onChatMessage(): void {}
+  persistMessages(): void {}
+}
+
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
 const TABLE = tableOf([]);
 const OPEN = Object.keys(TABLE).filter((name) => new Doors(DEFAULT_CLIENTS, TABLE).opens(name));
@@ -69,6 +75,12 @@ test("a base class that keeps its messages elsewhere than in agents/sessions is 
     }
   });
   expect(refused).toMatch(/\[not_configured\] This AIChatAgent .*agents\/sessions.*peer dependencies/);
+});
+
+test("a base class that was upgraded and lost a hook is refused, and the lost one is named", () => {
+  expect(() => withCompaction(LaterChat as unknown as typeof AIChatAgent)).toThrow(
+    /invalid_options.*no saveMessages: @cloudflare\/ai-chat has changed/,
+  );
 });
 
 test("an optional room adds its methods to the session and, of its calls, what was opened to the class", async () => {

@@ -7,7 +7,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { tableOf } from "../../src/agent/calls.ts";
 import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { withCompaction } from "../../src/think/with-compaction.ts";
+import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { talk } from "../conversation.ts";
 import { namesOf, skipRetryDelays, until, user } from "../ai-chat/chat.ts";
 import { toolsIn } from "../ai-chat/chat-model.ts";
@@ -22,6 +24,7 @@ import {
   talkUntilCompacted,
   told,
 } from "./thinker.ts";
+import { SKILL } from "./worker.ts";
 
 skipRetryDelays();
 
@@ -213,6 +216,45 @@ test("proactive: a loop that comes near the window waits for a summary, and its 
   expect(prompts[2]).toContain(`look-${from + 1}`);
   expect(whole).toHaveLength(26);
   expect(JSON.stringify(whole)).not.toContain(SUMMARY);
+});
+
+test("a skill that the model activated holds after a compaction, word for word, and it may activate it again", async () => {
+  const { name, part } = newThinker("skilled");
+  const person = await connect(name);
+  part.script = (_prompt, call) =>
+    call === 0 ? { tool: "activate_skill", id: "skill-1", input: { name: "counting" } } : `Answer ${call}.`;
+  await person.say(user("count", "Count the ledgers."));
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  await ended(name);
+  await person.say(user("last", "And now?"));
+  const prompt = told(part.prompts.at(-1));
+  expect(prompt).toContain(SUMMARY);
+  expect(prompt).toContain(SKILL.trim());
+  expect(toolsIn(part.prompts.at(-1)).calls).toEqual([]);
+  const from = part.prompts.length;
+  part.script = (_prompt, call) =>
+    call === from ? { tool: "activate_skill", id: "skill-2", input: { name: "counting" } } : "Counted.";
+  const whole = await person.say(user("again", "Count again."));
+  expect(JSON.stringify(whole.at(-1))).toContain("Counted.");
+  expect(toolsIn(part.prompts.at(-1)).results).toEqual(["skill-2"]);
+  await expectEqual(name);
+});
+
+test.each([1, 2])("an agent %i levels under its root compacts like any other", async (generations) => {
+  const path = Array.from({ length: generations }, (_, each) => `plain-lineage${generations}-${each}`);
+  const stub = env.Lineage.get(env.Lineage.idFromName(`idle-lineage${generations}`));
+  scriptModel(path.at(-1) ?? "", (prompt) => summaryOf(prompt, SUMMARY));
+  await stub.store(path, talk(0, 40));
+  const runs = await until(async () => {
+    const list = (await stub.runsOf(path)) as RunRecord[];
+    return list.length > 0 && list.every(({ outcome }) => outcome !== null) ? list : undefined;
+  });
+  expect(runs[0]?.outcome).toMatchObject({ kind: "applied" });
+  const [view, whole] = await stub.lookAt(path);
+  expect(view).toContain(SUMMARY);
+  expect(view).not.toContain("Message 10:");
+  expect(whole).not.toContain(SUMMARY);
+  expect(whole).toContain("Message 10:");
 });
 
 test("media that Think moves to files changes messages under a summary, and the summary holds", async () => {

@@ -1,14 +1,23 @@
 /** Agents on the real Think with a scripted model. The part of a name before the first dash selects the agent's special setup. */
-import { defaultContextOverflowClassifier, Think, type ThinkSession, type TurnContext } from "@cloudflare/think";
+import {
+  defaultContextOverflowClassifier,
+  skills,
+  Think,
+  type SkillSource,
+  type ThinkSession,
+  type TurnContext,
+} from "@cloudflare/think";
 import { routeAgentRequest } from "agents";
+import type { UIMessage } from "ai";
 import type { ContextConfig } from "agents/context";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { compactAfter, withCompaction } from "../../src/think/with-compaction.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { chatModel, tools } from "../ai-chat/chat-model.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
 
-/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow. */
+/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
 export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
   /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
@@ -40,6 +49,10 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
 
   override getTools() {
     return tools;
+  }
+
+  override getSkills(): SkillSource[] {
+    return this.is("skilled") ? [skills.fromManifest(MANIFEST)] : [];
   }
 
   override configureContext(): ContextConfig[] {
@@ -76,6 +89,33 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
 
   /** Messages that the author's own hook was shown. */
   seen = 0;
+}
+
+/** What the skill says. */
+export const SKILL = "Count every ledger twice, from both ends. ".repeat(12);
+const MANIFEST = { id: "test", skills: [{ name: "counting", description: "How ledgers are counted.", body: SKILL }] };
+
+/** An agent that works on a sub-agent. The sub-agent has no binding and is reached through its parents alone. */
+export class Lineage extends Thinker {
+  async store(path: readonly string[], messages: readonly UIMessage[]): Promise<void> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Lineage, next)).store(rest, messages);
+    for (const message of messages) await this.session.appendMessage(message);
+  }
+
+  async runsOf(path: readonly string[]): Promise<RunRecord[]> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Lineage, next)).runsOf(rest);
+    return this.palimpsest.runs.list("", { limit: 5 });
+  }
+
+  /** As JSON, the view and the transcript. */
+  async lookAt(path: readonly string[]): Promise<readonly [view: string, whole: string]> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Lineage, next)).lookAt(rest);
+    const { messages } = await this.palimpsest.session().getView();
+    return [JSON.stringify(messages), JSON.stringify(await this.session.getHistory())];
+  }
 }
 
 /** Think without changes. */
