@@ -4,9 +4,16 @@
  * One word in, yes or no out. An error is harmless either way. A name taken for an ordinary word is left to the
  * summary's sentences and to recall. A rare word taken for a name costs the room of one name.
  */
-import { ORDINARY_BITS, ORDINARY_FILTER, ORDINARY_HASHES } from "./ordinary-words.ts";
+import { ORDINARY_DIGITS } from "./ordinary-words.ts";
 
-const FILTER = Uint8Array.from(atob(ORDINARY_FILTER), (character) => character.charCodeAt(0));
+/** The digits of the filter run from 0 to 46. Their number is a prime, so that the equations can be solved. */
+const DIGITS = 47;
+/** The character `%` is 0. */
+const FILTER = Uint8Array.from(ORDINARY_DIGITS, (digit) => digit.charCodeAt(0) - 37);
+/** Digits in one equation. */
+const WIDTH = 64;
+/** The first hash under which all equations have a solution. */
+const SEED = 9;
 
 /** Letters, with the marks that stand inside a word. */
 const WORD = /^[\p{L}\p{M}'’-]+$/u;
@@ -42,15 +49,19 @@ function stem(word: string): string {
   return word.slice(0, word.length - ending.length).replace(/e$/, "");
 }
 
-/** Double hashing derives the bits of a stem in the filter from two hashes of it. */
+/**
+ * The filter's equation for a stem: the sum of {@link WIDTH} neighbouring digits, each times a factor drawn from the stem's hash, leaves 1
+ * when it is divided by {@link DIGITS}. For any other word that is chance.
+ */
 function isListed(word: string): boolean {
-  const first = hash(word, 0);
-  const second = hash(word, 0x9e3779b9) | 1;
-  for (let n = 0; n < ORDINARY_HASHES; n++) {
-    const place = ((first + n * (second >>> 0)) % 2 ** 32) % ORDINARY_BITS;
-    if (((FILTER[place >> 3] ?? 0) & (1 << (place & 7))) === 0) return false;
+  const first = hash(word, SEED) % (FILTER.length - WIDTH + 1);
+  let factor = hash(word, SEED ^ 0x9e3779b9);
+  let sum = 0;
+  for (let place = first; place < first + WIDTH; place++) {
+    factor = (Math.imul(factor, 1_664_525) + 1_013_904_223) | 0;
+    sum += ((factor >>> 16) % DIGITS) * (FILTER[place] ?? 0);
   }
-  return true;
+  return sum % DIGITS === 1;
 }
 
 /** FNV-1a over UTF-8 with a finalizer, so that short words spread over all places. */
