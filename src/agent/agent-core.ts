@@ -33,27 +33,47 @@ export type CoreWith<R extends Rooms> = AgentCore & { readonly declared: R };
 export class AgentCore implements Core {
   /** The rooms as declared. {@link CoreWith} carries their types. */
   readonly declared: Rooms;
+  /** @internal */
   readonly db: Db;
+  /** @internal */
   readonly memory: Memory;
+  /** @internal */
   readonly runs: Runs;
+  /** @internal */
   readonly drafts: Drafts;
+  /** @internal */
   readonly rooms: InstalledRooms;
+  /** @internal */
   readonly usage: UsageTable;
+  /** @internal */
   readonly health: Health;
+  /** @internal */
   readonly spend: SpendTable;
+  /** @internal */
   readonly settings: SettingsTable;
+  /** @internal */
   readonly platform: Platform;
+  /** @internal */
   readonly dispatcher: Dispatcher;
+  /** @internal */
   readonly pendingSettings = new Set<() => void>();
+  /** @internal */
   readonly refused = new Map<string, unknown>();
+  /** @internal */
   readonly marks: Marks;
+  /** @internal */
   readonly hookOutbox: HookOutbox;
+  /** @internal */
   readonly telling = new Set<string>();
+  /** @internal */
   readonly inlineCalls = new Map<string, AbortController>();
+  /** @internal */
   readonly uses = new Uses();
+  /** @internal */
   readonly hosted = new HostedSessions();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
+  /** @internal */
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
     this.platform = platform;
     this.declared = rooms;
@@ -85,24 +105,28 @@ export class AgentCore implements Core {
     this.rooms = new InstalledRooms(this, rooms);
   }
 
+  /** @internal */
   counterOf(sessionId: string): CountTokens {
     return this.settings.get(sessionId).countTokens;
   }
 
+  /** @internal */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
     return this.db.transaction<T>(work);
   }
 
+  /** @internal */
   async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
     const hosted = this.hosted.get(sessionId);
     return hosted === undefined ? work() : hosted.read(work);
   }
 
+  /** @internal */
   announce(run: RunRecord): void {
     if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
   }
 
-  /** Tells clients and waiting callers how a run ended. {@link Runs} calls it once per run. */
+  /** Tells clients and waiting callers how a run ended. {@link Runs} calls it once per run. @internal */
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
@@ -128,6 +152,7 @@ export class AgentCore implements Core {
     this.platform.background(handled.catch(() => undefined));
   }
 
+  /** @internal */
   ended(runId: string): Promise<RunRecord> {
     const run = this.runs.mustGet(runId);
     if (run.outcome !== null) return Promise.resolve(run);

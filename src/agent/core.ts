@@ -238,45 +238,55 @@ export interface Marks {
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
 export interface Core {
+  /** @internal */
   readonly db: Db;
+  /** @internal */
   readonly memory: Memory;
+  /** @internal */
   readonly runs: Runs;
+  /** @internal */
   readonly drafts: Drafts;
-  /** The optional rooms that the agent was declared with. */
+  /** The optional rooms that the agent was declared with. @internal */
   readonly rooms: RoomHooks;
+  /** @internal */
   readonly usage: UsageTable;
-  /** Breaker states of the summarisers. */
+  /** Breaker states of the summarisers. @internal */
   readonly health: Health;
-  /** Tokens that the summarisers cost. */
+  /** Tokens that the summarisers cost. @internal */
   readonly spend: SpendTable;
+  /** @internal */
   readonly settings: SettingsTable;
+  /** @internal */
   readonly platform: Platform;
-  /** Builder calls whose session was not used afterwards yet. */
+  /** Builder calls whose session was not used afterwards yet. @internal */
   readonly pendingSettings: Set<() => void>;
-  /** By session, the error of its builder calls. Every use of the session is then refused with it. */
+  /** By session, the error of its builder calls. Every use of the session is then refused with it. @internal */
   readonly refused: Map<string, unknown>;
+  /** @internal */
   readonly marks: Marks;
-  /** Ended runs that a caller's function has yet to take, and those that it is called for now. */
+  /** Ended runs that a caller's function has yet to take, and those that it is called for now. @internal */
   readonly hookOutbox: HookOutbox;
+  /** @internal */
   readonly telling: Set<string>;
-  /** Running calls of a session's own function, by run. */
+  /** Running calls of a session's own function, by run. @internal */
   readonly inlineCalls: Map<string, AbortController>;
-  /** Long work waits for the calls of others by it. */
+  /** Long work waits for the calls of others by it. @internal */
   readonly uses: Uses;
-  /** Sessions whose messages a host keeps. */
+  /** Sessions whose messages a host keeps. @internal */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 
-  /** The one counter of a session, for everything that is counted in it. */
+  /** The one counter of a session, for everything that is counted in it. @internal */
   counterOf(sessionId: string): CountTokens;
-  /** One transaction over messages and ledger. If it throws, nothing of it stays in storage or in memory. */
+  /** One transaction over messages and ledger. If it throws, nothing of it stays in storage or in memory. @internal */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T;
   /**
    * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may run several times, until
    * all that it needs is at hand.
+   * @internal
    */
   read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T>;
-  /** Reports the state of a live run to clients. Called after the transaction, never inside it. */
+  /** Reports the state of a live run to clients. Called after the transaction, never inside it. @internal */
   announce(run: RunRecord): void;
-  /** Resolves when the run has its outcome. Throws `unknown_run`. */
+  /** Resolves when the run has its outcome. Throws `unknown_run`. @internal */
   ended(runId: string): Promise<RunRecord>;
 }

@@ -30,6 +30,7 @@ export class Contexts {
   readonly #host: BlocksHost;
   readonly #sessions = new Map<string, ContextBlocks>();
 
+  /** @internal */
   constructor(db: Db, options: ContextsOptions) {
     this.statements = new ContextStatements(db);
     this.#db = db;

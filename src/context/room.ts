@@ -70,6 +70,7 @@ class SessionContext extends ContextSettings {
   readonly #state: SessionState;
   readonly #contexts: Contexts;
 
+  /** @internal */
   constructor(state: SessionState, contexts: Contexts) {
     super(contexts, (told) => state.tell(told));
     this.#state = state;
@@ -141,6 +142,7 @@ class SessionContext extends ContextSettings {
 class ManagerContext extends ContextSettings {
   readonly #core: Core;
 
+  /** @internal */
   constructor({ core, tell }: ManagerState, contexts: Contexts) {
     super(contexts, tell);
     this.#core = core;

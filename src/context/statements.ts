@@ -19,6 +19,7 @@ export interface Place {
 export class ContextStatements {
   readonly #db: Db;
 
+  /** @internal */
   constructor(db: Db) {
     this.#db = db;
   }

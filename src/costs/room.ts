@@ -26,6 +26,7 @@ class SessionCosts {
   readonly #sql: CostStatements;
   readonly #prices: PriceList;
 
+  /** @internal */
   constructor(state: SessionState, sql: CostStatements, prices: PriceList) {
     this.#state = state;
     this.#sql = sql;

@@ -30,6 +30,7 @@ type Stored = { model: string; summarises: number; sums: string };
 export class CostStatements {
   readonly #db: Db;
 
+  /** @internal */
   constructor(db: Db) {
     this.#db = db;
   }

@@ -12,6 +12,7 @@ import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } fro
 class SessionEvents {
   readonly #state: SessionState;
 
+  /** @internal */
   constructor(state: SessionState) {
     this.#state = state;
   }

@@ -29,6 +29,7 @@ class SessionTranscripts {
   readonly #state: SessionState;
   readonly #reading: Reading;
 
+  /** @internal */
   constructor(state: SessionState, reading: Reading) {
     this.#state = state;
     this.#reading = reading;

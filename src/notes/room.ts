@@ -65,6 +65,7 @@ class NotesSummaries implements SummaryRoom {
   readonly #core: Core;
   readonly #marks: NotesMarks;
 
+  /** @internal */
   constructor(core: Core, marks: NotesMarks) {
     this.#core = core;
     this.#marks = marks;

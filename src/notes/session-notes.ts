@@ -69,6 +69,7 @@ export class NotesOfSession extends NotesOfAgent {
   readonly #state: SessionState;
   readonly #marks: NotesMarks;
 
+  /** @internal */
   constructor(state: SessionState, marks: NotesMarks) {
     super((told) => state.tell(told));
     this.#state = state;

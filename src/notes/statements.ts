@@ -32,6 +32,7 @@ const KEPT = "n, standing, covers, told_seq, told_step, covered_id, covered_step
 export class NotesStatements {
   readonly #db: Db;
 
+  /** @internal */
   constructor(db: Db) {
     this.#db = db;
   }

@@ -95,6 +95,7 @@ export class SessionNotes {
   readonly #now: () => number;
   readonly #count: CountTokens;
 
+  /** @internal */
   constructor(tree: Tree, { notes, now, countTokens }: NotesOptions) {
     this.#tree = tree;
     this.#count = countTokens;

@@ -26,6 +26,7 @@ class SessionRecall {
   readonly #state: SessionState;
   readonly #search: MessageSearch;
 
+  /** @internal */
   constructor(state: SessionState, search: MessageSearch) {
     this.#state = state;
     this.#search = search;
@@ -76,6 +77,7 @@ class ManagerRecall {
   readonly #core: Core;
   readonly #search: MessageSearch;
 
+  /** @internal */
   constructor({ core }: ManagerState, search: MessageSearch) {
     this.#core = core;
     this.#search = search;

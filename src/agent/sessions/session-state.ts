@@ -17,26 +17,30 @@ export interface WriteOptions {
 }
 
 export class SessionState {
+  /** @internal */
   readonly core: Core;
   id: string;
   #told: Told[] = [];
 
+  /** @internal */
   constructor(core: Core, id: string) {
     this.core = core;
     this.id = id;
   }
 
+  /** @internal */
   get settings(): SessionSettings {
     this.apply();
     return this.core.settings.get(this.id);
   }
 
+  /** @internal */
   get stored(): History {
     this.apply();
     return this.core.memory.session(this.id);
   }
 
-  /** Keeps a builder call until the session is used, or until the present code has run. */
+  /** Keeps a builder call until the session is used, or until the present code has run. @internal */
   tell(told: Told): void {
     // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
     if (this.core.pendingSettings.size === 0) queueMicrotask(() => this.#settleAll());
@@ -56,13 +60,13 @@ export class SessionState {
     return this.core.hosted.has(this.id);
   }
 
-  /** Reads the history, once everything that the read needs is at hand. */
+  /** Reads the history, once everything that the read needs is at hand. @internal */
   async read<T>(work: (history: History) => T): Promise<T> {
     this.apply();
     return this.core.read(this.id, () => work(this.stored));
   }
 
-  /** One transaction with the change and, if the view is now too large, the ledger row of its run. */
+  /** One transaction with the change and, if the view is now too large, the ledger row of its run. @internal */
   write<T>(change: (history: History) => T, options: WriteOptions = {}): T {
     const result = this.core.transaction<{ value: T }>(() => {
       const value = change(this.stored);
