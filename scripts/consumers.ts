@@ -109,16 +109,37 @@ const PROJECTS: readonly Project[] = [
 /** The oldest supported versions. The newest ones are the devDependencies. */
 const OLDEST = { agents: "0.24.0", ai: "6.0.324", zod: "4.1.8", typescript59: "5.9.3" } as const;
 
+interface Host {
+  readonly example: string;
+  readonly name: string;
+  /** Versions to replace. */
+  readonly at: Readonly<Record<string, string>>;
+  /** True for version 6 of the AI SDK, which the provider of Workers AI that the example uses does not take. */
+  readonly sixth?: boolean;
+}
+
 /**
- * Examples on other base classes, each installed by its own package.json. `at` replaces versions: with the newest of a host, and with the
- * oldest that the peer dependencies allow.
+ * Examples on other base classes, each installed by its own package.json, with the newest of a host and with the oldest that the peer
+ * dependencies allow.
  */
-const HOSTS: readonly { readonly example: string; readonly name: string; readonly at: Record<string, string> }[] = [
+const HOSTS: readonly Host[] = [
   { example: "sessions", name: "sessions", at: {} },
   { example: "think", name: "think", at: {} },
   { example: "think", name: "oldest think", at: { "@cloudflare/think": "0.19.0", agents: "0.24.0" } },
   { example: "ai-chat", name: "ai-chat", at: {} },
   { example: "ai-chat", name: "oldest ai-chat", at: { "@cloudflare/ai-chat": "0.12.0", agents: "0.24.0" } },
+  {
+    example: "ai-chat",
+    name: "ai-chat on AI SDK 6",
+    at: {
+      "@cloudflare/ai-chat": "0.12.0",
+      agents: "0.24.0",
+      ai: OLDEST.ai,
+      "@ai-sdk/react": "^3.0.0",
+      "@ai-sdk/provider": "^3.0.0",
+    },
+    sixth: true,
+  },
 ];
 
 const results: { readonly what: string; readonly errors: readonly string[] }[] = [];
@@ -266,14 +287,24 @@ async function tryChat(home: string): Promise<void> {
 }
 
 /** Installs, checks and starts an example as its reader does, and talks to it until its conversation is compacted. */
-async function tryHost({ example, name, at }: (typeof HOSTS)[number], palimpsest: string): Promise<void> {
-  const project = join(folder, name.replace(" ", "-"));
+async function tryHost({ example, name, at, sixth = false }: Host, palimpsest: string): Promise<void> {
+  const project = join(folder, name.replaceAll(" ", "-"));
   await cp(join(ROOT, "examples", example), project, { recursive: true });
   const manifest = JSON.parse(await readFile(join(project, "package.json"), "utf8")) as {
     readonly dependencies: Record<string, string>;
+    readonly devDependencies: Record<string, string>;
   };
-  const dependencies = { ...manifest.dependencies, ...at, palimpsest };
-  await writeFile(join(project, "package.json"), JSON.stringify({ ...manifest, dependencies }, null, 2));
+  const dependencies: Record<string, string> = { ...replaced(manifest.dependencies, at), palimpsest };
+  const devDependencies = replaced(manifest.devDependencies, at);
+  if (sixth) {
+    delete dependencies["workers-ai-provider"];
+    const worker = await readFile(join(project, "worker.ts"), "utf8");
+    await writeFile(join(project, "worker.ts"), onVersion6(worker));
+  }
+  await writeFile(
+    join(project, "package.json"),
+    JSON.stringify({ ...manifest, dependencies, devDependencies }, null, 2),
+  );
   const installed = await run("npm", ["install", "--no-audit", "--no-fund"], project);
   report(`npm install: ${name}`, failure(installed));
   if (installed.code !== 0) return;
@@ -315,6 +346,21 @@ async function tryPage(home: string): Promise<void> {
     const answered = [script !== "", html.includes('content="chat-agent"'), status === 200, locked === 403];
     report("page: it is served, and locked", answered.every(Boolean) ? [] : [`${answered.join(", ")}: ${html}`]);
   });
+}
+
+function replaced(
+  wanted: Readonly<Record<string, string>>,
+  at: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(wanted).map(([name, version]) => [name, at[name] ?? version]));
+}
+
+/** Version 6 has another name for the end of a tool loop. The offline model takes the place of the provider. */
+function onVersion6(worker: string): string {
+  return worker
+    .replace(/^import \{ createWorkersAI.*\n/m, "")
+    .replaceAll("createWorkersAI({ binding })(MODEL)", "offlineModel()")
+    .replaceAll("isStepCount", "stepCountIs");
 }
 
 async function tryVite(project: string): Promise<void> {
