@@ -8,14 +8,22 @@ import { transcripts } from "./import/room.ts";
 import { notes } from "./notes/room.ts";
 import { recall } from "./recall/room.ts";
 
+/** Written out, because the package's declarations would else repeat every call of every room. */
+export type AllRooms = readonly [
+  ReturnType<typeof context>,
+  ReturnType<typeof costs>,
+  ReturnType<typeof events>,
+  ReturnType<typeof notes>,
+  ReturnType<typeof recall>,
+  ReturnType<typeof transcripts>,
+];
+
 /** With prices, the room of costs tells what conversations cost. */
-export function allRooms(prices?: PriceList) {
-  return [context(), costs({ prices }), events(), notes(), recall(), transcripts()] as const;
+export function allRooms(prices?: PriceList): AllRooms {
+  return [context(), costs({ prices }), events(), notes(), recall(), transcripts()];
 }
 
 export const ALL_ROOMS = allRooms();
-
-export type AllRooms = typeof ALL_ROOMS;
 
 type AllCalls = Calls<AllRooms>;
 
