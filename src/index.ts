@@ -48,7 +48,16 @@ export type { FitStep, Fitting } from "./steps/view/fit-view.ts";
 export type { PreviewOptions } from "./steps/view/preview.ts";
 export { truncateOlderMessages, type TruncateOptions } from "./steps/view/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
-export type { FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./memory/runs/runs.ts";
+export type {
+  EndedRun,
+  FailureCode,
+  LiveRun,
+  Outcome,
+  RunRecord,
+  RunState,
+  StepRecord,
+  Trigger,
+} from "./memory/runs/runs.ts";
 export type { AppendResult, RecentHistory } from "./memory/messages/history.ts";
 export type { View } from "./memory/messages/view.ts";
 export type { PastView } from "./memory/overlays/time-travel.ts";

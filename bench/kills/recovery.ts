@@ -63,7 +63,7 @@ async function watch(stage: Stage, sentAfter: number | null): Promise<Recovery> 
   const [up] = await Promise.all([
     stage.restart().then(() => Date.now()),
     stage.until(({ runs }) => {
-      resumedAt = Math.max(...runs.map(({ heardAt }) => heardAt ?? 0));
+      resumedAt = Math.max(...runs.map((run) => (run.outcome === null ? (run.heardAt ?? 0) : run.endedAt)));
       return resumedAt > from;
     }),
   ]);

@@ -7,7 +7,7 @@ import type { Drafts } from "../memory/drafts.ts";
 import { Memory } from "../memory/memory.ts";
 import { Health } from "../memory/runs/health.ts";
 import { HookOutbox } from "../memory/runs/hook-outbox.ts";
-import { Runs, type RunRecord } from "../memory/runs/runs.ts";
+import { Runs, type EndedRun, type RunRecord } from "../memory/runs/runs.ts";
 import { SpendTable } from "../memory/runs/spend.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
@@ -71,7 +71,8 @@ export class AgentCore implements Core {
   readonly uses = new Uses();
   /** @internal */
   readonly hosted = new HostedSessions();
-  readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
+  readonly #waiters = new Map<string, ((run: EndedRun) => void)[]>();
+  readonly #endListeners: ((run: EndedRun) => void)[] = [];
 
   /** @internal */
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
@@ -127,13 +128,14 @@ export class AgentCore implements Core {
   }
 
   /** Tells clients and waiting callers how a run ended. {@link Runs} calls it once per run. @internal */
-  announceEnd(run: RunRecord): void {
+  announceEnd(run: EndedRun): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
+    for (const tell of this.#endListeners) tell(run);
     this.inlineCalls.get(run.id)?.abort(new Error("The run has ended."));
     const { afterCompaction } = this.settings.get(run.sessionId);
     if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
-    if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
+    if (run.outcome.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);
   }
@@ -144,7 +146,7 @@ export class AgentCore implements Core {
     if (settings.inline === null || this.rooms.summaries?.isKept(settings) === true) this.platform.needWorkflow();
   }
 
-  #reportFailure(run: RunRecord, reason: string): void {
+  #reportFailure(run: EndedRun, reason: string): void {
     const { onError } = this.settings.get(run.sessionId);
     if (onError === null) return;
     // A handler that throws must not turn a finished run into an error for its finisher.
@@ -153,7 +155,12 @@ export class AgentCore implements Core {
   }
 
   /** @internal */
-  ended(runId: string): Promise<RunRecord> {
+  onRunEnded(listener: (run: EndedRun) => void): void {
+    this.#endListeners.push(listener);
+  }
+
+  /** @internal */
+  ended(runId: string): Promise<EndedRun> {
     const run = this.runs.mustGet(runId);
     if (run.outcome !== null) return Promise.resolve(run);
     return new Promise((resolve) => {

@@ -12,7 +12,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
-import type { Outcome, RunRecord, Runs, StepRecord } from "../memory/runs/runs.ts";
+import type { EndedRun, LiveRun, Outcome, RunPatch, RunRecord, Runs, StepRecord } from "../memory/runs/runs.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
@@ -62,13 +62,13 @@ export interface Platform {
   background(work: Promise<unknown>): void;
   broadcast(event: RunEvent): void;
   /** Reports to the Worker's operator that a run has ended. */
-  record(run: RunRecord): void;
+  record(run: EndedRun): void;
   /** Reports to the operator that a caller's function failed. */
   hookFailed(failure: HookFailure): void;
   /** Logs once, as an error, that runs of this kind have no Workflow. */
   needWorkflow(): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
-  createInstance(run: RunRecord): Promise<"created" | "joined">;
+  createInstance(run: LiveRun): Promise<"created" | "joined">;
   instance(runId: string): Promise<Instance>;
   /** Makes the platform call `watch` again and again until disarmed, also after the process died. */
   armWatchdog(): Promise<void>;
@@ -109,18 +109,20 @@ export type NotesForecast =
 
 /** What a step of a run's Workflow leaves in the ledger. */
 export type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
-export type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
+
+/** What a call may note. It closes its step and changes the state by methods of their own. */
+export type StepPatch = Omit<RunPatch, "state" | "steps">;
 
 /** One call of a run's Workflow, inside its transaction. See runs/port-call.ts. */
 export interface StepCall {
   readonly core: Core;
   readonly mark: StepMark;
   /** The run with this call's notes so far. */
-  readonly run: RunRecord;
+  readonly run: LiveRun;
   /** Remaining time (ms) for model calls in this step, over all its attempts. */
   readonly leftMs: number;
   /** Notes new fields of the run. */
-  note(patch: RunPatch): void;
+  note(patch: StepPatch): void;
   /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result?: StepResult): void;
   /** Gives the run its outcome, with everything noted. */
@@ -151,7 +153,7 @@ export interface SummaryRoom {
   /** Called in the transaction of a change that may have made the session larger. */
   grew(sessionId: string): void;
   /** Called in the transaction that ended a run. */
-  ended(run: RunRecord): void;
+  ended(run: LiveRun): void;
   /** Whether the run needs no model. */
   isReady(run: AskedRun): boolean;
   /** The same for a postponed run, asked at each append. `continues` is the leaf that was appended to, where that is known. */
@@ -160,7 +162,7 @@ export interface SummaryRoom {
     view: { readonly tokens: number; readonly continues: string | null },
   ): boolean;
   /** True when the run has its outcome. False when a model is needed. */
-  serve(run: RunRecord): Promise<boolean>;
+  serve(run: LiveRun): Promise<boolean>;
   /** Null for a session that does not use it. */
   foresee(asked: AskedRun, carried: readonly Carried[]): Foreseen | null;
   /** Asks for a run of its own, or joins the live one. Call inside a transaction. */
@@ -170,7 +172,7 @@ export interface SummaryRoom {
   ): { run: RunRecord; joined: boolean };
   /** The audit of an answer to its own prompt. */
   audit(
-    run: RunRecord,
+    run: LiveRun,
     answer: Pick<DraftInput, "text" | "finishReason" | "facts">,
   ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival };
   /** Does a step of a run of its own. */
@@ -288,5 +290,7 @@ export interface Core {
   /** Reports the state of a live run to clients. Called after the transaction, never inside it. @internal */
   announce(run: RunRecord): void;
   /** Resolves when the run has its outcome. Throws `unknown_run`. @internal */
-  ended(runId: string): Promise<RunRecord>;
+  ended(runId: string): Promise<EndedRun>;
+  /** Calls a listener after the transaction that ended a run, once for each run. It must not throw. @internal */
+  onRunEnded(listener: (run: EndedRun) => void): void;
 }

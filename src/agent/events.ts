@@ -40,7 +40,7 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
   const fixed = planned ? (run.kind === "split" ? FIXED_STEPS_OF_SPLIT : FIXED_STEPS) : 0;
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
-  const asked = run.approval == null ? 0 : 1;
+  const asked = run.outcome === null && run.approval !== undefined ? 1 : 0;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
   // Repairs, halves and further questions are known only when they come. So a live run always has at least one step to come.
   const total = Math.max(fixed + chunks + merge + asked, run.steps.length, done + 1);
@@ -67,11 +67,11 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
 const UNTOLD = "Only clients that may read are told.";
 
 export function eventWithoutWords(event: RunEvent): RunEvent {
-  return { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };
+  return event.outcome === null ? event : { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };
 }
 
 /** A run for a client that may not read, without any words of the conversation or of a request. */
 export function runWithoutWords(run: RunRecord): RunRecord {
   const shown = withoutWords(run, UNTOLD);
-  return shown.split == null ? shown : { ...shown, split: { ...shown.split, name: null } };
+  return shown.kind === "split" ? { ...shown, split: { ...shown.split, name: null } } : shown;
 }

@@ -10,7 +10,7 @@ import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import { NOTES_PATIENCE } from "../limits-of-notes.ts";
 import type { History } from "../memory/messages/history.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion } from "./versions.ts";
-import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
+import type { LiveRun, NotesPlan, Outcome } from "../memory/runs/runs.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/message/measure.ts";
@@ -52,7 +52,7 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
   if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   // A late attempt must not pin the run to anything but the source of its drafts.
-  if (run.notes === undefined) {
+  if (run.kind !== "notes" || run.notes === null) {
     const notes = notesOf(core, history);
     const base = notes.current(run.leafId);
     const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
@@ -104,7 +104,7 @@ export function readNotes(call: StepCall, { model, again }: NotesQuestion): Note
 /** The notes as a model sees them. A section that it leaves unchanged stays as stored, whole and unredacted. */
 function wordSections(
   core: Needs<"settings">,
-  { sessionId }: RunRecord,
+  { sessionId }: LiveRun,
   { base, shape }: { base: NotesVersion | null; shape: NotesShape },
 ): NotesSection[] {
   const settings = core.settings.get(sessionId);
@@ -138,7 +138,7 @@ function tellShape(
 /** The result of applying an answer to the notes, and the facts of their whole source that it would keep. */
 export function auditNotes(
   core: Needs<NotesNeeds | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
 ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
   const settings = core.settings.get(run.sessionId);
@@ -192,24 +192,24 @@ export function keepNotes(call: StepCall): RunEnded {
   });
 }
 
-function settingsOf(core: Needs<"settings">, run: RunRecord): NotesSettings | null {
+function settingsOf(core: Needs<"settings">, run: LiveRun): NotesSettings | null {
   const settings = core.settings.get(run.sessionId);
   const notes = keptNotes(settings);
   return notes === null ? null : resolveNotes(notes, run.policy, settings.when?.rule);
 }
 
-function pinOf(run: RunRecord): NonNullable<RunRecord["notes"]> {
-  assert(run.notes !== undefined, "An update is planned before any step that needs its plan.");
+function pinOf(run: LiveRun): NotesPlan {
+  assert(run.kind === "notes" && run.notes !== null, "An update is planned before any step that needs its plan.");
   return run.notes;
 }
 
 /** The inputs of an update, for its key. They are the earlier sections and the digest of the messages. */
-function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
+function nameOf(run: LiveRun, base: NotesVersion | null): string[] {
   return [JSON.stringify(base?.sections ?? []), pinOf(run).digest];
 }
 
 /** The stale outcome when the plan no longer holds, otherwise null. */
-function findStale(core: Needs<NotesNeeds>, run: RunRecord): Outcome | null {
+function findStale(core: Needs<NotesNeeds>, run: LiveRun): Outcome | null {
   const { baseN, lastN, span, digest: planned } = pinOf(run);
   const history = core.memory.session(run.sessionId);
   const leafId = history.leafId();
@@ -221,12 +221,12 @@ function findStale(core: Needs<NotesNeeds>, run: RunRecord): Outcome | null {
   return same && read === planned ? null : { kind: "stale", reason: "changed" };
 }
 
-function baseOf(core: Needs<NotesNeeds>, run: RunRecord): NotesVersion | null {
+function baseOf(core: Needs<NotesNeeds>, run: LiveRun): NotesVersion | null {
   return notesOf(core, core.memory.session(run.sessionId)).standing(pinOf(run).baseN);
 }
 
 /** Where the update ends. It ends at a step, because the message may go on growing. */
-function endOf(run: RunRecord): NotesEnd {
+function endOf(run: LiveRun): NotesEnd {
   const { toId, toStep } = pinOf(run).span;
   return { messageId: toId, step: toStep };
 }
@@ -242,7 +242,7 @@ interface Room {
  * one near its cut. An update for a compaction leaves what that will keep.
  */
 function roomFor(
-  run: RunRecord,
+  run: LiveRun,
   { shape, pace, range, fresh, windowTokens }: NotesSettings & { fresh: readonly OutlineRow[]; windowTokens: number },
 ): Room {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;

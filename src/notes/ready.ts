@@ -11,7 +11,7 @@ import { MIN_SURVIVAL } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import { notesOf, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
-import type { RunRecord, WhyModel } from "../memory/runs/record.ts";
+import type { LiveRun, WhyModel } from "../memory/runs/record.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
 import { fitVersion, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
 import { hintsOf } from "../steps/notes/prompt.ts";
@@ -136,14 +136,14 @@ export function findHelp(
   core: Needs<NotesNeeds | "runs">,
   run: AskedRun,
   verdict: NotesVerdict | null,
-): RunRecord | null {
+): LiveRun | null {
   if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
   const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
-  if (update === undefined) return null;
+  if (update?.kind !== "notes") return null;
   const history = core.memory.session(run.sessionId);
   const { notes, leafId } = update;
   // A version by hand meanwhile makes the update stale, and one of another branch does not serve this one.
-  const inTime = notes === undefined || notes.lastN === notesOf(core, history).lastNumber();
+  const inTime = notes === null || notes.lastN === notesOf(core, history).lastNumber();
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 

@@ -6,7 +6,7 @@ import { assert } from "../errors.ts";
 import type { Methods } from "../agent/compose.ts";
 import type { AskedRun, Core, StepCall, SummaryRoom } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
+import type { LiveRun } from "../memory/runs/runs.ts";
 import { answerOwnTask } from "../model/extractive.ts";
 import { extractEdits } from "../steps/notes/extract.ts";
 import { NOTES_TASK } from "../steps/notes/prompt.ts";
@@ -79,7 +79,7 @@ class NotesSummaries implements SummaryRoom {
     startNotesIfDue(this.#core, this.#marks, sessionId);
   }
 
-  ended(run: RunRecord): void {
+  ended(run: LiveRun): void {
     if (run.kind === "notes") this.#marks.growth.delete(run.sessionId);
     this.grew(run.sessionId);
   }
@@ -107,7 +107,7 @@ class NotesSummaries implements SummaryRoom {
     return false;
   }
 
-  async serve(run: RunRecord): Promise<boolean> {
+  async serve(run: LiveRun): Promise<boolean> {
     return serveFromNotes(this.#core, run);
   }
 

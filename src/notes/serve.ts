@@ -4,7 +4,7 @@
  * A run tries it before its workflow is started, and its result is the run's outcome like any other. Safe because plan and commit are one
  * synchronous transaction, so nothing can come between. A crash before it leaves the run pending, and the watchdog starts it again (R1).
  */
-import { closeStep, markStep, type RunRecord } from "../memory/runs/runs.ts";
+import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { commitSummary, conclude } from "../agent/runs/commit.ts";
 import type { Core, Needs } from "../agent/core.ts";
@@ -16,7 +16,7 @@ import type { Carried } from "../memory/overlays/details.ts";
 const STEP = "use the notes";
 
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
-export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
+export async function serveFromNotes(core: Core, pending: LiveRun): Promise<boolean> {
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
   const update = findHelp(core, pending, findNotes(core, pending));
   if (update !== null) await waitFor(core, pending, update);
@@ -37,13 +37,13 @@ export async function serveFromNotes(core: Core, pending: RunRecord): Promise<bo
 /** Null when the overlay is in force and the run has its outcome. Otherwise nothing was written. */
 function commit(
   core: Core,
-  found: RunRecord,
+  found: LiveRun,
   ready: ReadyNotes & { readonly carried: readonly Carried[] },
-): NonNullable<RunRecord["whyModel"]> | null {
+): WhyModel | null {
   const { plan, summary, facts, namesTokens, version, carried } = ready;
   const at = core.platform.now();
   const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
-  const run: RunRecord = {
+  const run: LiveRun = {
     ...found,
     path: "notes",
     plan,
@@ -63,7 +63,7 @@ function commit(
 }
 
 /** Waits for an update that may help, up to a limit. */
-async function waitFor(core: Needs<"ended" | "settings">, run: RunRecord, update: RunRecord): Promise<void> {
+async function waitFor(core: Needs<"ended" | "settings">, run: LiveRun, update: LiveRun): Promise<void> {
   const notes = keptNotes(core.settings.get(run.sessionId));
   if (notes === null) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { notesOf, type Growth, type NotesEnd, type NotesNeeds } from "./versions.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
+import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { enoughGrowth, isUpdateDue, mayBeDue } from "../steps/notes/due.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
@@ -42,7 +42,7 @@ export interface NotesMarks {
 }
 
 /** Call inside a transaction. */
-export function startNotesIfDue(core: Core, marks: NotesMarks, sessionId: string): RunRecord | null {
+export function startNotesIfDue(core: Core, marks: NotesMarks, sessionId: string): LiveRun | null {
   const settings = core.settings.get(sessionId);
   const { policy } = settings;
   const notes = keptNotes(settings);
@@ -75,7 +75,7 @@ function startOrJoinNotes(
   core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
   sessionId: string,
   { retryOf = null, ignoreBudget }: NotesRequest,
-): { run: RunRecord; joined: boolean } {
+): { run: LiveRun; joined: boolean } {
   const history = core.memory.session(sessionId);
   history.mustGoOn();
   mustKeepNotes(core, sessionId);
@@ -91,15 +91,16 @@ function startOrJoinNotes(
 function startNotes(
   core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
   sessionId: string,
-  request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
-): RunRecord {
+  request: Pick<LiveRun, "trigger" | "leafId"> & Partial<NotesRequest>,
+): LiveRun {
   return core.runs.start({
     id: core.platform.newRunId("notes"),
     kind: "notes",
     sessionId,
     trigger: request.trigger,
     leafId: request.leafId,
-    leafStep: notesOf(core, core.memory.session(sessionId)).endOf(request.leafId)?.step,
+    leafStep: notesOf(core, core.memory.session(sessionId)).endOf(request.leafId)?.step ?? null,
+    notes: null,
     retryOf: request.retryOf ?? null,
     focus: null,
     manual: request.trigger === "manual",
@@ -124,7 +125,7 @@ function mustKeepNotes(core: Needs<"settings">, sessionId: string): Policy {
 function findMark(core: Needs<NotesNeeds | "runs">, sessionId: string): NotesEnd | null {
   const last = core.runs.latestOther(sessionId);
   const history = core.memory.session(sessionId);
-  if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) {
+  if (last?.kind === "notes" && last.outcome.kind !== "noted" && history.has(last.leafId)) {
     return { messageId: last.leafId, step: last.leafStep ?? WHOLE_MESSAGE };
   }
   const covered = notesOf(core, history).current()?.covered;

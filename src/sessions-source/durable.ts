@@ -16,7 +16,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import type { History } from "../memory/messages/history.ts";
 import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
+import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../steps/view/view.ts";
 import { sessionsSource, type Feed } from "./source.ts";
@@ -153,13 +153,10 @@ class DurableSession {
       configure();
       return this.#theirs;
     };
-    const { platform } = this.#core;
-    const record = platform.record.bind(platform);
-    platform.record = (run) => {
-      record(run);
+    this.#core.onRunEnded((run) => {
       const overlayId = run.sessionId === this.#ours.id ? overlayOf(run) : null;
       if (overlayId !== null) this.#soon(overlayId);
-    };
+    });
   }
 
   /** A message that does not follow the one before it may have made another branch the active one. */
@@ -344,6 +341,6 @@ function textOf(overlay: OverlayRecord): string {
   return part?.type === "text" ? part.text : overlay.summary;
 }
 
-function overlayOf({ outcome }: RunRecord): string | null {
-  return outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : null;
+function overlayOf({ outcome }: EndedRun): string | null {
+  return outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.overlayId : null;
 }

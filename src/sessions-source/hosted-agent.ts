@@ -16,7 +16,7 @@ import { PalimpsestError } from "../errors.ts";
 import { Session, type SessionOf } from "../agent/sessions/session.ts";
 import { SessionManager } from "../agent/sessions/session-manager.ts";
 import type { CompactAfterOptions, Threshold } from "../agent/settings.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
+import type { EndedRun } from "../memory/runs/runs.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
 
@@ -86,11 +86,6 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
   const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
   const { viewChanged } = options;
-  const record = platform.record.bind(platform);
-  platform.record = (run) => {
-    record(run);
-    if (viewChanged !== undefined && changesView(run)) platform.background(viewChanged());
-  };
   const configure = (sessionId: string): void => {
     const session = core.session(sessionId);
     settings()?.(session);
@@ -99,6 +94,9 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
   const core = new CoreOfHost(ctx.storage, platform, { configure, rooms });
   const hosted = new HostedSession(core, "", sessionsSource(sessions, { ...source, sessionId: "" }));
   core.hosted.set("", hosted);
+  core.onRunEnded((run) => {
+    if (viewChanged !== undefined && changesView(run)) platform.background(viewChanged());
+  });
   core.configureAgain = () => {
     try {
       configure("");
@@ -129,8 +127,8 @@ function contextOf(core: CoreOfHost, doors: Doors): CallContext {
   };
 }
 
-function changesView({ outcome }: RunRecord): boolean {
-  return outcome?.kind === "applied" || outcome?.kind === "rebased";
+function changesView({ outcome }: EndedRun): boolean {
+  return outcome.kind === "applied" || outcome.kind === "rebased";
 }
 
 /** Runs once the base class has started and before it answers anybody, so that no change comes before the index is equal. */

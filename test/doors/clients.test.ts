@@ -194,7 +194,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
   // Split, under a name.
   await agent.appendAll({ sessionId: "parent", messages: whispers(0, 6) });
   const split = await agent.compactAndSplit({ sessionId: "parent", name: SECRETS.child, focus: SECRETS.focus });
-  expect((await agent.waitForRun({ runId: split.run.id })).split?.name).toBe(SECRETS.child);
+  expect(await agent.waitForRun({ runId: split.run.id })).toMatchObject({ split: { name: SECRETS.child } });
   await look("parent");
 
   const everything = JSON.stringify([heard, line.heard]);
@@ -357,7 +357,7 @@ test("without `override` no call goes past a spent budget, whatever else is open
     ] as const) {
       const { run } = await runCall(calls[name], context(true), input);
       expect(run.outcome, name).toBeNull();
-      agent.palimpsest.runs.end(run.id, { kind: "cancelled" });
+      agent.palimpsest.dispatcher.end(run.id, { kind: "cancelled" });
     }
   });
 });

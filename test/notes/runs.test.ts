@@ -156,7 +156,8 @@ describe("an update of the notes", () => {
 
   test("that is planned again, late, stays with what it was planned on: an edit since makes it stale (C3)", async () => {
     const { agent, stub, gate, run } = await updateAtGate();
-    const pinned = (await agent.getRun({ runId: run.id })).notes;
+    const planned = await agent.getRun({ runId: run.id });
+    if (planned.kind !== "notes") throw new Error("An update of notes was asked for.");
     await agent.update({ sessionId: SESSION, message: say(7, "edited ") });
     await runInDurableObject(stub, (instance: PalimpsestAgent) =>
       instance.compactionStep(run.id, "doOwn", [
@@ -165,7 +166,7 @@ describe("an update of the notes", () => {
         [["scripted"], 32_000],
       ]),
     );
-    expect((await agent.getRun({ runId: run.id })).notes).toEqual(pinned);
+    expect(await agent.getRun({ runId: run.id })).toMatchObject({ notes: planned.notes });
     gate.open();
     expect((await agent.waitForRun({ runId: run.id })).outcome).toEqual({ kind: "stale", reason: "changed" });
   });

@@ -57,7 +57,14 @@ function checkGrowth({ id, notes: before }: Seat, versions: readonly NotesVersio
 function checkRead(world: World, { seat, versions, runs, overlays }: Noted, version: NotesVersion): void {
   const { twin } = seat;
   const run = runs.find(({ id }) => id === version.runId);
-  if (run?.notes === undefined || version.by !== "update" || version.covered.kind !== "to" || !version.standing) return;
+  if (
+    run?.kind !== "notes" ||
+    run.notes === null ||
+    version.by !== "update" ||
+    version.covered.kind !== "to" ||
+    !version.standing
+  )
+    return;
   const { baseN, span, digest } = run.notes;
   const { messageId } = version.covered;
   holds("notes", messageId === span.toId, () => `run ${run.id} read up to ${span.toId} and covers ${messageId}`);
@@ -68,7 +75,7 @@ function checkRead(world: World, { seat, versions, runs, overlays }: Noted, vers
   const behind = base?.kind === "to" ? path.indexOf(base.messageId) + 1 : 0;
   // A fork inherits drafts. So an answer for the same source counts as read by this run, in whatever session it was given.
   const everywhere = [...runs, ...world.seats.flatMap((each) => each.runs)];
-  const same = everywhere.filter((each) => each.notes?.digest === digest).map(({ id }) => id);
+  const same = everywhere.filter((each) => each.kind === "notes" && each.notes?.digest === digest).map(({ id }) => id);
   const read = new Set([...seat.claimed, ...same.flatMap((id) => [...(world.model.read.get(id) ?? [])])]);
   for (const id of path.slice(behind)) {
     const [mark] = weigh(twin.find(id)!).marks;

@@ -58,8 +58,9 @@ export class PaidDrafts {
 }
 
 /** A message that grew reads the same up to its old end, but it is another source. */
-function sourcesOf({ plan, chunkDigests, notes }: RunRecord): string {
-  return JSON.stringify([chunkDigests, plan?.parts, notes?.digest]);
+function sourcesOf(run: RunRecord): string {
+  const { plan, chunkDigests } = run;
+  return JSON.stringify([chunkDigests, plan?.parts, run.kind === "notes" ? run.notes?.digest : undefined]);
 }
 
 function keyOf({ id }: Seat, question: string): string {

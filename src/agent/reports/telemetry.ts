@@ -5,7 +5,7 @@
  * errors are swallowed, so a run does not depend on it.
  */
 import type { Agent } from "agents";
-import type { RunRecord, RunState } from "../../memory/runs/runs.ts";
+import type { EndedRun, RunState } from "../../memory/runs/runs.ts";
 import type { HookFailure } from "../core.ts";
 import type { RunEvent } from "../events.ts";
 
@@ -75,16 +75,15 @@ export class Telemetry {
    * closed list, and kind of the run. The doubles are tokens before, tokens after, model calls, tokens in, tokens out, ms from the request
    * to the end, steps, and degraded (0 or 1).
    */
-  record(run: RunRecord): void {
+  record(run: EndedRun): void {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
-    if (outcome === null) return;
     const laid = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome : null;
     const reason =
       outcome.kind === "stale" || outcome.kind === "nothing"
         ? outcome.reason
         : ((outcome.kind === "failed" ? outcome.code : null) ?? "");
     const tokensAfter = "tokensAfter" in outcome ? outcome.tokensAfter : run.tokensBefore;
-    const ms = (endedAt ?? createdAt) - createdAt;
+    const ms = endedAt - createdAt;
     const doubles = [run.tokensBefore, tokensAfter, modelCalls, inputTokens, outputTokens, ms, steps.length];
     dare(() =>
       this.#env.PALIMPSEST_ANALYTICS?.writeDataPoint({

@@ -8,7 +8,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 import { LEAST_APPROVAL_MS } from "../../limits.ts";
-import type { Approval, Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import type { Approval, LiveRun, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem } from "../../steps/draft/audit.ts";
 import { digest } from "../../steps/text/digest.ts";
 import { tellsSomething } from "../../steps/extract/summary-shape.ts";
@@ -73,9 +73,9 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
 export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
   const { run, core } = call;
   const now = core.platform.now();
-  const standing = run.approval ?? null;
-  const isOther = standing !== null && standing.approvedKey === null && standing.key !== key;
-  const begun = standing === null || isOther ? beginApproval(core, run, key) : standing;
+  const standing = run.approval;
+  const isOther = standing?.approvedKey === null && standing.key !== key;
+  const begun = standing === undefined || isOther ? beginApproval(core, run, key) : standing;
   const asked = begun === null ? null : silenceAsYes(begun, now);
   if (asked === null) {
     call.close();
@@ -92,14 +92,14 @@ export function askApproval(call: PortCall, key: string): ApprovalReading | RunE
 }
 
 /** Whether a draft may not be committed yet. That holds when the session requires approval and this draft has none. */
-export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: RunRecord, key: string): boolean {
+export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: LiveRun, key: string): boolean {
   return core.settings.get(sessionId).approval !== null && approval?.approvedKey !== key;
 }
 
 /** Null once the run no longer waits for a person. */
 export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | null {
-  const { approval, outcome } = run;
-  if (approval == null || outcome !== null || approval.approvedKey !== null) return null;
+  if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
+  const { approval } = run;
   const { text, tokens, degraded } = mustDraft(core, run, approval.key);
   const { askedAt, expiresAt, onTimeout } = approval;
   const spanTokens = run.plan?.spanTokens ?? 0;
@@ -109,7 +109,7 @@ export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | 
 /** Records a person's approval of the draft, or of a text of their own. Call inside a transaction. Throws `invalid_state`. */
 export function approve(
   core: Needs<"counterOf" | "drafts" | "platform" | "runs" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   summary: string | undefined,
 ): Decided {
   const waiting = mustHaveAsked(core, run);
@@ -122,17 +122,17 @@ export function approve(
 }
 
 /** The outcome of a run that a person rejected. Null when the rejection comes too late. Throws `invalid_state`. */
-export function reject(core: Needs<"platform">, run: RunRecord, reason: string | undefined): Outcome | null {
+export function reject(core: Needs<"platform">, run: LiveRun, reason: string | undefined): Outcome | null {
   if (mustHaveAsked(core, run) === null) return null;
   return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
 }
 
 /** Whether a run only waits for a person, so that it needs no attention until then. */
-export function isPending({ approval, outcome }: RunRecord, now: number): boolean {
-  return outcome === null && approval != null && approval.approvedKey === null && now < approval.expiresAt;
+export function isPending({ approval }: LiveRun, now: number): boolean {
+  return approval !== undefined && approval.approvedKey === null && now < approval.expiresAt;
 }
 
-export function beginApproval(core: Needs<"platform" | "settings">, run: RunRecord, key: string): Approval | null {
+export function beginApproval(core: Needs<"platform" | "settings">, run: LiveRun, key: string): Approval | null {
   const { approval } = core.settings.get(run.sessionId);
   if (approval === null) return null;
   const askedAt = core.platform.now();
@@ -147,9 +147,8 @@ export function silenceAsYes(asked: Approval, now: number): Approval {
 }
 
 /** Null when it is too late to decide. */
-function mustHaveAsked(core: Needs<"platform">, run: RunRecord): Approval | null {
-  if (run.outcome !== null) return null;
-  if (run.approval == null) {
+function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
+  if (run.approval === undefined) {
     throw new PalimpsestError(
       "invalid_state",
       `Run "${run.id}" does not wait for approval. Wait for its event, or cancel it.`,
@@ -160,7 +159,7 @@ function mustHaveAsked(core: Needs<"platform">, run: RunRecord): Approval | null
 
 function saveEdited(
   core: Needs<"counterOf" | "drafts" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   { key, summary }: { key: string; summary: string },
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
   const draft = mustDraft(core, run, key);

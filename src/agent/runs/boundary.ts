@@ -6,7 +6,7 @@
 import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits.ts";
 import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { LiveRun } from "../../memory/runs/runs.ts";
 import { beginningWords, wholeWords } from "../../steps/facts/opening.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
@@ -16,7 +16,7 @@ import { redactionOf } from "../redaction.ts";
 /** For an overlay's details. Call inside the transaction that lays it. */
 export function describeBoundary(
   core: Needs<"memory" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   { plan, carried }: { plan: SpanPlan; carried: readonly Carried[] },
 ): { boundary: Boundary; carried: readonly Carried[]; opening: Opening | null } {
   const { sessionId, trigger, tokensBefore, leafId } = run;
@@ -33,7 +33,7 @@ export function describeBoundary(
  */
 export function openingOf(
   core: Needs<"memory" | "settings">,
-  { sessionId, policy }: Pick<RunRecord, "sessionId" | "policy">,
+  { sessionId, policy }: Pick<LiveRun, "sessionId" | "policy">,
   { head, overlayIds }: Pick<SpanPlan, "head" | "overlayIds">,
 ): Opening | null {
   const { countTokens, secretRules } = core.settings.get(sessionId);

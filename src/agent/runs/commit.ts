@@ -6,7 +6,7 @@
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
-import { planOf, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
 import { NAME_CHARS_PER_TOKEN, pinWithin } from "../../steps/pinned/keep.ts";
@@ -16,7 +16,7 @@ import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
 import { endRun } from "./end-run.ts";
-import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
+import { switchAfter, switchToChild } from "./split.ts";
 
 export interface Summary {
   readonly span: Span;
@@ -40,7 +40,7 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
  */
 export function commitSummary(
   core: Needs<"counterOf" | "drafts" | "memory" | "settings" | "usage">,
-  run: RunRecord,
+  run: LiveRun,
   summary: Summary,
 ): Outcome {
   const plan = planOf(run);
@@ -89,8 +89,9 @@ export function commitSummary(
 }
 
 /** Ends a run with the outcome of its compaction. A split that is ready makes its switch first. Call inside a transaction. */
-export function conclude(core: Core, run: RunRecord, compacted: Outcome): void {
-  if (!isReadyToSwitch(run, compacted)) return void endRun(core, run, compacted);
-  const split = { ...run, split: splitAfter(run, compacted) };
-  endRun(core, split, switchToChild(core, split));
+export function conclude(core: Core, run: LiveRun, compacted: Outcome): void {
+  const split = switchAfter(run, compacted);
+  if (split === null || run.kind !== "split") return void endRun(core, run, compacted);
+  const ready = { ...run, split };
+  endRun(core, ready, switchToChild(core, ready));
 }

@@ -9,7 +9,7 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
-import { isCompaction, type Outcome, type RunRecord, type RunState } from "../../memory/runs/runs.ts";
+import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
@@ -42,11 +42,11 @@ export class Dispatcher {
   }
 
   /** Starts a requested run without making the caller wait. */
-  dispatch(run: RunRecord): void {
+  dispatch(run: LiveRun): void {
     this.#core.platform.background(this.#dispatch(run));
   }
 
-  async #dispatch(run: RunRecord): Promise<void> {
+  async #dispatch(run: LiveRun): Promise<void> {
     if (this.#dispatching.has(run.id)) return;
     this.#dispatching.add(run.id);
     try {
@@ -69,7 +69,7 @@ export class Dispatcher {
     }
   }
 
-  async #createInstance(run: RunRecord): Promise<void> {
+  async #createInstance(run: LiveRun): Promise<void> {
     // The function that began it was removed by a deploy.
     if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
     const made = await this.#core.platform.createInstance(run);
@@ -107,7 +107,7 @@ export class Dispatcher {
     return this.#core.runs.allLive().length > 0 || this.#core.hookOutbox.list().length > 0;
   }
 
-  async #reconcile(run: RunRecord): Promise<void> {
+  async #reconcile(run: LiveRun): Promise<void> {
     if (isInline(this.#core, run)) return reviveInline(this.#core, run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run.id);
@@ -140,16 +140,16 @@ export class Dispatcher {
     }
   }
 
-  async #nudge(run: RunRecord, instance: Instance): Promise<void> {
+  async #nudge(run: LiveRun, instance: Instance): Promise<void> {
     const now = this.#core.platform.now();
     const nudgedAt = this.#nudgedAt.get(run.id);
     // A run that waits for a person needs no nudge until the decision or the end of its time.
     if (isPending(run, now) || (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS)) return;
     this.#nudgedAt.set(run.id, now);
-    await instance.nudge(run.approval == null ? undefined : APPROVAL_EVENT);
+    await instance.nudge(run.approval === undefined ? undefined : APPROVAL_EVENT);
   }
 
-  #stateAtWork(run: RunRecord): RunState {
+  #stateAtWork(run: LiveRun): LiveRun["state"] {
     return isPending(run, this.#core.platform.now()) ? "waiting" : "running";
   }
 
@@ -159,7 +159,7 @@ export class Dispatcher {
     else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
   }
 
-  async #restartOrFail(run: RunRecord, error: string): Promise<void> {
+  async #restartOrFail(run: LiveRun, error: string): Promise<void> {
     if (run.restarts >= MAX_INSTANCE_RESTARTS) {
       this.end(run.id, { kind: "failed", reason: error });
       return;
@@ -171,7 +171,10 @@ export class Dispatcher {
 
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
-    this.#core.transaction(() => endRun(this.#core, this.#core.runs.mustGet(runId), outcome));
+    this.#core.transaction(() => {
+      const run = this.#core.runs.mustGet(runId);
+      if (run.outcome === null) endRun(this.#core, run, outcome);
+    });
     return this.#core.runs.mustGet(runId);
   }
 
@@ -181,7 +184,7 @@ export class Dispatcher {
   }
 
   /** Writes the ledger first, so that a step in progress can commit nothing. Then stops the engine. */
-  async #endAndStop(run: RunRecord, outcome: Outcome): Promise<RunRecord> {
+  async #endAndStop(run: LiveRun, outcome: Outcome): Promise<RunRecord> {
     const ended = this.end(run.id, outcome);
     await this.stop([run]);
     return ended;
@@ -193,10 +196,11 @@ export class Dispatcher {
    */
   async approve(runId: string, summary?: string): Promise<Decided> {
     const run = this.#core.runs.mustGet(runId);
+    if (run.outcome !== null) return { kind: "late", run };
     const decided = this.#core.transaction(() => approve(this.#core, run, summary));
     if (decided.kind !== "approved") return decided;
     this.#core.announce(decided.run);
-    if (isInline(this.#core, decided.run)) {
+    if (isInline(this.#core, run)) {
       await commitApproved(this.#core, runId);
       return { ...decided, run: this.#core.runs.mustGet(runId) };
     }
@@ -207,6 +211,7 @@ export class Dispatcher {
 
   async reject(runId: string, reason?: string): Promise<Decided> {
     const run = this.#core.runs.mustGet(runId);
+    if (run.outcome !== null) return { kind: "late", run };
     const outcome = reject(this.#core, run, reason);
     return outcome === null ? { kind: "late", run } : { kind: "rejected", run: await this.#endAndStop(run, outcome) };
   }
@@ -215,7 +220,7 @@ export class Dispatcher {
    * Stops the instances of runs that have ended, or whose session was deleted. An instance that the engine cannot stop now ends by itself,
    * because its next step learns that the run is over.
    */
-  async stop(runs: readonly RunRecord[]): Promise<void> {
+  async stop(runs: readonly LiveRun[]): Promise<void> {
     const durable = runs.filter((run) => !isInline(this.#core, run));
     await Promise.allSettled(durable.map((run) => this.#control(run, (instance) => instance.terminate())));
   }
@@ -250,14 +255,15 @@ export class Dispatcher {
    * an open breaker.
    */
   retry(runId: string, ignoreBudget: boolean): { run: RunRecord; joined: boolean } {
-    const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
-    if (outcome === null)
+    const ended = this.#core.runs.mustGet(runId);
+    const { kind, sessionId, leafId, focus } = ended;
+    if (ended.outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
     const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
       if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
-      if (split != null)
-        return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, ignoreBudget });
+      if (ended.kind === "split")
+        return startSplit(this.#core, sessionId, { name: ended.split.name ?? undefined, ...again, ignoreBudget });
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
@@ -301,7 +307,7 @@ export class Dispatcher {
     throw new PalimpsestError("invalid_state", "The branch of that run is gone. Use compact for the active one.");
   }
 
-  async #control(run: RunRecord, act: (instance: Instance) => Promise<void>): Promise<void> {
+  async #control(run: LiveRun, act: (instance: Instance) => Promise<void>): Promise<void> {
     const instance = await this.#core.platform.instance(run.id);
     const { status } = await instance.status();
     if (ENDED.has(status)) return;
@@ -314,7 +320,7 @@ export class Dispatcher {
   }
 
   /** Requires a live run of the workflow, because a caller's function cannot be stopped in the middle and resumed. */
-  #mustBeDurable(runId: string, what: string): RunRecord {
+  #mustBeDurable(runId: string, what: string): LiveRun {
     const run = this.#mustBeLive(runId);
     if (!isInline(this.#core, run)) return run;
     throw new PalimpsestError(
@@ -323,7 +329,7 @@ export class Dispatcher {
     );
   }
 
-  #mustBeLive(runId: string): RunRecord {
+  #mustBeLive(runId: string): LiveRun {
     const run = this.#core.runs.mustGet(runId);
     if (run.outcome === null) return run;
     throw new PalimpsestError(
@@ -333,6 +339,6 @@ export class Dispatcher {
   }
 }
 
-function heardLately({ heardAt }: RunRecord, now: number): boolean {
+function heardLately({ heardAt }: LiveRun, now: number): boolean {
   return heardAt !== null && now - heardAt < QUIET_RUN_MS;
 }

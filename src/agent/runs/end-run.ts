@@ -2,7 +2,7 @@
  * The one way to end a run, for its workflow, a caller's function, a room, a person, a split, or the deletion of its session. It writes one
  * outcome, drops the run's state, and looks again for due runs.
  */
-import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import type { Outcome, LiveRun } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
 import type { Core } from "../core.ts";
 import { mendIfUncovered } from "./start/mend.ts";
@@ -12,11 +12,11 @@ import { triggerIfDue } from "./start/trigger.ts";
  * Writes the outcome unless one exists, and checks the triggers in the same transaction. An append during this run was coalesced into it,
  * and may be due now. Call inside a transaction, after any change that keeps another run from being due. Returns the outcome that stands.
  */
-export function endRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
+export function endRun(core: Core, run: LiveRun, outcome: Outcome): Outcome {
   const at = core.platform.now();
   const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
-  const ended = core.runs.end(run.id, outcome, { ...run, steps });
-  if (ended.outcome !== outcome) return ended.outcome ?? outcome;
+  const ended = core.runs.end({ ...run, steps }, outcome);
+  if (ended.outcome !== outcome) return ended.outcome;
   queueHook(core, run, outcome);
   core.marks.branchLeaf.delete(run.id);
   triggerIfDue(core, run.sessionId);

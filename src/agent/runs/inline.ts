@@ -19,7 +19,15 @@ import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
-import { closeStep, markStep, planOf, type FailureCode, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import {
+  closeStep,
+  markStep,
+  planOf,
+  type FailureCode,
+  type LiveRun,
+  type Outcome,
+  type RunRecord,
+} from "../../memory/runs/runs.ts";
 import { auditSummary } from "../../steps/draft/audit.ts";
 import { headBefore } from "../../steps/plan/cut.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
@@ -73,9 +81,9 @@ export function resolveInline(compact: InlineCompaction, options: OnCompactionOp
  */
 export function isInline(
   core: Needs<"settings">,
-  { kind, sessionId, path, approval }: Pick<RunRecord, "kind" | "sessionId" | "path" | "approval">,
+  { kind, sessionId, path, approval }: Pick<LiveRun, "kind" | "sessionId" | "path" | "approval">,
 ): boolean {
-  if (approval != null) return path === "function";
+  if (approval !== undefined) return path === "function";
   return kind !== "notes" && core.settings.get(sessionId).inline !== null;
 }
 
@@ -103,14 +111,14 @@ interface Shown {
 }
 
 /** Calls the function for a due run, and ends the run with its result. */
-export async function runInline(core: Core, pending: RunRecord): Promise<void> {
+export async function runInline(core: Core, pending: LiveRun): Promise<void> {
   const settings = core.settings.get(pending.sessionId);
   const { inline } = settings;
   const redaction = redactionOf(settings);
   if (inline === null) return;
   const run = begin(core, pending);
   if (run.outcome !== null) return;
-  let outcome: (live: RunRecord) => void;
+  let outcome: (live: LiveRun) => void;
   const call = new AbortController();
   core.inlineCalls.set(run.id, call);
   try {
@@ -138,8 +146,8 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
 }
 
 /** The watchdog's care for a live run of a function. Its time may be over, or its object may have died. */
-export async function reviveInline(core: Core, run: RunRecord): Promise<void> {
-  if (run.approval != null) return commitApproved(core, run.id);
+export async function reviveInline(core: Core, run: LiveRun): Promise<void> {
+  if (run.approval !== undefined) return commitApproved(core, run.id);
   const { inline } = core.settings.get(run.sessionId);
   const call = core.inlineCalls.get(run.id);
   const now = core.platform.now();
@@ -153,7 +161,7 @@ export async function reviveInline(core: Core, run: RunRecord): Promise<void> {
   }
 }
 
-function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: RunRecord): RunRecord {
+function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: LiveRun): RunRecord {
   const at = core.platform.now();
   const attempt = (steps.find(({ name }) => name === STEP)?.attempts ?? 0) + 1;
   return core.runs.change(id, {
@@ -167,7 +175,7 @@ function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: RunRe
 
 /** Rejects when the time is over, and when the run was ended elsewhere. */
 async function callInTime(
-  { id: runId, sessionId, trigger, focus }: RunRecord,
+  { id: runId, sessionId, trigger, focus }: LiveRun,
   { compact, timeoutMs }: InlineSettings,
   { view, call }: { readonly view: readonly UIMessage[]; readonly call: AbortController },
 ): Promise<unknown> {
@@ -191,15 +199,15 @@ function timedOut(timeoutMs: number): RunFailure {
 }
 
 /** Ends a live run. A work that throws was rolled back, so the failure gets a transaction of its own. */
-function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): void {
-  const end = (work: (live: RunRecord) => void): void =>
+function finish(core: Core, runId: string, outcome: (live: LiveRun) => void): void {
+  const end = (work: (live: LiveRun) => void): void =>
     core.transaction(() => {
       // The run may have been ended meanwhile, or deleted with its session.
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;
       const at = core.platform.now();
       // A person may have been asked since the function answered.
-      const steps = live.approval == null ? closeStep(live.steps, STEP, { endedAt: at }) : live.steps;
+      const steps = live.approval === undefined ? closeStep(live.steps, STEP, { endedAt: at }) : live.steps;
       work({ ...live, heardAt: at, steps });
     });
   try {
@@ -228,7 +236,7 @@ interface ChosenSpan extends ReturnType<typeof choose> {
  */
 async function readChosen(
   core: Core,
-  { sessionId }: RunRecord,
+  { sessionId }: LiveRun,
   { given, shown }: { readonly given: InlineSummary; readonly shown: readonly Shown[] },
 ): Promise<ChosenSpan> {
   const history = core.memory.session(sessionId);
@@ -265,7 +273,7 @@ function inPieces(rows: readonly OutlineRow[]): Span[] {
   }));
 }
 
-function settle(core: Core, live: RunRecord, { given, read, carried }: Answered): void {
+function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
     return conclude(core, live, { kind: "nothing", reason: "declined", detail });
@@ -275,7 +283,7 @@ function settle(core: Core, live: RunRecord, { given, read, carried }: Answered)
   const outline = history.outline(live.leafId);
   if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
   const head = headBefore(outline, hidden, live.policy);
-  const run: RunRecord = { ...live, plan: { ...plan, head }, planDigest };
+  const run: LiveRun = { ...live, plan: { ...plan, head }, planDigest };
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return conclude(core, run, refused);
   if (core.settings.get(run.sessionId).approval !== null) return propose(core, run, { given, facts, generation });
@@ -286,7 +294,7 @@ function settle(core: Core, live: RunRecord, { given, read, carried }: Answered)
 /** Stores the summary until a person has decided. Call inside a transaction. */
 function propose(
   core: Core,
-  run: RunRecord,
+  run: LiveRun,
   { given, facts, generation }: { given: InlineSummary; facts: Facts; generation: number },
 ): void {
   const text = given.summary;
@@ -304,7 +312,7 @@ export async function commitApproved(core: Core, runId: string): Promise<void> {
   const carried = await readCarried(core, runId);
   finish(core, runId, (live) => {
     const now = core.platform.now();
-    const asked = live.approval == null ? null : silenceAsYes(live.approval, now);
+    const asked = live.approval === undefined ? null : silenceAsYes(live.approval, now);
     if (asked === null) return;
     if (asked.approvedKey === null) {
       if (now >= asked.expiresAt) conclude(core, live, declined("Nobody approved the summary in time."));
@@ -386,7 +394,7 @@ function choose(
 }
 
 /** The outcome of a summary that the audit refuses. Null when the summary is sound. */
-function findFault(core: Needs<"counterOf" | "settings">, run: RunRecord, text: string): Outcome | null {
+function findFault(core: Needs<"counterOf" | "settings">, run: LiveRun, text: string): Outcome | null {
   const countTokens = core.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), countTokens });
   if (audit.ok) return null;

@@ -3,18 +3,18 @@
  * is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
-import { closeStep, markStep, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import { closeStep, markStep, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
-import type { Core, RunPatch, StepCall, StepResult } from "../core.ts";
+import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
 import { endRun } from "./end-run.ts";
 
 export class PortCall implements StepCall {
   readonly core: Core;
   readonly mark: StepMark;
-  #run: RunRecord;
+  #run: LiveRun;
   #ended = false;
 
-  constructor(core: Core, found: RunRecord, mark: StepMark) {
+  constructor(core: Core, found: LiveRun, mark: StepMark) {
     const at = core.platform.now();
     this.core = core;
     this.mark = mark;
@@ -28,7 +28,7 @@ export class PortCall implements StepCall {
     };
   }
 
-  get run(): RunRecord {
+  get run(): LiveRun {
     return this.#run;
   }
 
@@ -37,7 +37,7 @@ export class PortCall implements StepCall {
     return Math.max(0, MODEL_STEP_MS - (step?.askedMs ?? 0));
   }
 
-  note(patch: RunPatch): void {
+  note(patch: StepPatch): void {
     this.#run = { ...this.#run, ...patch };
   }
 
@@ -57,7 +57,7 @@ export class PortCall implements StepCall {
   }
 
   /** Writes the notes. Null when the run has its outcome. */
-  save(): RunRecord | null {
+  save(): LiveRun | null {
     return this.#ended ? null : this.core.runs.write(this.#run);
   }
 }
@@ -69,7 +69,7 @@ export function inRun<T>(
   work: (call: PortCall) => T,
 ): T | RunEnded {
   const { runId, mark } = place;
-  const { done, live } = core.transaction((): { done: T | RunEnded; live: RunRecord | null } => {
+  const { done, live } = core.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
     const found = core.runs.get(runId);
     // The session was deleted with its ledger. A late step has nothing left to do.
     if (found === null) return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };

@@ -8,7 +8,7 @@
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";
-import { planOf, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
@@ -30,7 +30,7 @@ import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { mayAsk } from "./start/postpone.ts";
 import { tellBudget } from "../token-counter.ts";
-import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
+import { switchAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
   type ApprovalReading,
@@ -70,7 +70,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const history = core.memory.session(run.sessionId);
-      if (run.split != null && run.split.overlayId !== null) return compacted(call);
+      if (run.kind === "split" && run.split.overlayId !== null) return compacted(call);
       if (run.planDigest !== null) return answerPlan(call, models);
       if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
       const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
@@ -273,7 +273,9 @@ export class RunPort implements CompactionPort {
   async switchToChild(mark: StepMark): Promise<RunEnded> {
     return this.#inRun(mark, (call) => {
       call.close();
-      return call.end(switchToChild(call.core, call.run));
+      const { core, run } = call;
+      assert(run.kind === "split", "Only the workflow of a split has this step.");
+      return call.end(switchToChild(core, run));
     });
   }
 
@@ -293,7 +295,7 @@ export class RunPort implements CompactionPort {
     return sessionId === null ? call() : core.read(sessionId, call);
   }
 
-  #halve(run: RunRecord, index: number): readonly ChunkPlan[] {
+  #halve(run: LiveRun, index: number): readonly ChunkPlan[] {
     const { chunks } = planOf(run);
     const chunk = chunks[index];
     if (chunk === undefined || chunk.tokens < MIN_SPLIT_TOKENS) return [];
@@ -352,8 +354,9 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
 
 /** Ends the run with the outcome of its compaction, unless a switch follows. */
 function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEnded {
-  if (!isReadyToSwitch(call.run, outcome)) return call.end(outcome);
-  call.note({ split: splitAfter(call.run, outcome) });
+  const split = switchAfter(call.run, outcome);
+  if (split === null) return call.end(outcome);
+  call.note({ split });
   return compacted(call);
 }
 

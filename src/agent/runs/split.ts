@@ -9,7 +9,7 @@
  * run that ends otherwise leaves only its overlay, which is a normal one.
  */
 import { PalimpsestError } from "../../errors.ts";
-import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import type { LiveRun, LiveSplit, Outcome, SplitTarget } from "../../memory/runs/runs.ts";
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
@@ -36,7 +36,7 @@ interface SplitRequest extends SplitOptions {
  * inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
  * messages, `not_configured`.
  */
-export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: RunRecord; joined: boolean } {
+export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: LiveRun; joined: boolean } {
   core.memory.sessions.mustGet(sessionId);
   const history = core.memory.session(sessionId);
   history.mustKeepMessages();
@@ -61,22 +61,17 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   return { run, joined: false };
 }
 
-/** Whether a run continues to its switch after this outcome of its compaction. That needs a summary, or no need of one. */
-export function isReadyToSwitch(run: RunRecord, compacted: Outcome): boolean {
-  return run.kind === "split" && ["applied", "rebased", "nothing"].includes(compacted.kind);
-}
-
-/** The run's split record after its compaction. */
-export function splitAfter({ split }: RunRecord, compacted: Outcome): NonNullable<RunRecord["split"]> {
-  const overlayId = "overlayId" in compacted ? compacted.overlayId : null;
-  return { name: split?.name ?? null, overlayId };
+/** What a run switches to after this outcome of its compaction. Null where it ends instead, which a split without a sound summary does. */
+export function switchAfter(run: LiveRun, compacted: Outcome): SplitTarget | null {
+  if (run.kind !== "split" || !["applied", "rebased", "nothing"].includes(compacted.kind)) return null;
+  return { name: run.split.name, overlayId: "overlayId" in compacted ? compacted.overlayId : null };
 }
 
 /**
  * The switch. Opens the child under an id that is derived from the run's, and ends the parent. Call inside the transaction that ends the
  * run, because any error rolls all of it back.
  */
-export function switchToChild(core: Core, run: RunRecord): Outcome {
+export function switchToChild(core: Core, run: LiveSplit): Outcome {
   const { sessionId, tokensBefore } = run;
   const childId = childIdOf(run);
   if (core.memory.session(sessionId).leafId() === null) return { kind: "stale", reason: "gone" };
@@ -85,7 +80,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   }
   core.memory.sessions.split(sessionId, {
     id: childId,
-    name: run.split?.name ?? null,
+    name: run.split.name,
     // Drafts and chunks belong to the parent. The overlay itself carries what the child may need of them.
     detailsOf: (overlay) => ({
       ...overlay.details,
@@ -101,15 +96,15 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   cancelOthers(core, run);
   // The rest that a plan did not reach, or the tail alone, may exceed the child's threshold.
   triggerIfDue(core, childId);
-  const overlayId = run.split?.overlayId ?? null;
+  const { overlayId } = run.split;
   return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
 }
 
-function childIdOf({ id }: RunRecord): string {
+function childIdOf({ id }: LiveRun): string {
   return id.replace(/^split-/, "child-");
 }
 
 /** Cancels them in the ledger. Their next step finds them ended and stops. The split is live or ended then, so no run follows them. */
-function cancelOthers(core: Core, { id, sessionId }: RunRecord): void {
+function cancelOthers(core: Core, { id, sessionId }: LiveRun): void {
   for (const run of core.runs.live(sessionId)) if (run.id !== id) endRun(core, run, { kind: "cancelled" });
 }

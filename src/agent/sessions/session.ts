@@ -8,7 +8,7 @@ import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
 import { checkGiven, given, inputs, parseInput, type CompactOptions } from "../inputs.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { EndedRun, RunRecord } from "../../memory/runs/runs.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Waiting } from "../../steps/decide/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../reports/usage.ts";
@@ -192,7 +192,7 @@ export class Session extends Configured {
   }
 
   /** Resolves with the ledger row once the run has its outcome. */
-  async ended(runId: string): Promise<RunRecord> {
+  async ended(runId: string): Promise<EndedRun> {
     checkGiven(given.run, { runId });
     return this.#core.ended(runId);
   }

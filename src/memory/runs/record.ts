@@ -75,7 +75,7 @@ export type Outcome =
  */
 export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound" | "agent-gone";
 
-export type RunState = "pending" | "running" | "paused" | "waiting" | "ended";
+export type RunState = RunRecord["state"];
 
 /** A draft that waits for a person's approval. Times in epoch ms. */
 export interface Approval {
@@ -148,23 +148,11 @@ export interface WhyModel {
   readonly detail: string;
 }
 
-export interface RunRecord {
+/** What was asked for. It does not change, except that a delete may lower {@link tokensBefore}. */
+interface RequestedRun {
   readonly id: string;
   readonly sessionId: string;
-  /** The session's first run is 1. */
-  readonly n: number;
-  readonly kind: "compaction" | "split" | "notes";
-  /** The source of the summary, once decided: notes, the caller's own function, or a model asked by the workflow. */
-  readonly path?: "notes" | "model" | "function" | undefined;
-  readonly whyModel?: WhyModel | undefined;
-  /** For an update of notes: the version it is based on, the newest version at planning time, and the span that it reads. */
-  readonly notes?:
-    | { readonly baseN: number; readonly lastN: number; readonly span: Span; readonly digest: string }
-    | undefined;
-  /** For a split: the child's name and the overlay that the compaction before it added. */
-  readonly split?: { readonly name: string | null; readonly overlayId: string | null } | undefined;
   readonly trigger: Trigger;
-  readonly state: RunState;
   readonly focus: string | null;
   /** Skips the soft reasons for doing nothing, but never an invariant. */
   readonly manual: boolean;
@@ -180,8 +168,6 @@ export interface RunRecord {
    * after a later delete.
    */
   readonly leafId: string;
-  /** For an update of notes: the leaf's last step when the run was asked for. */
-  readonly leafStep?: number | undefined;
   readonly tokensBefore: number;
   readonly policy: Policy;
   readonly retryOf: string | null;
@@ -191,20 +177,24 @@ export interface RunRecord {
   readonly staleStreak: number;
   /** The number of runs just before this one that failed for a reason that another try does not cure. */
   readonly fruitless?: number;
-  /** Set when an edit uncovered messages while the run worked. The session is checked again when the run ends. */
-  readonly mendAfter?: boolean;
-  /** How often the watchdog restarted the workflow instance after the engine gave it up. */
-  readonly restarts: number;
-  /** Absent until a person was asked. */
-  readonly approval?: Approval | undefined;
+}
+
+/** What a run's work left in its record so far. */
+interface WorkedRun {
+  /** The session's first run is 1. */
+  readonly n: number;
   readonly createdAt: number;
   readonly startedAt: number | null;
-  /** When a step last called. The watchdog leaves a run alone that called recently. */
-  readonly heardAt: number | null;
-  readonly endedAt: number | null;
+  /** The source of the summary, once decided: notes, the caller's own function, or a model asked by the workflow. */
+  readonly path?: "notes" | "model" | "function" | undefined;
+  readonly whyModel?: WhyModel | undefined;
+  /** How often the watchdog restarted the workflow instance after the engine gave it up. */
+  readonly restarts: number;
   readonly plan: SpanPlan | null;
   readonly planDigest: string | null;
   readonly chunkDigests: readonly string[];
+  /** True when the view was longer than one outline, so the plan covers only its oldest part. */
+  readonly partial: boolean;
   readonly steps: readonly StepRecord[];
   /** The number of billed calls, including those whose answer was not used. */
   readonly modelCalls: number;
@@ -212,32 +202,71 @@ export interface RunRecord {
   readonly outputTokens: number;
   /** The part of these tokens that we estimated because no provider reported them. */
   readonly estimatedTokens: number;
-  readonly outcome: Outcome | null;
-  /** The view's estimate after a person undid this run. The view must outgrow it before another run is asked for. */
-  readonly settledTokens: number | null;
-  /** True when the view was longer than one outline, so the plan covers only its oldest part. */
-  readonly partial: boolean;
 }
 
-export type NewRun = Pick<
-  RunRecord,
-  | "id"
-  | "sessionId"
-  | "trigger"
-  | "focus"
-  | "manual"
-  | "fresh"
-  | "only"
-  | "leafId"
-  | "leafStep"
-  | "tokensBefore"
-  | "policy"
-  | "retryOf"
-  | "staleStreak"
-  | "ignoreBudget"
-  | "fruitless"
-  | "split"
-> & { readonly kind?: "notes" };
+/** What only runs of one kind have. */
+type RunKind =
+  | { readonly kind: "compaction" }
+  | { readonly kind: "split"; readonly split: SplitTarget }
+  /** `leafStep` is the leaf's last step when the run was asked for. `notes` is null until the update is planned. */
+  | { readonly kind: "notes"; readonly leafStep: number | null; readonly notes: NotesPlan | null };
+
+/** The child's name, where one was given, and the overlay that the compaction before the split added. */
+export interface SplitTarget {
+  readonly name: string | null;
+  readonly overlayId: string | null;
+}
+
+/** An update of notes: the version it is based on, the newest version at planning time, and the span that it reads. */
+export interface NotesPlan {
+  readonly baseN: number;
+  readonly lastN: number;
+  readonly span: Span;
+  readonly digest: string;
+}
+
+interface AtWork {
+  readonly state: "pending" | "running" | "paused" | "waiting";
+  readonly outcome: null;
+  readonly endedAt: null;
+  /** When a step last called. The watchdog leaves a run alone that called recently. */
+  readonly heardAt: number | null;
+  /** Absent until a person was asked. */
+  readonly approval?: Approval | undefined;
+  /** Set when an edit uncovered messages while the run worked. The session is checked again when the run ends. */
+  readonly mendAfter?: boolean;
+}
+
+interface Ended {
+  readonly state: "ended";
+  readonly outcome: Outcome;
+  readonly endedAt: number;
+  /** The draft that was approved, or null. Absent where nobody was asked. */
+  readonly approvedKey?: string | null;
+  /** The view's estimate after a person undid this run. The view must outgrow it before another run is asked for. */
+  readonly settledTokens: number | null;
+}
+
+/** A run without an outcome. */
+export type LiveRun = RequestedRun & WorkedRun & RunKind & AtWork;
+
+/** A run with its outcome. */
+export type EndedRun = RequestedRun & WorkedRun & RunKind & Ended;
+
+/** `outcome` and `state` tell which of the two it is. */
+export type RunRecord = LiveRun | EndedRun;
+
+export type NewRun = RequestedRun & RunKind;
+
+/** A live run that ends its session. */
+export type LiveSplit = Extract<LiveRun, { kind: "split" }>;
+
+/** What may change in the record of a live run. */
+export type RunPatch = Partial<
+  Omit<WorkedRun, "n" | "createdAt"> &
+    Omit<AtWork, "outcome" | "endedAt"> &
+    Pick<RequestedRun, "tokensBefore"> & { readonly split: SplitTarget; readonly notes: NotesPlan }
+>;
 
 /** Whether a run makes a summary come into force. Others are a room's own. */
 export function isCompaction({ kind }: Pick<RunRecord, "kind">): boolean {
@@ -294,19 +323,20 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
  */
 export function withoutWords(run: RunRecord, instead: string): RunRecord {
   const { steps, whyModel } = run;
-  return {
-    ...run,
+  const plain = {
     focus: null,
     steps: steps.map((step) =>
       step.failure === undefined ? step : { ...step, failure: { ...step.failure, reason: instead } },
     ),
-    outcome: withoutWordsIn(run.outcome, instead),
     ...(whyModel === undefined ? {} : { whyModel: { ...whyModel, detail: instead } }),
   };
+  return run.outcome === null
+    ? { ...run, ...plain }
+    : { ...run, ...plain, outcome: withoutWordsIn(run.outcome, instead) };
 }
 
 /** A provider's error, or the words of a person who declined, may quote the conversation. */
-export function withoutWordsIn(outcome: Outcome | null, instead: string): Outcome | null {
-  if (outcome?.kind === "failed") return { ...outcome, reason: instead };
-  return outcome?.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;
+export function withoutWordsIn(outcome: Outcome, instead: string): Outcome {
+  if (outcome.kind === "failed") return { ...outcome, reason: instead };
+  return outcome.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;
 }

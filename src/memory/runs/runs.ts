@@ -8,12 +8,37 @@
  * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { isCompaction, withoutWords, type NewRun, type Outcome, type RunRecord } from "./record.ts";
+import {
+  isCompaction,
+  withoutWords,
+  type EndedRun,
+  type LiveRun,
+  type NewRun,
+  type Outcome,
+  type RunPatch,
+  type RunRecord,
+} from "./record.ts";
 import type { Db } from "../db.ts";
 import { Statements } from "../statements.ts";
 
 export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
-export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger, Verdict } from "./record.ts";
+export type {
+  Approval,
+  EndedRun,
+  FailureCode,
+  LiveRun,
+  LiveSplit,
+  NotesPlan,
+  Outcome,
+  RunPatch,
+  RunRecord,
+  RunState,
+  SplitTarget,
+  StepRecord,
+  Trigger,
+  Verdict,
+  WhyModel,
+} from "./record.ts";
 
 /** The most ledger pages searched for the newest run of a kind. A room's own runs may be far more frequent. */
 const MAX_LEDGER_PAGES = 10;
@@ -27,20 +52,20 @@ const FORGOTTEN = "Cleared with what was said.";
 export interface RunsOptions {
   readonly now: () => number;
   /** Called after the transaction that started a run commits. */
-  readonly started: (run: RunRecord) => void;
+  readonly started: (run: LiveRun) => void;
   /** Called after the transaction that ended a run commits, once for each run. */
-  readonly ended: (run: RunRecord) => void;
+  readonly ended: (run: EndedRun) => void;
 }
 
 export class Runs {
   readonly #db: Db;
   readonly #sql: Statements;
   readonly #options: RunsOptions;
-  readonly #live: Map<string, readonly RunRecord[]>;
+  readonly #live: Map<string, readonly LiveRun[]>;
   /** Live runs by id, because each call of a run's workflow asks for its own run. */
-  readonly #known = new Map<string, RunRecord>();
-  readonly #latestEnded: Map<string, RunRecord | null>;
-  readonly #latestOther: Map<string, RunRecord | null>;
+  readonly #known = new Map<string, LiveRun>();
+  readonly #latestEnded: Map<string, EndedRun | null>;
+  readonly #latestOther: Map<string, EndedRun | null>;
 
   constructor(db: Db, options: RunsOptions) {
     this.#db = db;
@@ -58,11 +83,10 @@ export class Runs {
   }
 
   /** Writes a new live run. Call it in the transaction of the event that asked for the run. */
-  start(run: NewRun): RunRecord {
-    const record: RunRecord = {
+  start(run: NewRun): LiveRun {
+    const record: LiveRun = {
       ...run,
       n: this.#sql.lastRunNumber(run.sessionId) + 1,
-      kind: run.kind ?? (run.split === undefined ? "compaction" : "split"),
       state: "pending",
       createdAt: this.#options.now(),
       restarts: 0,
@@ -78,7 +102,6 @@ export class Runs {
       outputTokens: 0,
       estimatedTokens: 0,
       outcome: null,
-      settledTokens: null,
       partial: false,
     };
     this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
@@ -118,24 +141,24 @@ export class Runs {
    * The session's newest compaction or split that has an outcome. Cached, because a trigger over its threshold asks at
    * every append.
    */
-  latestEnded(sessionId: string): RunRecord | null {
+  latestEnded(sessionId: string): EndedRun | null {
     return this.#latest(sessionId, true);
   }
 
   /** The session's newest run of a room's own that has an outcome. */
-  latestOther(sessionId: string): RunRecord | null {
+  latestOther(sessionId: string): EndedRun | null {
     return this.#latest(sessionId, false);
   }
 
-  #latest(sessionId: string, compacts: boolean): RunRecord | null {
+  #latest(sessionId: string, compacts: boolean): EndedRun | null {
     const known = compacts ? this.#latestEnded : this.#latestOther;
     const kept = known.get(sessionId);
     if (kept !== undefined) return kept;
-    let found: RunRecord | null = null;
+    let found: EndedRun | null = null;
     let before = Number.MAX_SAFE_INTEGER;
     for (let page = 0; page < MAX_LEDGER_PAGES && found === null && before > 1; page++) {
       const runs = this.list(sessionId, { limit: MAX_LIVE_RUNS, before });
-      found = runs.find((run) => run.outcome !== null && isCompaction(run) === compacts) ?? null;
+      found = runs.filter((run) => run.outcome !== null).find((run) => isCompaction(run) === compacts) ?? null;
       before = runs.at(-1)?.n ?? 1;
     }
     known.set(sessionId, found);
@@ -143,17 +166,17 @@ export class Runs {
   }
 
   /** The session's runs without an outcome. Cached like {@link latestEnded}. */
-  live(sessionId: string): readonly RunRecord[] {
+  live(sessionId: string): readonly LiveRun[] {
     const known = this.#live.get(sessionId);
     if (known !== undefined) return known;
-    const found = this.#sql.liveRunsOf(sessionId).map(mustParse);
+    const found = this.#sql.liveRunsOf(sessionId).flatMap(parseLive);
     this.#live.set(sessionId, found);
     return found;
   }
 
   /** Every run of every session without an outcome, read from the ledger. */
-  allLive(): RunRecord[] {
-    return this.#sql.liveRuns().map(mustParse);
+  allLive(): LiveRun[] {
+    return this.#sql.liveRuns().flatMap(parseLive);
   }
 
   /** Records the view's size after a person undid a compaction, so that the trigger does not start the same one again. */
@@ -177,14 +200,14 @@ export class Runs {
   }
 
   /** Changes a live run. For a run that has ended it writes nothing and returns the run as recorded. */
-  change(runId: string, patch: Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome">>): RunRecord {
+  change(runId: string, patch: RunPatch): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     return this.write({ ...run, ...patch });
   }
 
   /** Writes a live run. Call it in the transaction that read the run, so that no other change is overwritten. */
-  write(run: RunRecord): RunRecord {
+  write(run: LiveRun): LiveRun {
     const { id, sessionId, n } = run;
     this.#sql.updateRun(sessionId, n, JSON.stringify(run));
     this.#known.set(id, run);
@@ -193,14 +216,20 @@ export class Runs {
     return run;
   }
 
-  /** Gives a run its outcome, once. Returns the run with the outcome that is recorded. */
-  end(runId: string, outcome: Outcome, patch: Partial<RunRecord> = {}): RunRecord {
-    const run = this.mustGet(runId);
-    if (run.outcome !== null) return run;
-    const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#options.now() };
+  /**
+   * Gives a live run its outcome, with its record as the caller last changed it. Writes nothing for a run that has ended, and returns the
+   * run with the outcome that is recorded. Throws `unknown_run`.
+   */
+  end(run: LiveRun, outcome: Outcome): EndedRun {
+    const found = this.mustGet(run.id);
+    if (found.outcome !== null) return found;
+    const { approval, heardAt: _heardAt, mendAfter: _mendAfter, ...kept } = run;
+    const decided = approval === undefined ? {} : { approvedKey: approval.approvedKey };
+    const endedAt = this.#options.now();
+    const ended: EndedRun = { ...kept, ...decided, state: "ended", outcome, endedAt, settledTokens: null };
     this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
-    this.#known.delete(runId);
+    this.#known.delete(run.id);
     (isCompaction(run) ? this.#latestEnded : this.#latestOther).set(run.sessionId, ended);
     this.#db.afterCommit(() => this.#options.ended(ended));
     return ended;
@@ -210,4 +239,9 @@ export class Runs {
 /** This file wrote the record under this schema version, so it is trusted as stored. */
 function mustParse(row: { record: string }): RunRecord {
   return JSON.parse(row.record) as RunRecord;
+}
+
+function parseLive(row: { record: string }): LiveRun[] {
+  const run = mustParse(row);
+  return run.outcome === null ? [run] : [];
 }

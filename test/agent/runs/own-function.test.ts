@@ -270,7 +270,8 @@ describe("a person's word", () => {
     await agent.watchCompactions();
     const ended = await agent.getRun({ runId });
     expect(ended.outcome).toMatchObject({ kind });
-    expect(ended.approval?.approvedKey).toBe(kind === "applied" ? ended.approval?.key : null);
+    const approvedKey = kind === "applied" ? (expect.any(String) as unknown) : null;
+    expect(ended).toMatchObject({ state: "ended", approvedKey });
   });
 
   test("a yes after the time that was given for it comes late, and changes nothing", async () => {
@@ -374,7 +375,7 @@ describe("a person's word", () => {
     const { name, inside, runId } = await proposed();
     await inside(({ palimpsest: { runs } }) => {
       const run = runs.mustGet(runId);
-      if (run.approval == null) throw new Error("Nobody was asked.");
+      if (run.outcome !== null || run.approval === undefined) throw new Error("Nobody was asked.");
       runs.change(runId, { approval: { ...run.approval, approvedKey: run.approval.key }, state: "running" });
     });
     await abortAllDurableObjects();

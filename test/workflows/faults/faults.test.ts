@@ -57,6 +57,25 @@ async function finish(agent: PalimpsestAgent, run: RunRecord, gate?: Gate): Prom
   return agent.waitForRun({ runId: run.id });
 }
 
+/** Writes a run's row, and starts nothing for it. */
+function recordLostRun({ palimpsest }: PalimpsestAgent): string {
+  const { runs, memory, settings, dispatcher } = palimpsest;
+  const { policy } = settings.get("");
+  if (policy === null) throw new Error("The test's session has a policy.");
+  dispatcher.dispatch = () => undefined;
+  const lost = {
+    id: "run-lost",
+    kind: "compaction",
+    sessionId: "",
+    leafId: "m12",
+    tokensBefore: 1_600,
+    policy,
+  } as const;
+  const asked = { trigger: "manual", focus: null, manual: true, fresh: false, retryOf: null, staleStreak: 0 } as const;
+  memory.transaction(() => runs.start({ ...lost, ...asked }));
+  return lost.id;
+}
+
 // --- the agent's object goes away ---------------------------------------------------------------------------------------
 
 test("a reset of the agent while the model thinks costs nothing: the answer is stored by the object's next life (R1, R3)", async () => {
@@ -92,25 +111,7 @@ test("a run that was recorded but never dispatched is started by the watchdog of
   const { name, stub, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
   // The state after a crash between the transaction and the outbox.
-  const runId = await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const { runs, memory, settings, dispatcher } = instance.palimpsest;
-    const { policy } = settings.get("");
-    if (policy === null) throw new Error("The test's session has a policy.");
-    const lost = {
-      sessionId: "",
-      trigger: "manual",
-      focus: null,
-      manual: true,
-      fresh: false,
-      retryOf: null,
-      staleStreak: 0,
-    } as const;
-    dispatcher.dispatch = () => undefined;
-    memory.transaction(() => {
-      runs.start({ ...lost, id: "run-lost", leafId: "m12", tokensBefore: 1_600, policy });
-    });
-    return "run-lost";
-  });
+  const runId = await runInDurableObject(stub, recordLostRun);
   await evictDurableObject(stub);
   const again = stubOf(name);
   await again.watchCompactions();
@@ -263,24 +264,9 @@ test("an instance that is missing is created again (R1)", async () => {
   const { agent, stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
   const runId = await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const { runs, memory, settings, dispatcher } = instance.palimpsest;
-    const { policy } = settings.get("");
-    if (policy === null) throw new Error("The test's session has a policy.");
-    const lost = {
-      sessionId: "",
-      trigger: "manual",
-      focus: null,
-      manual: true,
-      fresh: false,
-      retryOf: null,
-      staleStreak: 0,
-    } as const;
-    dispatcher.dispatch = () => undefined;
-    memory.transaction(() => {
-      runs.start({ ...lost, id: "run-gone", leafId: "m12", tokensBefore: 1_600, policy });
-      runs.change("run-gone", { state: "running", startedAt: Date.now(), heardAt: Date.now() });
-    });
-    return "run-gone";
+    const lost = recordLostRun(instance);
+    instance.palimpsest.runs.change(lost, { state: "running", startedAt: Date.now(), heardAt: Date.now() });
+    return lost;
   });
   await agent.watchCompactions();
   await agent.watchCompactions();

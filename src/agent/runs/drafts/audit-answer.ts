@@ -8,7 +8,7 @@ import { assert } from "../../../errors.ts";
 import { MIN_SURVIVAL } from "../../../limits.ts";
 import { DEFAULT_NAMES_TOKENS } from "../../../limits.ts";
 import type { Draft } from "../../../memory/drafts.ts";
-import type { RunRecord } from "../../../memory/runs/runs.ts";
+import type { LiveRun } from "../../../memory/runs/runs.ts";
 import { auditSummary } from "../../../steps/draft/audit.ts";
 import { keepFacts } from "../../../steps/pinned/keep.ts";
 import type { Survival } from "../../../steps/pinned/survival.ts";
@@ -20,7 +20,7 @@ export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 
 export function auditAnswer(
   core: Needs<"counterOf" | "memory" | "rooms" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   answer: DraftInput,
 ): Audited {
   const { text, finishReason, answers, facts } = answer;

@@ -1,6 +1,6 @@
 /** The settings of one run's summary prompt beside its source, and the key under which its answer is stored. */
 import { TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
-import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
+import { planOf, type LiveRun } from "../../../memory/runs/runs.ts";
 import { digest } from "../../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
 import { PROMPT_VERSION } from "../../../steps/draft/prompt.ts";
@@ -14,14 +14,14 @@ const REBUILT_SUMMARY_RATIO = 0.9;
 export const SOURCE_PER_SUMMARY_TOKEN = 8;
 
 /** For the summary of the whole span. It must shrink the view, whatever its budget says. */
-export function briefOf(core: Needs<"settings">, run: RunRecord): Brief {
+export function briefOf(core: Needs<"settings">, run: LiveRun): Brief {
   const asked = briefOfModel(core, run);
   // Headings and the token budget belong to our own prompts, and a caller's function was not told of them.
   if (run.path !== "function") return asked;
   return { ...asked, template: { sections: [] }, policy: { ...asked.policy, summaryTokens: Number.MAX_SAFE_INTEGER } };
 }
 
-function briefOfModel(core: Needs<"settings">, run: RunRecord): Brief {
+function briefOfModel(core: Needs<"settings">, run: LiveRun): Brief {
   const { template } = core.settings.get(run.sessionId);
   const { focus, only } = run;
   const { spanTokens } = planOf(run);
@@ -32,7 +32,7 @@ function briefOfModel(core: Needs<"settings">, run: RunRecord): Brief {
 }
 
 /** For one chunk. Only the whole summary must shrink, because a chunk shorter than the headings cannot be told in fewer words. */
-export function briefOfChunk(core: Needs<"settings">, run: RunRecord, { tokens }: ChunkPlan): Brief {
+export function briefOfChunk(core: Needs<"settings">, run: LiveRun, { tokens }: ChunkPlan): Brief {
   const whole = briefOf(core, run);
   const share = Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
@@ -43,7 +43,7 @@ export function briefOfChunk(core: Needs<"settings">, run: RunRecord, { tokens }
   };
 }
 
-export function draftKey(run: RunRecord, of: { model: string; brief: Brief; source: readonly string[] }): string {
+export function draftKey(run: LiveRun, of: { model: string; brief: Brief; source: readonly string[] }): string {
   const { template, focus, summaryTokens } = of.brief;
   const fresh = run.fresh ? run.id : "";
   return digest(

@@ -1,12 +1,12 @@
 /** The receipt of a draft for a workflow, with its size, its score and the audit's result. The text stays in the agent. */
 import type { Draft } from "../../../memory/drafts.ts";
-import { isCompaction, type RunRecord, type Verdict } from "../../../memory/runs/runs.ts";
+import { isCompaction, type LiveRun, type Verdict } from "../../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblemKind } from "../../../steps/draft/audit.ts";
 import type { DraftReceipt } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
 import type { Needs } from "../../core.ts";
 
-export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord, draft: Draft): DraftReceipt {
+export function receiptOf(core: Needs<"counterOf" | "settings">, run: LiveRun, draft: Draft): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;
   const unfit = isCompaction(run) ? findUnfit(core, run, draft) : [];
   return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost: lost.length, unfit };
@@ -20,7 +20,7 @@ export function verdictOf({ tokens, problems, unfit }: DraftReceipt): Verdict {
 /** Skips the check whether the source had content, because only audit-answer.ts has the source at hand. */
 function findUnfit(
   core: Needs<"counterOf" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   { text, finishReason }: Draft,
 ): readonly AuditProblemKind[] {
   const countTokens = core.counterOf(run.sessionId);

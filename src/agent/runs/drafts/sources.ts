@@ -9,7 +9,7 @@ import type { Draft } from "../../../memory/drafts.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import type { Leaf } from "../../../memory/overlays/details.ts";
 import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlays.ts";
-import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
+import { planOf, type LiveRun } from "../../../memory/runs/runs.ts";
 import type { Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../steps/pinned/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
@@ -42,7 +42,7 @@ export interface Sources {
 /** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
 export function findSources(
   core: Needs<"counterOf" | "drafts" | "memory" | "settings">,
-  run: RunRecord,
+  run: LiveRun,
   plan: SpanPlan,
   found: SpanDigest,
 ): Sources | null {
@@ -95,7 +95,7 @@ export function leavesUnder(history: History, overlayId: string): readonly Leaf[
 }
 
 /** The parts of the new overlay, which are the plan's overlays and the drafts of its chunks. */
-export function lineageOf(run: RunRecord, { leaves }: CommitRequest): (Leaf | { kind: "overlay"; id: string })[] {
+export function lineageOf(run: LiveRun, { leaves }: CommitRequest): (Leaf | { kind: "overlay"; id: string })[] {
   const { chunks, parts } = planOf(run);
   type Part = Leaf | { kind: "overlay"; id: string };
   const leafAt = (index: number): Part[] => {
@@ -127,7 +127,7 @@ export interface Folded {
   readonly lost: readonly string[];
 }
 
-export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, source: FoldSource): Folded {
+export function readSource(core: Needs<"drafts" | "memory">, run: LiveRun, source: FoldSource): Folded {
   if (source.kind === "draft") {
     const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
     return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
@@ -153,7 +153,7 @@ export function factsOf(core: Needs<"drafts">, { details }: OverlayRecord, sessi
   return draft?.facts ?? details.facts ?? NO_FACTS;
 }
 
-export function mustDraft(core: Needs<"drafts">, run: RunRecord, key: string): Draft {
+export function mustDraft(core: Needs<"drafts">, run: LiveRun, key: string): Draft {
   const draft = core.drafts.get(run.sessionId, key);
   assert(draft !== null, `Draft ${key} is gone although its run is live.`);
   return draft;

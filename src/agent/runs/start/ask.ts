@@ -2,7 +2,7 @@
  * Starts a run that a person asks for. A run in vain ends at once with its reason and without a workflow, because the summariser is down or
  * the budget is spent, unless the person insists.
  */
-import type { RunRecord } from "../../../memory/runs/runs.ts";
+import type { LiveRun, RunRecord } from "../../../memory/runs/runs.ts";
 import type { Core } from "../../core.ts";
 import { endRun } from "../end-run.ts";
 import { findModelObstacle } from "./postpone.ts";
@@ -20,8 +20,8 @@ export function askForRun(core: Core, sessionId: string, request: RunRequest): {
 /** Ends a fresh run as `nothing` where a model is needed and none may be asked. */
 export function endIfInVain(
   core: Core,
-  receipt: { run: RunRecord; joined: boolean },
-  needsNoModel: (run: RunRecord) => boolean,
+  receipt: { run: LiveRun; joined: boolean },
+  needsNoModel: (run: LiveRun) => boolean,
 ): { run: RunRecord; joined: boolean } {
   const { run, joined } = receipt;
   const obstacle = joined ? null : findModelObstacle(core, run.sessionId);

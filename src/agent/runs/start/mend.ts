@@ -4,7 +4,7 @@
  * Decides only whether to ask. The plan finds the gap. Nothing depends on it, because uncovered messages show as they are stored, and any
  * later run covers them too.
  */
-import { isCompaction, type RunRecord } from "../../../memory/runs/runs.ts";
+import { isCompaction, type LiveRun } from "../../../memory/runs/runs.ts";
 import type { Core } from "../../core.ts";
 import { planNow } from "./dry-run.ts";
 import { startOrJoin } from "./trigger.ts";
@@ -13,7 +13,7 @@ import { startOrJoin } from "./trigger.ts";
  * Call inside a transaction, after a change, or with the run that ended. A live run goes first. Its ledger row records that a mend is due,
  * which survives a rollback and the object's death.
  */
-export function mendIfUncovered(core: Core, sessionId: string, ended: RunRecord | null = null): void {
+export function mendIfUncovered(core: Core, sessionId: string, ended: LiveRun | null = null): void {
   const history = core.memory.session(sessionId);
   if (!history.takeUncovered() && ended?.mendAfter !== true) return;
   const atWork = core.runs.live(sessionId).find(isCompaction);

@@ -7,7 +7,7 @@
  */
 import { COOLDOWNS_MS } from "../../../limits.ts";
 import type { MayAsk } from "../../../memory/runs/health.ts";
-import type { RunRecord } from "../../../memory/runs/runs.ts";
+import type { LiveRun } from "../../../memory/runs/runs.ts";
 import { breakEven, expectCompaction } from "../../../steps/decide/break-even.ts";
 import { explainSpent } from "../../../steps/decide/budget.ts";
 import { waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
@@ -20,7 +20,7 @@ export function findObstacle(
 ): Waiting | null {
   const now = core.platform.now();
   const last = core.runs.latestEnded(sessionId);
-  if (last?.outcome?.kind === "failed" && last.endedAt !== null) {
+  if (last?.outcome.kind === "failed") {
     const rung = Math.min(last.fruitless ?? 0, COOLDOWNS_MS.length - 1);
     const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
     if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
@@ -54,11 +54,7 @@ export function findLoss(core: Needs<"settings">, sessionId: string, viewTokens:
 }
 
 /** Whether a run may ask this model. The same run gets the same answer to a probe again. Call inside a transaction. */
-export function mayAsk(
-  core: Needs<"health" | "platform" | "settings" | "spend">,
-  run: RunRecord,
-  model: string,
-): MayAsk {
+export function mayAsk(core: Needs<"health" | "platform" | "settings" | "spend">, run: LiveRun, model: string): MayAsk {
   if (run.ignoreBudget === true) return { kind: "yes" };
   const spent = findOverdraft(core, run.sessionId);
   if (spent !== null) return { kind: "no", until: null, reason: spent };

@@ -9,9 +9,16 @@
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
  * the changes that caused it are likely to go on.
  */
-import { isCompaction, type Outcome, type RunRecord, type Trigger } from "../../../memory/runs/runs.ts";
+import {
+  isCompaction,
+  type EndedRun,
+  type LiveRun,
+  type Outcome,
+  type SplitTarget,
+  type Trigger,
+} from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
-import type { Policy } from "../../../steps/plan/plan.ts";
+import type { PlanOptions, Policy } from "../../../steps/plan/plan.ts";
 import { decide, decideMask, type Decision } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
@@ -36,16 +43,16 @@ export interface RunRequest {
   readonly ignoreBudget?: boolean;
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
-  readonly only?: RunRecord["only"];
+  readonly only?: PlanOptions["only"];
   /** Makes the run a split. After its compaction the session continues in a child. */
-  readonly split?: RunRecord["split"];
+  readonly split?: SplitTarget;
 }
 
 /**
  * Starts a run when the threshold is crossed and none is live on this branch (R2). Call inside a transaction. `continues` is the leaf that
  * the active one was just appended to, where the caller knows it.
  */
-export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
+export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): LiveRun | null {
   const { policy, when } = core.settings.get(sessionId);
   if (policy === null) return null;
   if (when?.rule !== "rent" && promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
@@ -113,7 +120,7 @@ function liveFor(core: Core, sessionId: string, branch: { leafId: string; contin
 }
 
 /** Starts a run, or returns the live one of this branch. Call inside a transaction. Throws `session_ended`, `not_configured`. */
-export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
+export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
   core.memory.session(sessionId).mustGoOn();
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
@@ -125,7 +132,7 @@ export function startRun(
   core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
   sessionId: string,
   request: RunRequest,
-): RunRecord {
+): LiveRun {
   const { policy } = core.settings.get(sessionId);
   if (policy === null) {
     throw new PalimpsestError(
@@ -147,7 +154,7 @@ export function startRun(
     policy,
     retryOf: request.retryOf ?? null,
     only: request.only,
-    split: request.split,
+    ...(request.split === undefined ? { kind: "compaction" } : { kind: "split", split: request.split }),
     staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
     fruitless: fruitlessRuns(last),
   });
@@ -158,7 +165,7 @@ function liveOnBranch(
   core: Needs<"marks" | "memory" | "runs">,
   sessionId: string,
   { leafId, continues }: { leafId: string; continues: string | null },
-): RunRecord | null {
+): LiveRun | null {
   const history = core.memory.session(sessionId);
   for (const run of core.runs.live(sessionId)) {
     if (!isCompaction(run)) continue;
@@ -179,8 +186,8 @@ function liveOnBranch(
 }
 
 /** Why a finished run keeps the trigger quiet at this size of the view. Null when the view has outgrown it. */
-function findQuiet(last: RunRecord | null, policy: Policy, tokens: number): Waiting | null {
-  if (last?.outcome == null) return null;
+function findQuiet(last: EndedRun | null, policy: Policy, tokens: number): Waiting | null {
+  if (last === null) return null;
   const upTo = quietUpTo(last, policy);
   if (tokens <= upTo)
     return waitFor(
@@ -191,10 +198,10 @@ function findQuiet(last: RunRecord | null, policy: Policy, tokens: number): Wait
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
-function quietUpTo(last: RunRecord, policy: Policy): number {
+function quietUpTo(last: EndedRun, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
-  if (outcome === null || (outcome.kind === "nothing" && isSoft(outcome.reason))) return 0;
+  if (outcome.kind === "nothing" && isSoft(outcome.reason)) return 0;
   // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
   const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
@@ -234,15 +241,15 @@ function whyQuiet(outcome: Outcome): Waiting["reason"] {
 }
 
 /** Consecutive runs up to this one that were fruitless for a reason that another attempt does not cure. */
-function fruitlessRuns(last: RunRecord | null): number {
-  const outcome = last?.outcome;
-  if (last === null || outcome == null) return 0;
+function fruitlessRuns(last: EndedRun | null): number {
+  if (last === null) return 0;
+  const { outcome } = last;
   const fruitless =
     outcome.kind === "failed" || (outcome.kind === "nothing" && !isSoft(outcome.reason)) || isLarger(outcome);
   return fruitless ? (last.fruitless ?? 0) + 1 : 0;
 }
 
-function lostRace(outcome: Outcome | null | undefined): boolean {
+function lostRace(outcome: Outcome | undefined): boolean {
   return outcome?.kind === "stale" && !isLarger(outcome);
 }
 
