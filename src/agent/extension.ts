@@ -43,7 +43,7 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly manager?: (state: ManagerState) => ManagerMethods;
   /** The messages of a session were deleted. */
   readonly cleared?: (sessionId: string) => void;
-  /** A session was deleted. Nothing of it may be left. */
+  /** A session was deleted. The core deletes its rows, and the room forgets what it keeps in memory. */
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;

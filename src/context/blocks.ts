@@ -13,7 +13,8 @@ import { declare, undeclare, type BlockOptions, type Declared } from "./declared
 import { frozenInSqlite, frozenWith } from "./frozen.ts";
 import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
 import type { ContextBlock } from "./render.ts";
-import { sessionScope, type BlockScope } from "./scope.ts";
+import { sessionScope } from "../memory/sessions/room-rows.ts";
+import type { BlockScope } from "./scope.ts";
 import type { ContextStatements } from "./statements.ts";
 import { SystemPrompt } from "./system-prompt.ts";
 import { contextTools } from "./tools.ts";

@@ -5,9 +5,9 @@
  * deletes the rows of a session.
  */
 import type { Db } from "../memory/db.ts";
+import { sessionScope } from "../memory/sessions/room-rows.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
-import { sessionScope } from "./scope.ts";
 import { copyEntries } from "./sqlite-search.ts";
 import { ContextStatements } from "./statements.ts";
 import { Turns } from "./turns.ts";
@@ -26,14 +26,12 @@ export interface ContextsOptions {
 
 export class Contexts {
   readonly statements: ContextStatements;
-  readonly #db: Db;
   readonly #host: BlocksHost;
   readonly #sessions = new Map<string, ContextBlocks>();
 
   /** @internal */
   constructor(db: Db, options: ContextsOptions) {
     this.statements = new ContextStatements(db);
-    this.#db = db;
     const { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf } = options;
     const { statements } = this;
     const transaction: BlocksHost["transaction"] = (work) => db.transaction(work);
@@ -50,11 +48,10 @@ export class Contexts {
   }
 
   /**
-   * Deletes blocks, entries, frozen prompt and loaded skills of a session (S2). Shared content stays, and so does the content that the
-   * caller's provider stored elsewhere. Declarations stay, because they are code. May run inside a transaction.
+   * For a session that was deleted, and its rows with it (S2). Content that the caller's provider stored elsewhere stays, and so do
+   * declarations, because they are code.
    */
   forgetSession(sessionId: string): void {
-    this.#db.transaction(() => this.statements.forget(sessionScope(sessionId)));
     this.#sessions.get(sessionId)?.forget();
   }
 

@@ -7,7 +7,8 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { MAX_LABEL_CHARS } from "../limits.ts";
 import { shapeOf, type BlockProvider, type Shape } from "./provider.ts";
-import { claim, labelFor, release, sessionScope, SHARED_SCOPE, type BlockScope } from "./scope.ts";
+import { sessionScope } from "../memory/sessions/room-rows.ts";
+import { claim, labelFor, release, SHARED_SCOPE, type BlockScope } from "./scope.ts";
 import { sqliteBlock } from "./sqlite-block.ts";
 
 export interface BlockOptions {

@@ -25,11 +25,6 @@ export interface BlockScope {
 /** The scope of blocks with `shared: true`. */
 export const SHARED_SCOPE = "shared";
 
-/** The prefix keeps a session named "shared" apart from the shared scope. */
-export function sessionScope(sessionId: string): string {
-  return `session:${sessionId}`;
-}
-
 /** Returns a label that no other session's block has. The default session and shared blocks keep the plain one. */
 export function labelFor({ sessionId, label }: BlockScope): string {
   return sessionId === null || sessionId === "" ? label : `${label}@${sessionId}`;

@@ -139,17 +139,4 @@ export class ContextStatements {
        ORDER BY bm25(palimpsest_block_index, 0, 1), entry.id LIMIT ?`;
     return this.#db.run<EntryRow>(sql, expression, scope, label, limit);
   }
-
-  /** Deletes all rows of a scope. */
-  forget(scope: string): void {
-    const entries = "SELECT id FROM palimpsest_block_entries WHERE scope = ?";
-    if (this.#db.run(`${entries} LIMIT 1`, scope).length > 0) {
-      this.#db.run(`DELETE FROM palimpsest_block_index WHERE rowid IN (${entries})`, scope);
-      // An index without texts of its own only marks deleted rows. Rewriting it removes their words (S2).
-      this.#db.run("INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize')");
-    }
-    for (const table of ["block_entries", "blocks", "prompts", "loaded_skills"]) {
-      this.#db.run(`DELETE FROM palimpsest_${table} WHERE scope = ?`, scope);
-    }
-  }
 }

@@ -61,7 +61,6 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
       const { model, summariser } = call;
       sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, summariser));
     },
-    deleted: (sessionId) => sql.delete(sessionId),
   };
 }
 

@@ -51,10 +51,6 @@ export class CostStatements {
     const sql = "INSERT OR REPLACE INTO palimpsest_costs (session_id, model, summarises, sums) VALUES (?, ?, ?, ?)";
     this.#db.run(sql, sessionId, model, summarises, JSON.stringify(sums));
   }
-
-  delete(sessionId: string): void {
-    this.#db.run("DELETE FROM palimpsest_costs WHERE session_id = ?", sessionId);
-  }
 }
 
 function readRow({ sums, ...row }: Stored): CostRow {

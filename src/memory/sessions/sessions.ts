@@ -17,6 +17,7 @@ import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
 import { nameSpansAnew } from "../messages/fork.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
+import { deleteRoomRows } from "./room-rows.ts";
 import type { Db } from "../db.ts";
 import { seedSession, type Seed } from "../messages/seed.ts";
 import { SessionStatements, type SessionRow, type Stretch } from "./statements.ts";
@@ -260,6 +261,7 @@ export class Sessions {
       const existed = this.#sql.exists(id);
       history(id).clear();
       this.#sql.deleteSession(id);
+      deleteRoomRows(db, id);
       db.forget(id);
       return existed;
     });

@@ -54,40 +54,51 @@ async function fillTables(manager: FullManager, agent: PalimpsestAgent): Promise
   await session.search(WORD);
 }
 
-test("S2: after a delete no table holds anything of the session, nor of its words; another session keeps all", async () => {
-  const gate = makeGate();
-  const made = newAgent(async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, WORD);
-  });
-  await inside(made, async (manager, agent) => {
-    await manager.appendAll("other", talk(0, 5));
-    await manager.getSession("other").withContext("memory").replaceContextBlock("memory", "kept");
-    await fillTables(manager, agent);
-  });
-  await gate.reached();
-  const run = await inside(made, async (manager, agent, storage) => {
-    // A table that this test fills nothing into is a table that nobody checks.
-    for (const [name, text] of tables(storage)) expect(isFilled(name, text), `before, ${name}`).toBe(true);
-    const other = await manager.getHistory("other");
-    const [live] = agent.palimpsest.runs.live(SESSION);
-    const waiting = manager.getSession(SESSION).ended(live?.id ?? "");
-    expect(await manager.delete(SESSION)).toBe(true);
-    expect(await waiting).toMatchObject({ state: "ended", outcome: { kind: "cancelled" } });
-    for (const [name, text] of everyTable(storage)) expect(holds(text), `after, ${name}`).toBe(false);
-    expect(tables(storage).get(NUMBERS)).toBe("");
-    expect(await manager.getHistory("other")).toEqual(other);
-    expect((await manager.getSession("other").getContextBlock("memory"))?.content).toBe("kept");
-    expect(await manager.search(WORD)).toEqual([]);
-    return live;
-  });
-  gate.open();
-  expect((await settled(run?.id ?? "")).status).toBe("terminated");
-  await made.agent.watchCompactions();
-  await inside(made, (_manager, _agent, storage) => {
-    for (const [name, text] of everyTable(storage)) expect(holds(text), `later, ${name}`).toBe(false);
-  });
-});
+test.each([
+  ["with all its rooms", () => undefined],
+  // As in an agent that had the rooms once and does not add them now.
+  [
+    "without the rooms that stored it",
+    ({ palimpsest }: PalimpsestAgent) => void (palimpsest.rooms.deleted = () => undefined),
+  ],
+] as const)(
+  "S2: after a delete %s no table holds anything of the session, nor of its words; another session keeps all",
+  async (_with, prepare) => {
+    const gate = makeGate();
+    const made = newAgent(async (prompt) => {
+      await gate.pass();
+      return summaryOf(prompt, WORD);
+    });
+    await inside(made, async (manager, agent) => {
+      await manager.appendAll("other", talk(0, 5));
+      await manager.getSession("other").withContext("memory").replaceContextBlock("memory", "kept");
+      await fillTables(manager, agent);
+    });
+    await gate.reached();
+    const run = await inside(made, async (manager, agent, storage) => {
+      // A table that this test fills nothing into is a table that nobody checks.
+      for (const [name, text] of tables(storage)) expect(isFilled(name, text), `before, ${name}`).toBe(true);
+      const other = await manager.getHistory("other");
+      const [live] = agent.palimpsest.runs.live(SESSION);
+      const waiting = manager.getSession(SESSION).ended(live?.id ?? "");
+      prepare(agent);
+      expect(await manager.delete(SESSION)).toBe(true);
+      expect(await waiting).toMatchObject({ state: "ended", outcome: { kind: "cancelled" } });
+      for (const [name, text] of everyTable(storage)) expect(holds(text), `after, ${name}`).toBe(false);
+      expect(tables(storage).get(NUMBERS)).toBe("");
+      expect(await manager.getHistory("other")).toEqual(other);
+      expect((await manager.getSession("other").getContextBlock("memory"))?.content).toBe("kept");
+      expect(await manager.search(WORD)).toEqual([]);
+      return live;
+    });
+    gate.open();
+    expect((await settled(run?.id ?? "")).status).toBe("terminated");
+    await made.agent.watchCompactions();
+    await inside(made, (_manager, _agent, storage) => {
+      for (const [name, text] of everyTable(storage)) expect(holds(text), `later, ${name}`).toBe(false);
+    });
+  },
+);
 
 test("S2: a run is in no table of the SDK's, alive, ended or deleted with its session", async () => {
   const gate = makeGate();

@@ -138,10 +138,10 @@ describe("S1: sessions of one agent", () => {
 
 describe("S2: a session that is forgotten", () => {
   test("leaves no row, keeps no prompt, and leaves other sessions and what is shared alone", async () => {
-    await withContexts(async ({ contexts, storage }) => {
+    await withContexts(async ({ contexts, storage, forget }) => {
       const [a, b] = [declareAll(contexts.session("a")), declareAll(contexts.session("b"))];
       await fill(a, "of a");
-      contexts.forgetSession("a");
+      forget("a");
       expect(dump(storage)).toEqual(NOTHING);
       expect(await a.freezeSystemPrompt()).not.toContain("of a");
       expect(await a.getLoadedSkillKeys()).toEqual(new Set());
@@ -151,23 +151,23 @@ describe("S2: a session that is forgotten", () => {
       b.withContext("wiki", { shared: true });
       await b.replaceContextBlock("wiki", "shared");
       await fill(a, "of a");
-      contexts.forgetSession("a");
+      forget("a");
       expect((await b.getContextBlock("memory"))?.content).toBe("of b");
       expect(await b.searchContext("facts", "of b")).toContain("of b");
-      contexts.forgetSession("b");
+      forget("b");
       expect(dump(storage)).toEqual({ ...NOTHING, blocks: 1 });
     });
   });
 
   test("does not read its old prompt again, wherever that was kept", async () => {
-    await withContexts(async ({ contexts }) => {
+    await withContexts(async ({ contexts, forget }) => {
       const inMemory = contexts.session("a");
       const elsewhere = contexts.session("b").withCachedPrompt(writes());
       for (const blocks of [inMemory, elsewhere]) {
         await blocks.withContext("memory").replaceContextBlock("memory", "secret");
         expect(await blocks.freezeSystemPrompt()).toContain("secret");
       }
-      for (const id of ["a", "b"]) contexts.forgetSession(id);
+      for (const id of ["a", "b"]) forget(id);
       for (const blocks of [inMemory, elsewhere]) {
         const frozen = await blocks.freezeSystemPrompt();
         expect(frozen).not.toContain("secret");
@@ -178,7 +178,7 @@ describe("S2: a session that is forgotten", () => {
   });
 
   test("is not written to by what was under way, nor by what waited behind it", async () => {
-    await withContexts(async ({ blocks, contexts, storage }) => {
+    await withContexts(async ({ blocks, contexts, storage, forget }) => {
       const gate = Promise.withResolvers<void>();
       const started = Promise.withResolvers<void>();
       let asked = 0;
@@ -210,7 +210,7 @@ describe("S2: a session that is forgotten", () => {
       ].map((work) => codeOf(work));
       // Of a freeze, an append, a load and a write, each is now waiting for its provider.
       await started.promise;
-      contexts.forgetSession("");
+      forget("");
       gate.resolve();
       const stopped = "invalid_state";
       expect(await Promise.all(working)).toEqual([stopped, stopped, stopped, stopped, stopped, undefined, stopped]);
@@ -220,13 +220,13 @@ describe("S2: a session that is forgotten", () => {
   });
 
   test("is forgotten with the transaction that does it, or not at all", async () => {
-    await withContexts(async ({ contexts, storage }) => {
+    await withContexts(async ({ contexts, storage, forget }) => {
       const a = declareAll(contexts.session("a"));
       await fill(a, "of a");
       const before = dump(storage);
       expect(() =>
         storage.transactionSync(() => {
-          contexts.forgetSession("a");
+          forget("a");
           throw new Error("rolled back");
         }),
       ).toThrow("rolled back");

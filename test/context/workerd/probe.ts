@@ -7,6 +7,7 @@ import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { Db, type Meter } from "../../../src/memory/db.ts";
+import { deleteRoomRows } from "../../../src/memory/sessions/room-rows.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { rowsOf } from "../../rows.ts";
 
@@ -19,6 +20,8 @@ export interface Probe {
   readonly blocks: ContextBlocks;
   /** New contexts over the same storage, as a wake-up creates them. */
   readonly reopen: () => Contexts;
+  /** Deletes a session, as the agent does it. */
+  readonly forget: (sessionId: string) => void;
   readonly cost: (work: () => Promise<unknown>) => Promise<Meter>;
 }
 
@@ -37,6 +40,11 @@ export async function withContexts(
       contexts,
       blocks: contexts.session(""),
       reopen: () => new Contexts(new Db(storage), options),
+      forget: (sessionId) =>
+        db.transaction(() => {
+          deleteRoomRows(db, sessionId);
+          contexts.forgetSession(sessionId);
+        }),
       cost: async (work) => {
         const before = { ...db.meter };
         await work();

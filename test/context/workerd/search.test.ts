@@ -69,7 +69,7 @@ describe("entries in SQLite", () => {
   });
 
   test("are replaced by their exact key: the old text is found no more, and a like key is another entry", async () => {
-    await withContexts(async ({ blocks, contexts, storage }) => {
+    await withContexts(async ({ blocks, contexts, storage, forget }) => {
       blocks.withContext("facts", { provider: sqliteSearch });
       await blocks.setContextEntry("facts", { key: "C", content: "old" });
       await blocks.setContextEntry("facts", { key: "C++", content: "other" });
@@ -77,7 +77,7 @@ describe("entries in SQLite", () => {
       expect(await blocks.searchContext("facts", "old")).toBeNull();
       expect(await blocks.searchContext("facts", "new")).toBe("[C]\nnew");
       expect(dump(storage)).toMatchObject({ block_entries: 2, block_index: 2 });
-      contexts.forgetSession("");
+      forget("");
       expect(dump(storage)).toEqual(NOTHING);
     });
   });

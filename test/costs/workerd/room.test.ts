@@ -46,6 +46,15 @@ test("where nothing was compacted, nothing was spared", async () => {
   expect((await agent.getCosts({})).withoutCompaction).toMatchObject({ inputTokens: 300 + 600 + 900 + 1_200 });
 });
 
+test("a clear keeps the sums, because what was paid stays paid and they hold no word", async () => {
+  const { agent } = newAgent();
+  await agent.appendAll({ messages: talk(0, 2) });
+  await agent.recordUsage({ inputTokens: 200, model: "big" });
+  const before = await agent.getCosts({});
+  await agent.clearMessages({});
+  expect(await agent.getCosts({})).toEqual(before);
+});
+
 test("a session that is deleted leaves no sum, and one without calls has none", async () => {
   const { agent, stub } = newAgent();
   expect(await agent.getCosts({})).toMatchObject({ agent: [], summarisers: [], total: 0 });
