@@ -10,7 +10,7 @@ import { innerParts, toolName, toolPart, type Part } from "../message/tool-parts
 import { readSayings } from "../pinned/gather.ts";
 import { isName } from "../salience/choose.ts";
 import type { Words } from "../salience/table.ts";
-import { wordsIn } from "../salience/words.ts";
+import { containsWord, wordsIn } from "../salience/words.ts";
 import { Pace, type Pieces } from "../text/pieces.ts";
 
 /** What came of the names that a view hid when an overlay was laid. */
@@ -77,7 +77,7 @@ export function* findAgain({ hidden, shown, later }: Since): Pieces<Again> {
       if (pace.isOver(text.length)) yield;
     }
   }
-  return { names: [...again], stood: saidIn(stood), recalled: saidIn(recalled) };
+  return { names: [...again], stood: containsWord(stood), recalled: containsWord(recalled) };
 }
 
 /** Counts the names by what showed them. `summaries` holds the texts of the overlays as the view showed them. */
@@ -85,7 +85,7 @@ export function countAgain(
   { names, stood, recalled }: Again,
   summaries: readonly string[],
 ): Pick<Hindsight, "names" | "inView" | "recalled" | "missed"> {
-  const told = saidIn(new Set(names.length === 0 ? [] : summaries.flatMap(wordsIn)));
+  const told = containsWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));
   const rest = names.filter((name) => !stood(name) && !told(name));
   const back = rest.filter(recalled).length;
   return { names: names.length, inView: names.length - rest.length, recalled: back, missed: rest.length - back };
@@ -101,10 +101,4 @@ function recalledIn(message: UIMessage): string[] {
   if (answers.length === 0) return [];
   const said = readSayings({ ...message, parts: answers });
   return said.flatMap(({ by, text }) => (by === "output" ? wordsIn(text) : []));
-}
-
-/** Whether one of the words contains a word, as a path contains the name of its file. */
-function saidIn(words: ReadonlySet<string>): Test {
-  const joined = [...words].join("\n");
-  return (word) => words.has(word) || joined.includes(word);
 }

@@ -8,10 +8,11 @@
 import type { UIMessage } from "ai";
 import { talkOf } from "../salience/choose.ts";
 import { gatherWords } from "../salience/table.ts";
+import { containsWord, wordsIn } from "../salience/words.ts";
 import type { Facts } from "./fact.ts";
 import { readSayings } from "./gather.ts";
 import { isWhole, keyOf, readLoaded } from "./loaded.ts";
-import { sayingWords, type Around } from "./keep.ts";
+import type { Around } from "./keep.ts";
 
 export interface InView {
   /** Messages before the hidden part, oldest first. */
@@ -29,7 +30,7 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     gatherWords(readSayings(message).map(({ by, text }) => ({ written: by !== "output", text }))),
   );
   const said = [...new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)))];
-  const shows = sayingWords([...summaries, said.join("\n")].join("\n"));
+  const shows = containsWord(wordsIn([...summaries, said.join("\n")].join("\n")));
   const loaded = tail.flatMap((message) => readLoaded(message, { messageId: message.id, nameCall: () => "" }));
   return {
     hidden,

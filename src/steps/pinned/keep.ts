@@ -8,7 +8,7 @@ import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { chooseWords, NO_TALK, type Talk } from "../salience/choose.ts";
 import { mergeWords, type Words } from "../salience/table.ts";
-import { wordsIn } from "../salience/words.ts";
+import { containsWord, wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import { mergeAllLoaded } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
@@ -58,7 +58,7 @@ export function keepFacts(
     ...pickInForce(facts, { budgetTokens: pinnedTokens, countTokens, omit: sayingIn(summary) }),
     loaded: pickLoaded(mergeAllLoaded(all), { budgetTokens: loadedTokens, countTokens, omit: around.loaded }),
   };
-  const said = sayingWords(`${summary}\n${renderInForce(inForce)}`);
+  const said = containsWord(wordsIn(`${summary}\n${renderInForce(inForce)}`));
   const isShown = (word: string): boolean => said(word) || around.shows(word);
   const names = pickNames(mergeWords(all.map(({ words }) => words)), {
     budgetTokens: namesTokens,
@@ -128,10 +128,4 @@ function pickNames(
     characters *= Math.min(0.98, (budgetTokens * MOST_COUNTED) / counted);
   }
   return [];
-}
-
-/** Returns a test whether one of the text's words contains a given word. */
-export function sayingWords(text: string): (word: string) => boolean {
-  const words = [...new Set(wordsIn(text))].join("\n");
-  return (word) => words.includes(word);
 }

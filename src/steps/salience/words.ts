@@ -78,3 +78,10 @@ function termsIn(text: string): string[] {
   }
   return terms;
 }
+
+/** Returns a test whether one of the words is or contains a given word, as a path contains the name of its file. */
+export function containsWord(words: Iterable<string>): (word: string) => boolean {
+  const known = new Set(words);
+  const joined = [...known].join("\n");
+  return (word) => known.has(word) || joined.includes(word);
+}
