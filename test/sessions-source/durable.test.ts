@@ -54,6 +54,18 @@ const look = (name: string) =>
 
 const MANY = talk(0, 30);
 
+/** A keeper whose first run waits at a gate for its summary. */
+async function keeperAtGate() {
+  const gate = makeGate();
+  const name = newKeeper("keeper", async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, TOLD);
+  });
+  await append(name, MANY);
+  await gate.reached();
+  return { name, gate };
+}
+
 test("over the SDK's threshold the SDK's own reads show our summary, and every message is still stored", async () => {
   const name = newKeeper();
   await append(name, MANY);
@@ -75,13 +87,7 @@ test("over the SDK's threshold the SDK's own reads show our summary, and every m
 });
 
 test("no append waits for the summariser, and compact() returns at once", async () => {
-  const gate = makeGate();
-  const name = newKeeper("keeper", async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, TOLD);
-  });
-  await append(name, MANY);
-  await gate.reached();
+  const { name, gate } = await keeperAtGate();
   await append(name, [say(30), say(31)]);
   expect(await inside(name, ({ store }) => store.session().compact())).toBeNull();
   expect((await look(name)).compactions).toEqual([]);
@@ -111,13 +117,7 @@ test("a crash between the commit and the write-back: it is written at the next w
 });
 
 test("another branch became the active one meanwhile: nothing is written, and it is once that branch is taken up again", async () => {
-  const gate = makeGate();
-  const name = newKeeper("keeper", async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, TOLD);
-  });
-  await append(name, MANY);
-  await gate.reached();
+  const { name, gate } = await keeperAtGate();
   await append(name, [say(50)], "m0");
   gate.open();
   expect(await told(name)).toMatchObject([{ kind: "left", reason: "other-branch" }]);
@@ -129,13 +129,7 @@ test("another branch became the active one meanwhile: nothing is written, and it
 });
 
 test("cleared meanwhile, before the commit or behind it: nothing is written, and the session begins again", async () => {
-  const gate = makeGate();
-  const name = newKeeper("keeper", async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, TOLD);
-  });
-  await append(name, MANY);
-  await gate.reached();
+  const { name, gate } = await keeperAtGate();
   await inside(name, ({ store }) => store.session().clearMessages());
   gate.open();
   const late = newKeeper();
@@ -156,13 +150,7 @@ test("cleared meanwhile, before the commit or behind it: nothing is written, and
 });
 
 test("a summary that somebody else stored meanwhile stays, ours is taken back, and the next one builds on theirs", async () => {
-  const gate = makeGate();
-  const name = newKeeper("keeper", async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, TOLD);
-  });
-  await append(name, MANY);
-  await gate.reached();
+  const { name, gate } = await keeperAtGate();
   await inside(name, ({ store }) => store.session().addCompaction("Somebody else tells of it.", "m2", "m10"));
   gate.open();
   expect(await told(name)).toMatchObject([{ kind: "left", reason: "overlapped" }]);

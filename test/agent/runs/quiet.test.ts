@@ -13,24 +13,35 @@ skipRetryDelays();
 
 afterEach(openGates);
 
+/** A session whose own function counts how often it is asked. */
+function countedBy(instance: PalimpsestAgent, answer: () => null) {
+  let count = 0;
+  const session = Session.create(instance)
+    .compactAfter(2_000)
+    .onCompaction(async () => {
+      count++;
+      return answer();
+    });
+  const ended = async (): Promise<void> => {
+    for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+  };
+  return { session, asked: () => count, ended };
+}
+
 // --- bugs that others had -------------------------------------------------------------------------------------------------
 
 test("the same failing compaction is not repeated for ever", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    let asked = 0;
-    const session = Session.create(instance)
-      .compactAfter(2_000)
-      .onCompaction(async () => {
-        asked++;
-        throw new Error("always");
-      });
+    const { session, asked, ended } = countedBy(instance, () => {
+      throw new Error("always");
+    });
     for (let n = 0; n < 300; n++) {
       await session.appendMessage(say(n));
-      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+      await ended();
     }
     // The required growth doubles each time, up to 30,000 tokens over a threshold of 2,000.
-    expect(asked).toBeLessThanOrEqual(10);
+    expect(asked()).toBeLessThanOrEqual(10);
     expect(instance.palimpsest.runs.latestEnded("")?.outcome).toMatchObject({ kind: "failed" });
     expect(await session.status()).toMatchObject({ waiting: { reason: "cooling-down" } });
   });
@@ -68,33 +79,24 @@ test("a policy that can never shrink anything ends in one typed reason, once, no
 test("after a clear, and after a delete, the size that an earlier run was measured at keeps nothing quiet", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    let asked = 0;
-    const session = Session.create(instance)
-      .compactAfter(2_000)
-      .onCompaction(async () => {
-        asked++;
-        return null;
-      });
-    const ended = async () => {
-      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
-    };
+    const { session, asked, ended } = countedBy(instance, () => null);
     const say50 = async (from: number) => {
       await session.appendAll(talk(from, from + 50));
       await ended();
     };
     await say50(0);
-    expect(asked).toBe(1);
+    expect(asked()).toBe(1);
     await session.clearMessages();
     for (let n = 100; n < 120; n++) await session.appendMessage(say(n));
     await ended();
-    expect(asked).toBeGreaterThan(1);
+    expect(asked()).toBeGreaterThan(1);
     await say50(200);
-    const before = asked;
+    const before = asked();
     const ids = (await session.getHistory()).map(({ id }) => id);
     await session.deleteMessages(ids.slice(5));
     for (let n = 300; n < 320; n++) await session.appendMessage(say(n));
     await ended();
-    expect(asked).toBeGreaterThan(before);
+    expect(asked()).toBeGreaterThan(before);
   });
 });
 
