@@ -188,6 +188,9 @@ export const MODEL_CALL_MS = 240_000;
 /** Time limit (ms) for asking a model in one step, all tries together. A model that hangs or answers slowly costs no more. */
 export const MODEL_STEP_MS = 300_000;
 
+/** How often a model is asked again in one step after it failed. The waits between come to 45 s. */
+export const MODEL_RETRIES = 4;
+
 /** Shortest remaining time (ms) for another try. A model hardly ever answers in less. */
 export const LEAST_TRY_MS = 10_000;
 

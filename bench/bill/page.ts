@@ -3,7 +3,13 @@ import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
 import { renderCell, renderTable } from "../report.ts";
 import type { Table } from "../finding.ts";
 import { fourDigits } from "../stats.ts";
-import { DEFAULT_CHUNK_TOKENS, FAILURES_TO_OPEN, HARD_LINE, MAX_OUTLINE_ROWS } from "../../src/limits.ts";
+import {
+  DEFAULT_CHUNK_TOKENS,
+  FAILURES_TO_OPEN,
+  HARD_LINE,
+  MAX_OUTLINE_ROWS,
+  MODEL_RETRIES,
+} from "../../src/limits.ts";
 import { MODEL_CALL } from "../../src/workflows/retries.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";
@@ -175,7 +181,7 @@ An object a conversation, or a user, is far from every limit of an object at any
 A run that meets a limit ends as follows. Appends and views never wait for it:
 
 - A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
-- A model call that is refused is tried again ${renderCell(MODEL_CALL.retries.limit)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a digest without a
+- A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes an extractive summary, which needs no
   model. The view is small again, and the overlay is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
 ${overloaded.map(describeOverload).join("")}`.trimEnd();
 }

@@ -37,6 +37,14 @@ interface Descent {
 /** Reason of a run whose sub-agent was deleted. The ledger was deleted with it, so only the workflow can report this outcome. */
 const GONE = "The sub-agent of this run was deleted";
 
+/** Begins the message of an error of the agent, which may be away. */
+const AGENT_FAULT = "The agent did not answer";
+
+/** Whether a step failed because of the agent or on the way to it, and not because of a model. The engine passes on only an error's message. */
+export function isAgentFault(error: unknown): boolean {
+  return error instanceof Error && (error.message.includes(AGENT_FAULT) || error.message.includes(GONE));
+}
+
 export function openPort(env: object, address: AgentAddress, runId: string): CompactionPort {
   const namespace = (env as Record<string, DurableObjectNamespace<PortHost> | undefined>)[address.binding];
   if (namespace === undefined) {
@@ -49,12 +57,14 @@ export function openPort(env: object, address: AgentAddress, runId: string): Com
     (method: PortMethod) =>
     async (...args: readonly unknown[]): Promise<unknown> => {
       const stub = namespace.get(namespace.idFromName(name));
-      if (path === undefined) return stub.compactionStep(runId, method, args);
       try {
+        if (path === undefined) return await stub.compactionStep(runId, method, args);
         // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
         return await (stub as unknown as Descent)._cf_invokeAgentPath(path, "compactionStep", [runId, method, args]);
       } catch (error) {
-        if (!(error instanceof Error) || !/sub-agent .* no longer exists/.test(error.message)) throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (path === undefined || !/sub-agent .* no longer exists/.test(reason))
+          throw new Error(`${AGENT_FAULT}: ${reason}`, { cause: error });
         // A retry cannot bring a deleted sub-agent back.
         throw new NonRetryableError(`${GONE}: ${path.map((step) => `${step.className} "${step.name}"`).join(" / ")}.`);
       }

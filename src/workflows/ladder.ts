@@ -6,6 +6,7 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
+import { isAgentFault } from "./agent-stub.ts";
 import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
 import { AGENT_CALL, MAX_WASTED_CALLS, MODEL_CALL } from "./retries.ts";
@@ -102,7 +103,8 @@ async function askModel(
     if (best === null) asked.gaveNothingOfUse(model);
     return best;
   } catch (error) {
-    if (isEngineStopping(error)) throw error;
+    // An agent that is away says nothing about the model. The run fails, and the agent's watchdog restarts it from the stored drafts.
+    if (isEngineStopping(error) || isAgentFault(error)) throw error;
     if (isAboutSource(error)) asked.gaveNothingOfUse(model);
     else asked.gaveNoAnswer(model);
     return first?.kind === "draft" && isSound(first) ? first : null;

@@ -7,9 +7,12 @@ export const AGENT_CALL = {
   timeout: "1 minute",
 } as const satisfies WorkflowStepConfig;
 
-/** A call to a model is slow. Quota, auth and refusal errors are not retried, because they throw a NonRetryableError. */
+/**
+ * A call to a model is slow. Quota, auth and refusal errors are not retried, because they throw a NonRetryableError. A model that fails uses
+ * up {@link MODEL_RETRIES}. The step has more tries, because each of them also calls the agent, which may be away.
+ */
 export const MODEL_CALL = {
-  retries: { limit: 4, delay: "3 seconds", backoff: "exponential" },
+  retries: { limit: 8, delay: "3 seconds", backoff: "exponential" },
   timeout: "5 minutes",
 } as const satisfies WorkflowStepConfig;
 

@@ -281,7 +281,7 @@ export class Dispatcher {
 
   /**
    * Makes the engine repeat a step of a live run and all later ones. Paid drafts are reused, except refused answers, because repeating the
-   * step by hand asks for another answer.
+   * step by hand asks for another answer. Failures of the model count anew.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeDurable(runId, "taken up at a step");
@@ -292,7 +292,7 @@ export class Dispatcher {
         `Run "${runId}" has no step ${JSON.stringify(stepName)}; it has ${names}.`,
       );
     }
-    const steps = run.steps.map((step) => ({ ...step, refused: undefined }));
+    const steps = run.steps.map(({ failure: _failure, ...step }) => ({ ...step, refused: undefined }));
     this.#core.runs.change(runId, { steps });
     await this.#control(run, (instance) => instance.restart(stepName));
     return this.#core.runs.mustGet(runId);

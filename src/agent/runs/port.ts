@@ -7,7 +7,7 @@
  * one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../../errors.ts";
-import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";
+import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
 import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
@@ -234,16 +234,18 @@ export class RunPort implements CompactionPort {
       // A provider's error may quote the prompt or the API key.
       const told = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
       const now = core.platform.now();
-      const heard = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
-      const isNew = heard < mark.attempt;
+      const before = run.steps.find(({ name }) => name === mark.step)?.failure;
+      const isNew = (before?.attempt ?? 0) < mark.attempt;
+      const count = (before?.count ?? 0) + (isNew ? 1 : 0);
       const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
       const reason = isInTime ? told : `${told} ${OUT_OF_TIME}`;
       if (isNew) {
-        call.close({ failure: { attempt: mark.attempt, model, code, reason }, askedMs: tookMs });
+        call.close({ failure: { attempt: mark.attempt, count, model, code, reason }, askedMs: tookMs });
         core.health.noteFailure(model, code, now);
       }
       if (cost !== null) bill(call, answerId, { model, summariser: cost });
-      return { kind: "noted", again: isInTime && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
+      const isLast = !isInTime || count > MODEL_RETRIES;
+      return { kind: "noted", again: !isLast && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
     });
   }
 

@@ -127,6 +127,8 @@ export interface Verdict {
 
 export interface StepFailure {
   readonly attempt: number;
+  /** The number of attempts in which the model failed. Attempts that did not reach the agent do not count. */
+  readonly count: number;
   readonly model: string;
   /** The summariser's code, such as `auth`, `quota` or `network`. */
   readonly code: string;

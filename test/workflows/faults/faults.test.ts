@@ -5,11 +5,13 @@
 import { abortAllDurableObjects, evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { MAX_INSTANCE_RESTARTS } from "../../../src/limits.ts";
+import { MAX_INSTANCE_RESTARTS, MODEL_RETRIES } from "../../../src/limits.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import { MODEL_CALL } from "../../../src/workflows/retries.ts";
 import { ENOUGH, newAgent, refusalOf, startRun, stubOf } from "../../agents.ts";
 import { settled } from "../../engine.ts";
 import { talk, textOf } from "../../conversation.ts";
+import { planFault } from "./faulty-run.ts";
 import { makeGate, openGates, summaryOf, type Gate } from "../../scripted-model.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 
@@ -146,6 +148,28 @@ test("a summarise step that fails several times is paid for once (R3)", async ()
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
   const ended = await finish(agent, await startRun(agent));
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls).toHaveLength(1);
+});
+
+test("an agent that is away for longer than a failing model is asked is not taken for a model that fails (R3)", async () => {
+  const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  planFault(name, { fault: null, at: 0 }).away = { method: "readChunk", times: MODEL_RETRIES + 2 };
+  const ended = await finish(agent, await startRun(agent));
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls).toHaveLength(1);
+  const step = ended.steps.find((each) => each.name.startsWith("summarize"));
+  expect(step?.failure).toBeUndefined();
+  expect((await agent.health({})).breakers).toMatchObject([{ state: "closed", failures: 0 }]);
+});
+
+test("an agent that is away for longer than a step is tried finds the run given up, and restarts it (R1, R3)", async () => {
+  const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  planFault(name, { fault: null, at: 0 }).away = { method: "readChunk", times: MODEL_CALL.retries.limit + 1 };
+  const run = await startRun(agent);
+  expect((await settled(run.id)).status).toBe("errored");
+  pass(60);
+  await agent.watchCompactions();
+  expect(await finish(agent, run)).toMatchObject({ restarts: 1, outcome: { kind: "applied", degraded: false } });
   expect(calls).toHaveLength(1);
 });
 

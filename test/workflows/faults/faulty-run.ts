@@ -50,6 +50,8 @@ export interface FaultPlan {
   underWay: number;
   /** The late call, with its step, its paid calls, and whether it was released and has arrived. */
   late: { readonly step: string; readonly calls: number; free: boolean; done: boolean } | null;
+  /** Calls of this method do not reach the agent, so many times. */
+  away: { readonly method: PortMethod; times: number } | null;
 }
 
 const plans = ((globalThis as { palimpsestFaults?: Map<string, FaultPlan> }).palimpsestFaults ??= new Map());
@@ -67,6 +69,7 @@ export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | 
     answered: new Set(),
     underWay: 0,
     late: null,
+    away: null,
   };
   plans.set(agentName, plan);
   return plan;
@@ -91,6 +94,7 @@ interface Call {
 export async function faultyCall({ agent, ctx }: Place, call: Call, work: () => Promise<unknown>): Promise<unknown> {
   const plan = plans.get(agent.name);
   if (plan === undefined) return work();
+  if (plan.away?.method === call.method && plan.away.times-- > 0) throw new Error("the agent is away");
   const hit = plan.calls.push(call.method) === plan.at && plan.fault !== "result lost";
   // Counted again at the next call, because answers are sent until a reset takes effect.
   if (hit || plan.fired)
