@@ -29,8 +29,9 @@ interface PortHost extends Rpc.DurableObjectBranded {
   compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
 }
 
-/** The SDK's own call into a sub-agent, which has no binding. The SDK declares no other call that a Workflow could use. */
-interface Descent {
+/** A stub as it is called. Its second call is the SDK's own into a sub-agent, which has no binding. The SDK declares no other for a Workflow. */
+interface AgentStub {
+  compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
   _cf_invokeAgentPath(path: readonly AgentStep[], method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
@@ -56,11 +57,11 @@ export function openPort(env: object, address: AgentAddress, runId: string): Com
   const call =
     (method: PortMethod) =>
     async (...args: readonly unknown[]): Promise<unknown> => {
-      const stub = namespace.get(namespace.idFromName(name));
+      const stub = namespace.get(namespace.idFromName(name)) as unknown as AgentStub;
       try {
         if (path === undefined) return await stub.compactionStep(runId, method, args);
         // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
-        return await (stub as unknown as Descent)._cf_invokeAgentPath(path, "compactionStep", [runId, method, args]);
+        return await stub._cf_invokeAgentPath(path, "compactionStep", [runId, method, args]);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         if (path === undefined || !/sub-agent .* no longer exists/.test(reason))

@@ -178,7 +178,7 @@ describe("S2: a session that is forgotten", () => {
   });
 
   test("is not written to by what was under way, nor by what waited behind it", async () => {
-    await withContexts(async ({ blocks, contexts, storage, forget }) => {
+    await withContexts(async ({ blocks, storage, forget }) => {
       const gate = Promise.withResolvers<void>();
       const started = Promise.withResolvers<void>();
       let asked = 0;

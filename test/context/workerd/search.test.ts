@@ -69,7 +69,7 @@ describe("entries in SQLite", () => {
   });
 
   test("are replaced by their exact key: the old text is found no more, and a like key is another entry", async () => {
-    await withContexts(async ({ blocks, contexts, storage, forget }) => {
+    await withContexts(async ({ blocks, storage, forget }) => {
       blocks.withContext("facts", { provider: sqliteSearch });
       await blocks.setContextEntry("facts", { key: "C", content: "old" });
       await blocks.setContextEntry("facts", { key: "C++", content: "other" });
