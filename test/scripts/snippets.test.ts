@@ -41,7 +41,8 @@ test("whole snippets of the pages compile", () => {
   }
   const config = {
     extends: join(root, "tsconfig.json"),
-    include: ["**/*.ts"],
+    // A snippet that mounts the page imports the files of the page, which only the build writes.
+    include: ["**/*.ts", join(root, "src/page/page-files.d.ts")],
     exclude: [],
     compilerOptions: { rootDir: root },
   };
