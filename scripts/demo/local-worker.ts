@@ -17,8 +17,6 @@ export interface LocalWorkerOptions {
   readonly vars: Readonly<Record<string, string>>;
   /** The configuration of another Worker than the deployable one, which has a page to build. */
   readonly configPath?: string;
-  /** Where V8's inspector answers. Without it, wherever a port is free. */
-  readonly inspectorPort?: number;
 }
 
 export class LocalWorker {
@@ -41,7 +39,7 @@ export class LocalWorker {
    */
   async start(): Promise<void> {
     if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
-    const { port, stateDir, vars, configPath, inspectorPort } = this.#options;
+    const { port, stateDir, vars, configPath } = this.#options;
     if (configPath === undefined) await buildPage();
     const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
     const args = [
@@ -53,7 +51,6 @@ export class LocalWorker {
       stateDir,
       "--show-interactive-dev-session=false",
       ...(configPath === undefined ? [] : ["--config", configPath]),
-      ...(inspectorPort === undefined ? [] : ["--inspector-port", String(inspectorPort)]),
     ];
     const child = spawn("wrangler", [...args, ...flags], {
       detached: true,
