@@ -44,7 +44,7 @@ const subpaths = defineConfig({
   outDir: "dist/package",
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
   outputOptions: { comments: false },
-  // Names of classes stay, because the Agents SDK reads them. Functions get short ones, which stack traces show.
+  // Names of classes stay here, because the Agents SDK reads those of some. `unnamed` takes the others away.
   minify: {
     compress: true,
     mangle: { toplevel: true, keepNames: { function: false, class: true } },
