@@ -18,6 +18,7 @@ import { manySessions } from "./cases/many-sessions.ts";
 import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
+import { recallCase } from "./cases/recall.ts";
 import { rent } from "./cases/rent.ts";
 import { runCost } from "./cases/run-cost.ts";
 import { runTime } from "./cases/run-time.ts";
@@ -36,6 +37,7 @@ export const CASES: readonly Case[] = [
   cost,
   rent,
   fidelity,
+  recallCase,
   drift,
   notes,
   durability,

@@ -11,6 +11,7 @@ import type { CountTokens } from "../../steps/message/measure.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import {
   askWords,
+  isQuestion,
   nearShares,
   rankMessages,
   readQuestion,
@@ -80,12 +81,13 @@ export function* recallWords(
 ): Pieces<Recall | null> {
   const asks = readQuestion(query);
   const work = workShare(query, asks.length);
+  const asksTalk = isQuestion(query, asks.length);
   const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
   const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
   if (hits.size === 0) return null;
   const besides = contextOf(places, asks, { query, ranges, share: work });
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
-  const ranked = rankMessages(votes, { isInside: places.inside(ranges), near: nearShares(work) }).slice(
+  const ranked = rankMessages(votes, { isInside: places.inside(ranges), near: nearShares(asksTalk) }).slice(
     0,
     Math.ceil(maxTokens / TOKENS_OF_A_TURN),
   );
@@ -93,7 +95,7 @@ export function* recallWords(
   const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
   const passages = cuts.flatMap((cut) => cut.passages);
   const chosen = yield* choosePassages(passages, {
-    worth: yield* weighPassages(passages, votes, work),
+    worth: yield* weighPassages(passages, votes, asksTalk),
     work,
     room: maxTokens - NOTE_TOKENS,
     costOf: ({ seq, text }, told) =>

@@ -61,6 +61,11 @@ export function workShare(text: string, words: number): number {
   return Math.min(1, Math.max(0, (words - few) / few));
 }
 
+/** Whether a text asks for something said, and does not describe work. */
+export function isQuestion(text: string, words: number): boolean {
+  return QUESTION.test(text) && workShare(text, words) === 0;
+}
+
 /** The asks of a text that is no explicit question. */
 export function askWords(text: string): Ask[] {
   return askedWords(text.slice(0, MAX_QUESTION_CHARS)).map((each) => ({ ...each, phrase: null, isRequired: false }));
@@ -86,15 +91,15 @@ export function weightOf({ seqs, isAll }: Holding, messages: number): number {
 }
 
 /**
- * The share of a match that its neighbours get, by distance. People speak about one thing for many short turns. In a
- * text about work, what is near is less often about the same.
+ * The share of a match that its neighbours get, by distance. People speak about one thing for many short turns, and
+ * a question is about such talk. Where work is described, what is near is less often about the same.
  */
 const NEAR_IN_TALK: readonly number[] = [1, 0.5, 0.4, 0.33, 0.28, 0.24, 0.2, 0.17, 0.14, 0.12, 0.1];
 const NEAR_IN_WORK: readonly number[] = [1, 0.5, 0.4, 0.3, 0.2];
 
-/** The shares for a question of this {@link workShare}. */
-export function nearShares(work: number): readonly number[] {
-  return work === 0 ? NEAR_IN_TALK : NEAR_IN_WORK;
+/** The shares for a question, or for other texts. */
+export function nearShares(isQuestion: boolean): readonly number[] {
+  return isQuestion ? NEAR_IN_TALK : NEAR_IN_WORK;
 }
 
 /** The share of each further match of the same word near a place. */

@@ -136,16 +136,16 @@ function whole(text: string, at: number): number {
 }
 
 /**
- * How well each passage and its neighbours match the asks. 1 when a passage has all of them once. `work` is the result
- * of {@link workShare}.
+ * How well each passage and its neighbours match the asks. 1 when a passage has all of them once. `asksTalk` is the
+ * result of {@link isQuestion}.
  */
 export function* weighPassages(
   passages: readonly Passage[],
   votes: readonly Vote[],
-  work: number,
+  asksTalk: boolean,
 ): Pieces<Float64Array> {
-  const near = nearShares(work);
-  const { saturation, lengthShare } = work === 0 ? IN_TALK : IN_WORK;
+  const near = nearShares(asksTalk);
+  const { saturation, lengthShare } = asksTalk ? IN_TALK : IN_WORK;
   const worth = new Float64Array(passages.length);
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const read = yield* readAll(passages, pace);
@@ -173,7 +173,7 @@ export function* weighPassages(
     }
   }
   if (total === 0) return worth;
-  const share = work === 0 ? speakerShares(passages, votes) : () => 1;
+  const share = asksTalk ? speakerShares(passages, votes) : () => 1;
   return worth.map((each, at) => (each / total) * share(at));
 }
 

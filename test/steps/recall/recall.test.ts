@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
 import { diffSummaries } from "../../../src/steps/recall/diff-summaries.ts";
-import { readQuestion } from "../../../src/steps/recall/asked.ts";
+import { isQuestion, readQuestion } from "../../../src/steps/recall/asked.ts";
 import { excerptMessage } from "../../../src/steps/recall/excerpt.ts";
 import { atOnce } from "../../../src/steps/text/pieces.ts";
 import {
@@ -100,8 +100,17 @@ function lengthOf({ text }: Passage): number {
 function told(texts: readonly string[], query: string, room: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
-  const choice = { worth: atOnce(weighPassages(passages, votes, 0)), work: 0, room, costOf: lengthOf };
+  const choice = {
+    worth: atOnce(weighPassages(passages, votes, isQuestion(query, votes.length))),
+    work: 0,
+    room,
+    costOf: lengthOf,
+  };
   return atOnce(choosePassages(passages, choice)).map((at) => passages[at]?.text ?? "");
+}
+
+function isBy(name: string): (text: string) => boolean {
+  return (text) => text.includes(`${name}:`);
 }
 
 describe("passages", () => {
@@ -134,7 +143,8 @@ describe("passages", () => {
     ];
     expect(told(texts, "When is the parser shipped?", 1_000).slice(0, 2)).toEqual([texts[2], texts[1]]);
     expect(told(texts, "parser", 1_000)).toContain("Good morning.");
-    expect(told(texts, "parser", 1_000)).toHaveLength(13);
+    expect(told(texts, "parser", 1_000)).toHaveLength(7);
+    expect(told(texts, "Parser?", 1_000)).toHaveLength(13);
     expect(told(texts, "parser", 40)).toEqual([texts[2], texts[3]]);
   });
 
@@ -143,7 +153,6 @@ describe("passages", () => {
       `Ann: ${text}`,
       `[2026-01-31 10:15] Bo: ${text}`,
     ]);
-    const isBy = (name: string) => (text: string) => text.includes(`${name}:`);
     expect(told(turns, "Where does Bo run?", 1_000).slice(0, 3).every(isBy("Bo"))).toBe(true);
     expect(told(turns, "Where does Ann run?", 1_000).slice(0, 3).every(isBy("Ann"))).toBe(true);
     expect(told(turns, "Where do Ann and Bo run?", 1_000).slice(0, 3).every(isBy("Bo"))).toBe(false);
@@ -211,7 +220,7 @@ function longestPiece(size: number): { most: number; all: number } {
       if (step.done === true) return step.value;
     }
   };
-  const worth = count(weighPassages(passages, votes, 1));
+  const worth = count(weighPassages(passages, votes, false));
   count(choosePassages(passages, { worth, work: 1, room: 4_000, costOf: () => 10 }));
   return { most, all };
 }
