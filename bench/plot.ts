@@ -52,6 +52,8 @@ const BOX = { left: 60, top: 40, width: 240, height: 166 } as const;
 const LONG_TITLE = 44;
 /** Least distance of two names in pixels. */
 const NAME_HEIGHT = 14;
+/** Names of marks stand on two lines in turn (pixels). */
+const MARK_HEIGHT = 12;
 
 type Scale = (value: number) => number;
 
@@ -79,8 +81,8 @@ function drawPanel({ title, x, y, lines, dots = false, marks = [] }: Panel): str
     (tick) => `<text x="${at(px(tick))}" y="${top + height + 16}" text-anchor="middle">${write(tick, x.unit)}</text>`,
   );
   const marked = marks.map(
-    ({ x: place, name }) =>
-      `<path d="M${at(px(place))} ${top}V${top + height}" stroke="#808080" stroke-dasharray="2 2"/><text x="${at(px(place) + 3)}" y="${top + height - 5}" font-size="10">${escape(name)}</text>`,
+    ({ x: place, name }, n) =>
+      `<path d="M${at(px(place))} ${top}V${top + height}" stroke="#808080" stroke-dasharray="2 2"/><text x="${at(px(place) + 3)}" y="${top + height - 5 - (n % 2) * MARK_HEIGHT}" font-size="10">${escape(name)}</text>`,
   );
   const styles = chooseStyles(lines);
   const drawn = lines.map((line, place) => {
