@@ -58,7 +58,7 @@ function measure({ quick }: Lab): Finding {
     title: "What one recall finds of a long talk",
     about: [
       "Two people talk for months in short turns, and a question asks for what one of them said, mostly in other words. Most topics are told by both, so that an answer must tell them apart. The figure is the share of the evidence in one answer, and the share of questions with any of it.",
-      `${conversations.length} conversations from seeds, ${Math.min(...turns)} to ${Math.max(...turns)} turns each, ${conversations.reduce((sum, { questions }) => sum + questions.length, 0)} questions. They are this project's own, and no answer was chosen on them. Decision 17 has what was measured on real conversations.`,
+      `${conversations.length} conversations from seeds, ${Math.min(...turns)} to ${Math.max(...turns)} turns each, ${conversations.reduce((sum, { questions }) => sum + questions.length, 0)} questions. They are this project's own, and the ranking was not chosen on them. Decision 17 has what was measured on real conversations.`,
       "The full-text index is SQLite's FTS5 with porter stemming. It takes any of the words without stop words, and two turns either side of each hit until the answer is full. It pays no tokens for who says what when.",
     ],
     tables: [
