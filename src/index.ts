@@ -34,7 +34,12 @@ export type {
   ApprovalOptions,
   Threshold,
 } from "./agent/settings.ts";
-export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
+export type {
+  CreateSessionOptions,
+  ListSessionsOptions,
+  SessionInfo,
+  SessionMetadata,
+} from "./memory/sessions/sessions.ts";
 export type { ModelUsage } from "./agent/reports/usage.ts";
 export type { UsageReport } from "./agent/reports/usage-report.ts";
 export { isContextOverflow } from "./model/overflow.ts";

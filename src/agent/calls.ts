@@ -17,6 +17,7 @@ import {
   compactOptions,
   defined,
   expandOptions,
+  given,
   id,
   leafId,
   message,
@@ -363,6 +364,13 @@ export const calls = {
       mayOverride(context, options);
       return showReceipt(context, await context.manager.compactAndSplit(sessionId, name, options));
     },
+  }),
+  addCompaction: call({
+    group: "steer",
+    does: "Puts the caller's own summary in place of a range of messages, both ends included.",
+    input: given.summary.extend({ sessionId }),
+    run: ({ session }, { sessionId, summary, fromMessageId, toMessageId }) =>
+      session(sessionId).addCompaction(summary, fromMessageId, toMessageId),
   }),
   pauseRun: call({
     group: "steer",

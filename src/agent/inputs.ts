@@ -129,6 +129,7 @@ export const newSession = {
   parentSessionId: words(MAX_SESSION_ID_CHARS).min(1).optional(),
   model: name.optional(),
   source: name.optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
 } satisfies FieldsOf<CreateSessionOptions>;
 
 /** Default number of sessions on one page of a list. */
@@ -144,6 +145,7 @@ const listedSession = {
   parentSessionId: anything,
   model: anything,
   source: anything,
+  metadata: anything,
   inputTokens: anything,
   outputTokens: anything,
   cost: anything,

@@ -1,5 +1,6 @@
 /**
- * The helpers that code written for the Agents SDK's sessions knows, by their names, on this project's own steps.
+ * The helpers that code written for the Agents SDK's sessions knows, and those of compaction from session notes, by their names, on this
+ * project's own steps.
  *
  * Boundary: pure functions over messages, for who moves here; nothing else in the project uses them.
  */
@@ -9,16 +10,29 @@ import type { InlineSummary } from "../agent/settings.ts";
 import { buildPrompt } from "../steps/draft/prompt.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
-import { measureMessage } from "../steps/message/measure.ts";
-import { toolPart } from "../steps/message/tool-parts.ts";
-import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { repairMessages } from "../steps/view/repair.ts";
-import { isSummary } from "../steps/view/view.ts";
+import { alignBoundaryBackward, alignBoundaryForward } from "./boundaries.ts";
+import { COMPACTION_PREFIX, estimateMessageTokens, estimateStringTokens, isCompactionMessage } from "./messages.ts";
 
+export {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  COMPACTION_PREFIX,
+  estimateMessageTokens,
+  estimateStringTokens,
+  isCompactionMessage,
+};
+export {
+  adjustIndexToPreserveAPIInvariants,
+  calculateMessagesToKeepIndex,
+  DEFAULT_SM_COMPACT_CONFIG,
+  getSessionMemoryCompactConfig,
+  hasTextBlocks,
+  resetSessionMemoryCompactConfig,
+  setSessionMemoryCompactConfig,
+  type SessionMemoryCompactConfig,
+} from "./session-memory.ts";
 export { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
-
-/** Begins the id of a message that stands for a summary there. */
-export const COMPACTION_PREFIX = "compaction_";
 
 /** Messages at the start that are kept, tokens and messages at the end, where nothing else is said. */
 const HEAD_MESSAGES = 3;
@@ -30,54 +44,9 @@ const SUMMARY_SHARE = 0.2;
 const LEAST_SUMMARY_TOKENS = 100;
 const MOST_SUMMARY_TOKENS = 8_000;
 
-/** Of theirs or of ours. */
-export function isCompactionMessage(message: Pick<UIMessage, "id" | "parts">): boolean {
-  return message.id.startsWith(COMPACTION_PREFIX) || isSummary(message);
-}
-
-export function estimateStringTokens(text: string): number {
-  return estimateTokens(text);
-}
-
-export function estimateMessageTokens(messages: readonly UIMessage[]): number {
-  return messages.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);
-}
-
 /** The messages with every tool call paired with its one result, ready for `convertToModelMessages`. */
 export function sanitizeToolPairs(messages: UIMessage[]): UIMessage[] {
   return repairMessages(messages);
-}
-
-/** The first boundary from `index` on that separates no tool call from its result. */
-export function alignBoundaryForward(messages: readonly UIMessage[], index: number): number {
-  const held = heldBoundaries(messages);
-  let at = index;
-  while (held.has(at)) at++;
-  return at;
-}
-
-/** The last boundary up to `index` that separates no tool call from its result. */
-export function alignBoundaryBackward(messages: readonly UIMessage[], index: number): number {
-  const held = heldBoundaries(messages);
-  let at = index;
-  while (held.has(at)) at--;
-  return at;
-}
-
-/** Boundaries with a call before and its result behind them. Boundary `n` lies before message `n`. */
-function heldBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
-  const held = new Set<number>();
-  const calledAt = new Map<string, number>();
-  for (const [index, message] of messages.entries()) {
-    for (const part of message.parts) {
-      const tool = toolPart(part);
-      if (tool === null) continue;
-      const called = calledAt.get(tool.toolCallId);
-      if (called === undefined) calledAt.set(tool.toolCallId, index);
-      else for (let boundary = called + 1; boundary <= index; boundary++) held.add(boundary);
-    }
-  }
-  return held;
 }
 
 /** Where the tail begins: the newest messages within the budget, at least so many, never before `headEnd`. */

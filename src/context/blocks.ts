@@ -307,7 +307,10 @@ export class ContextBlocks {
   }
 
   async #read(declared: Declared): Promise<ContextBlock> {
-    return this.#describe(declared, (await this.#text(declared, "read", () => declared.provider.get())) ?? "");
+    return this.#describe(
+      declared,
+      (await this.#text(declared, "read", () => declared.provider.get())) ?? declared.config.defaultContent ?? "",
+    );
   }
 
   #text({ config }: Declared, verb: string, call: () => Promise<string | null>): Promise<string | null> {

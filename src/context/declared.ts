@@ -23,6 +23,10 @@ export interface BlockOptions {
    * before. Default `wait`.
    */
   readonly whenChanged?: "wait" | "remind" | undefined;
+  /** The text while nothing was written, for a block that is no list of entries. It is not stored. */
+  readonly defaultContent?: string | undefined;
+  /** True for a block that nobody writes, whatever its provider can do. Default false. */
+  readonly readonly?: boolean | undefined;
   /** True for one content for all sessions of the agent that declare this label as shared. Default false. */
   readonly shared?: boolean | undefined;
 }
@@ -44,6 +48,8 @@ const BLOCK_OPTIONS: FieldNames<BlockOptions> = {
   maxTokens: true,
   provider: true,
   whenChanged: true,
+  defaultContent: true,
+  readonly: true,
   shared: true,
 };
 
@@ -51,7 +57,13 @@ const BLOCK_OPTIONS: FieldNames<BlockOptions> = {
 export function checkBlock(label: string, options: BlockOptions = {}): void {
   checkLabel(label);
   checkFields(`Block "${label}"`, options, BLOCK_OPTIONS);
-  const { maxTokens } = options;
+  const { maxTokens, defaultContent, readonly } = options;
+  if (defaultContent !== undefined && (typeof defaultContent !== "string" || !defaultContent.isWellFormed())) {
+    throw new PalimpsestError("invalid_options", `Block "${label}": defaultContent is a well-formed text.`);
+  }
+  if (readonly !== undefined && typeof readonly !== "boolean") {
+    throw new PalimpsestError("invalid_options", `Block "${label}": readonly is true or false.`);
+  }
   if (maxTokens === undefined || (Number.isSafeInteger(maxTokens) && maxTokens > 0)) return;
   throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
 }
@@ -71,7 +83,11 @@ export function declare(
   const scope: BlockScope = { agentId, sessionId: whose, label, place, statements, transaction };
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
-  const shape = shapeOf(provider);
+  const able = shapeOf(provider);
+  const shape = config.readonly === true ? readOnly(able) : able;
+  if (shape.keyed && config.defaultContent !== undefined) {
+    throw new PalimpsestError("invalid_options", `Block "${label}" has entries: leave defaultContent out.`);
+  }
   // A provider without `set` stores nothing of a session.
   if (shape.writable) claim(provider, scope);
   const declared = { config, scope, provider, shape };
@@ -82,6 +98,10 @@ export function declare(
     undeclare(declared);
     throw error;
   }
+}
+
+function readOnly(shape: Shape): Shape {
+  return { ...shape, writable: false, kind: shape.kind === "writable" ? "readonly" : shape.kind };
 }
 
 /** Takes a failed declaration back. Another declaration may claim the provider then. */

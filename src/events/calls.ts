@@ -32,11 +32,21 @@ export const eventCalls = {
     input: z.strictObject({ sessionId, ...eventOptions }),
     run: ({ session }, { sessionId, ...options }) => session(sessionId).loadEvents(options),
   }),
+  buildWorkingContext: call({
+    group: "read",
+    does: "Reads what a turn begins with, which is the leaf of a branch and its messages for a model.",
+    input: z.strictObject({ sessionId, leafId }),
+    run: async ({ session }, { sessionId, leafId }) => {
+      const context = await session(sessionId).buildWorkingContext(leafId === undefined ? {} : { leafId });
+      return { leafId: context.leafId, messages: context.messages };
+    },
+  }),
   appendEvents: call({
     group: "write",
-    does: "Appends events, all or none, where a known event changes nothing.",
+    does: "Appends events to a session that exists, all or none, where a known event changes nothing.",
     input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
-    run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events),
+    // A caller's mistake in an id must not begin a conversation.
+    run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events, { mustExist: true }),
   }),
   persistTurn: call({
     group: "write",

@@ -14,11 +14,23 @@ import type { ModelFormatAdapter } from "./adapters/adapter.ts";
 import type { ConversationEvent } from "./event.ts";
 import { eventsToMessages } from "./project.ts";
 
+/** A message in the simplest form. A string becomes one text part, and a missing id is created. */
+export interface ContextMessage {
+  readonly id?: string;
+  readonly role: UIMessage["role"];
+  readonly content: string | UIMessage["parts"];
+}
+
 export interface WorkingContextOptions {
   /** System text that stands before the conversation. Never stored. */
   readonly system?: string;
   /** Shortens long content of older messages (steps/view/truncate.ts). Default: nothing is shortened. */
   readonly truncate?: TruncateOptions;
+  /**
+   * Your own reading of the events, each as a message, or as null for none. Default: the stored messages. The context still pairs every
+   * call with its result.
+   */
+  readonly eventToMessage?: (event: ConversationEvent) => UIMessage | ContextMessage | null;
 }
 
 export class WorkingContext {
@@ -32,11 +44,25 @@ export class WorkingContext {
     const last = events.at(-1);
     this.leafId = last === undefined ? null : last.action === "compaction" ? last.toMessageId : last.messageId;
     this.#options = options;
-    this.#loaded = eventsToMessages(events);
+    const read = options.eventToMessage;
+    this.#loaded = read === undefined ? eventsToMessages(events) : events.flatMap((event) => mapped(event, read));
+  }
+
+  /** The system text, or null without one. */
+  get systemInstructions(): string | null {
+    return this.#options.system ?? null;
+  }
+
+  /** All messages for a model without the system text, with every tool call paired with one result (V2). */
+  get messages(): UIMessage[] {
+    const { truncate } = this.#options;
+    const repaired = repairMessages([...this.#loaded, ...this.#added]);
+    return truncate === undefined ? repaired : truncateOlderMessages(repaired, truncate);
   }
 
   /** Throws `invalid_message` for a malformed message, and `invalid_input` for an id that the context already has. */
-  addMessage(message: UIMessage): this {
+  addMessage(given: UIMessage | ContextMessage): this {
+    const message = whole(given);
     checkShape(message);
     if ([...this.#loaded, ...this.#added].some(({ id }) => id === message.id)) {
       throw new PalimpsestError(
@@ -53,11 +79,10 @@ export class WorkingContext {
     return [...this.#added];
   }
 
-  /** Returns all messages for a model, with every tool call paired with one result (V2). */
+  /** Returns {@link messages}, behind the system text where there is one. */
   getMessages(): UIMessage[] {
-    const { system, truncate } = this.#options;
-    const repaired = repairMessages([...this.#loaded, ...this.#added]);
-    const messages = truncate === undefined ? repaired : truncateOlderMessages(repaired, truncate);
+    const { system } = this.#options;
+    const { messages } = this;
     if (system === undefined) return messages;
     return [{ id: "system", role: "system", parts: [{ type: "text", text: system }] }, ...messages];
   }
@@ -68,12 +93,32 @@ export class WorkingContext {
   }
 }
 
+function mapped(event: ConversationEvent, read: NonNullable<WorkingContextOptions["eventToMessage"]>): UIMessage[] {
+  const said = read(event);
+  if (said === null) return [];
+  const message = whole(said, event.id);
+  checkShape(message);
+  return [message];
+}
+
+/** Anything else is left as it is, for {@link checkShape} to refuse. */
+function whole(given: UIMessage | ContextMessage, id?: string): UIMessage {
+  if (typeof given !== "object" || given === null || !("content" in given) || "parts" in given)
+    return given as UIMessage;
+  const { content, ...rest } = given;
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  return { ...rest, id: given.id ?? id ?? crypto.randomUUID(), parts };
+}
+
 /** Builds a context over events, oldest first, as `loadEvents` returns them. Throws `invalid_options`. */
 export function buildWorkingContext(
   events: readonly ConversationEvent[],
   options: WorkingContextOptions = {},
 ): WorkingContext {
-  checkFields("buildWorkingContext", options, { system: true, truncate: true });
+  checkFields("buildWorkingContext", options, { system: true, truncate: true, eventToMessage: true });
+  if (options.eventToMessage !== undefined && typeof options.eventToMessage !== "function") {
+    throw new PalimpsestError("invalid_options", "eventToMessage is a function that returns a message, or null.");
+  }
   if (options.truncate !== undefined) truncateOlderMessages([], options.truncate);
   return new WorkingContext(events, options);
 }

@@ -22,6 +22,8 @@ const base = z.strictObject({
   messageId: id,
   /** Epoch ms, or 0 when the event was not stored. */
   createdAt: z.number().int().nonnegative(),
+  /** The event's place, which grows along a branch and stays while the message grows. Absent when the event was not stored. */
+  seq: z.number().int().nonnegative().optional(),
   /** Fields of the message beyond id, role and parts, on its first event. */
   message: fields.optional(),
 });

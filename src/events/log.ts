@@ -73,6 +73,12 @@ export function loadEvents(memory: Memory, sessionId: string, options: LoadEvent
   return events.toReversed();
 }
 
+/** Returns all events of a branch's view, oldest first. Throws `unknown_leaf`. */
+export function viewEvents(memory: Memory, sessionId: string, leafId?: string): ConversationEvent[] {
+  const history = memory.session(sessionId);
+  return [...history.history({ leafId: leafId ?? null })].flatMap((message) => eventsOf(history, message));
+}
+
 /**
  * Appends all events or none to the active branch and returns them as stored. Appending the same events again, by id, changes nothing. A
  * compaction may only cover messages before it. Throws `invalid_input` and the errors of `History.append`. A compaction that is not
@@ -88,13 +94,13 @@ export function appendEvents(memory: Memory, sessionId: string, events: readonly
     const stored: ConversationEvent[] = [];
     for (const [at, event] of complete.entries()) {
       if (event.action === "compaction") {
-        stored.push(compactionEvent(addCompaction(history, event)));
+        stored.push(compactionEvent(history, addCompaction(history, event)));
       } else if (complete[at - 1]?.messageId !== event.messageId) {
         const next = complete.findIndex((each, index) => index > at && each.messageId !== event.messageId);
         const [message] = eventsToMessages(complete.slice(at, next < 0 ? complete.length : next));
         if (message === undefined) continue;
         appendOnce(history, message);
-        stored.push(...messageToEvents(message, history.createdAt(message.id) ?? 0));
+        stored.push(...storedEvents(history, message));
       }
     }
     return stored;
@@ -135,25 +141,57 @@ export function appendOnce(history: History, message: UIMessage, parentId?: stri
 /** Returns the events of one message of a view. */
 function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
   const synthetic = parseSyntheticId(message.id);
-  if (synthetic === null) return messageToEvents(message, history.createdAt(message.id) ?? 0);
+  if (synthetic === null) return storedEvents(history, message);
   if (synthetic.kind === "overlay") {
     const overlay = history.overlay(synthetic.overlayId);
-    return overlay === null ? [] : [compactionEvent(overlay)];
+    return overlay === null ? [] : [compactionEvent(history, overlay)];
   }
   if (synthetic.kind === "fitted") return [];
   // The events of a partial message keep the ids that they have in the whole message.
   const whole = history.get(synthetic.messageId);
   if (whole === null) return [];
   const from = messageSteps(whole).slice(0, synthetic.fromStep).flat().length;
-  const events = messageToEvents(whole, history.createdAt(whole.id) ?? 0);
+  const events = storedEvents(history, whole);
   return events.filter((event) => firstPart(event) >= from && firstPart(event) < from + message.parts.length);
 }
 
-function compactionEvent({ id, span, summary, spanMessages, createdAt }: OverlayRecord): EventOf<"compaction"> {
+/** Most parts of a message that {@link ConversationEvent.seq} tells apart. With 2^31 messages, every place is a safe whole number. */
+const PARTS = 2 ** 20;
+
+/** The events of a stored message, with their places. */
+function storedEvents(history: History, message: UIMessage): ConversationEvent[] {
+  const stored = history.storedAs(message.id);
+  const events = messageToEvents(message, stored?.createdAt ?? 0);
+  if (stored === null) return events;
+  return events.map((event) => ({
+    ...event,
+    seq: seqAt(stored.seq, { part: firstPart(event), isResult: event.action === "tool_result" }),
+  }));
+}
+
+/** A result comes right behind its call. */
+function seqAt(message: number, { part, isResult }: { readonly part: number; readonly isResult: boolean }): number {
+  return 2 * (message * PARTS + Math.min(part, PARTS - 1)) + (isResult ? 1 : 0);
+}
+
+/** Its place is that of the last part that it hides. */
+function compactionEvent(history: History, overlay: OverlayRecord): EventOf<"compaction"> {
+  const { id, span, summary, spanMessages, createdAt } = overlay;
   const [fromMessageId, toMessageId] = [span.fromId, span.toId];
   const messageId = overlayMessageId(id);
   const said = { overlayId: id, summary, fromMessageId, toMessageId, messages: spanMessages };
-  return { id: messageId, messageId, createdAt, action: "compaction", ...said };
+  const last = history.storedAs(toMessageId);
+  const seq = last === null ? {} : { seq: seqAt(last.seq, { part: lastHidden(history, overlay), isResult: true }) };
+  return { id: messageId, messageId, createdAt, ...seq, action: "compaction", ...said };
+}
+
+function lastHidden(history: History, { span }: OverlayRecord): number {
+  const last = span.toStep === WHOLE_MESSAGE ? null : history.get(span.toId);
+  return last === null
+    ? PARTS
+    : messageSteps(last)
+        .slice(0, span.toStep + 1)
+        .flat().length - 1;
 }
 
 /** Returns the stored id of an event's owner, which is a message's id or the id under which a view shows an overlay. */

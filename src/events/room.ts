@@ -3,10 +3,11 @@ import type { Extension } from "../agent/extension.ts";
 import type { Methods } from "../agent/compose.ts";
 import { checkGiven, given, parseInput } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
+import { checkFields } from "../known-fields.ts";
 import { eventCalls, eventInputs } from "./calls.ts";
-import type { WorkingContext } from "./context.ts";
+import { buildWorkingContext, type WorkingContext, type WorkingContextOptions } from "./context.ts";
 import type { ConversationEvent } from "./event.ts";
-import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "./log.ts";
+import { appendEvents, deleteEvents, loadEvents, viewEvents, type LoadEventsOptions, type NewEvent } from "./log.ts";
 import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "./persist.ts";
 
 class SessionEvents {
@@ -24,8 +25,28 @@ class SessionEvents {
     return this.#state.read(() => loadEvents(this.#state.core.memory, this.#state.id, checked));
   }
 
-  /** Appends all events or none. An event that is already stored changes nothing. */
-  async appendEvents(events: readonly NewEvent[]): Promise<ConversationEvent[]> {
+  /** Builds a working context over the whole view of a branch, by default the active one. Throws `invalid_options`, `unknown_leaf`. */
+  async buildWorkingContext(
+    options: WorkingContextOptions & { readonly leafId?: string } = {},
+  ): Promise<WorkingContext> {
+    this.#state.apply();
+    const { leafId, ...rest } = options;
+    checkGiven(given.leaf, { leafId });
+    return this.#state.read(() =>
+      buildWorkingContext(viewEvents(this.#state.core.memory, this.#state.id, leafId), rest),
+    );
+  }
+
+  /**
+   * Appends all events or none. An event that is already stored changes nothing. With `mustExist`, a session that was never created and has
+   * no message is refused as `unknown_session`, unless it is the default one.
+   */
+  async appendEvents(
+    events: readonly NewEvent[],
+    options: { readonly mustExist?: boolean } = {},
+  ): Promise<ConversationEvent[]> {
+    checkFields("appendEvents", options, { mustExist: true });
+    if (options.mustExist === true && this.#state.id !== "") this.#state.core.memory.sessions.mustGet(this.#state.id);
     return this.#state.write(() => appendEvents(this.#state.core.memory, this.#state.id, events));
   }
 

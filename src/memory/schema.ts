@@ -44,6 +44,7 @@ const FAMILIES = {
        parent_session_id TEXT,
        model             TEXT,
        source            TEXT,
+       metadata          TEXT,
        input_tokens      INTEGER NOT NULL DEFAULT 0,
        output_tokens     INTEGER NOT NULL DEFAULT 0,
        cost              REAL NOT NULL DEFAULT 0,

@@ -127,6 +127,7 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
     of("id", (on, bad) => on.loadEvents({ leafId: bad })),
     of("id", (on, bad) => on.loadEvents({ under: bad })),
   ],
+  buildWorkingContext: [of("id", (on, bad) => on.buildWorkingContext({ leafId: bad }))],
   appendEvents: [
     of("id", (on, bad) => on.appendEvents([{ ...event, id: bad }])),
     of("id", (on, bad) => on.appendEvents([{ ...event, messageId: bad }])),

@@ -68,6 +68,16 @@ const VALUES: Readonly<Record<string, unknown>> = {
   events: [{ action: "user_message", content: "an event" }],
   sections: [{ title: "Task", text: "a section" }],
   label: "a-label",
+  key: "a-key",
+  description: "a description",
+  defaultContent: "a default",
+  whenChanged: "remind",
+  readonly: true,
+  shared: true,
+  summary: "a summary",
+  fromMessageId: "the-first",
+  toMessageId: "the-last",
+  metadata: { of: "a customer" },
   content: "a content",
   text: "a text",
   query: "a query",
@@ -122,7 +132,9 @@ function listener(on: Told["on"], heard: Told[]): object {
           ? undefined
           : (...args: unknown[]) => {
               heard.push({ on, method: String(method), args });
-              return method === "exportTranscript" ? [] : { run: {}, joined: false };
+              return ["exportTranscript", "getLoadedSkillKeys"].includes(String(method))
+                ? []
+                : { run: {}, joined: false };
             },
     },
   );

@@ -81,6 +81,8 @@ const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManag
   history: (session) => session.history(misspelt({})).next(),
   getRecentHistory: (session) => session.getRecentHistory(1_000, misspelt({})),
   loadEvents: (session) => session.loadEvents(misspelt({})),
+  appendEvents: (session) => session.appendEvents([], misspelt({})),
+  "buildWorkingContext of a session": (session) => session.buildWorkingContext(misspelt({})),
   persistTurn: (session) => session.persistTurn(misspelt({ leafId: null, messages: [say(2)] })),
   importTranscript: (session) => session.importTranscript(JSON.stringify(say(2)), misspelt({})),
   exportTranscript: (session) => session.exportTranscript(undefined, misspelt({})).next(),
@@ -100,6 +102,13 @@ const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManag
   compactAndSplit: (_session, manager) => manager.compactAndSplit("s", "Name", misspelt({})),
 };
 
+const OF_BUILDERS: ReadonlySet<string> = new Set([
+  "addContext",
+  "appendEvents",
+  "buildWorkingContext of a session",
+  "getView: truncate",
+]);
+
 test.each(Object.entries(METHODS))("%s refuses an option that it has not, and writes nothing", async (name, call) => {
   await inside(newAgent(), async (manager, _agent, storage) => {
     await manager.append("s", say(1));
@@ -108,14 +117,14 @@ test.each(Object.entries(METHODS))("%s refuses an option that it has not, and wr
       call(manager.getSession("s").compactAfter(2_000).keepNotes(), manager),
     );
     // A block's options are checked as a builder's are, and those of shortening as where messages are shortened.
-    const expected = ["addContext", "getView: truncate"].includes(name) ? "invalid_options" : "invalid_input";
+    const expected = OF_BUILDERS.has(name) ? "invalid_options" : "invalid_input";
     expect([code, says]).toEqual([expected, expect.stringContaining("misspelt")]);
     expect(tables(storage)).toEqual(before);
   });
 });
 
 /** Methods that no call has, and fields that only code in the object can use. */
-const ONLY_INSIDE: ReadonlySet<string> = new Set(["history", "addContext", "getView: truncate"]);
+const ONLY_INSIDE: ReadonlySet<string> = new Set(["history", ...OF_BUILDERS]);
 const CALLS_OF: Readonly<Record<string, CallName>> = {
   "manager.create": "createSession",
   "manager.list": "listSessions",

@@ -1,18 +1,25 @@
 /** Names that code for the SDK's sessions uses, and the promise of each, on this project's own steps. */
 import type { UIMessage } from "ai";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import {
+  adjustIndexToPreserveAPIInvariants,
   alignBoundaryBackward,
   alignBoundaryForward,
   buildSummaryPrompt,
+  calculateMessagesToKeepIndex,
   COMPACTION_PREFIX,
   computeSummaryBudget,
   createCompactFunction,
+  DEFAULT_SM_COMPACT_CONFIG,
   estimateMessageTokens,
   estimateStringTokens,
   findTailCutByTokens,
+  getSessionMemoryCompactConfig,
+  hasTextBlocks,
   isCompactionMessage,
+  resetSessionMemoryCompactConfig,
   sanitizeToolPairs,
+  setSessionMemoryCompactConfig,
 } from "../../src/compat/index.ts";
 
 const say = (id: string, text = `This is what ${id} says.`): UIMessage => ({
@@ -114,4 +121,51 @@ it("asks with what was said as data, within a budget", () => {
   const prompt = buildSummaryPrompt([say("a", "Keep the ledger in one table.")], "Before.", 1_000);
   expect(prompt).toContain("Keep the ledger in one table.");
   expect(prompt).toContain("Before.");
+});
+
+describe("what stays behind notes", () => {
+  const long = (id: string): UIMessage => say(id, "a few words that are said ".repeat(200));
+  const hour = Array.from({ length: 40 }, (_, n) => long(`h${n}`));
+  afterEach(() => resetSessionMemoryCompactConfig());
+
+  it("is what the notes do not cover, and before it enough tokens and messages with text", () => {
+    const from = calculateMessagesToKeepIndex(hour, 36);
+    expect(estimateMessageTokens(hour.slice(from))).toBeGreaterThanOrEqual(DEFAULT_SM_COMPACT_CONFIG.minTokens);
+    expect(estimateMessageTokens(hour.slice(from + 1))).toBeLessThan(DEFAULT_SM_COMPACT_CONFIG.minTokens);
+    // Notes whose coverage is not known keep as much.
+    expect(calculateMessagesToKeepIndex(hour, -1)).toBe(from);
+    setSessionMemoryCompactConfig({ minTokens: 1, minTextBlockMessages: 7 });
+    expect(calculateMessagesToKeepIndex(hour, 38)).toBe(33);
+    expect(calculateMessagesToKeepIndex(hour, 20)).toBe(21);
+    setSessionMemoryCompactConfig({ minTokens: 1_000_000, maxTokens: 3_000 });
+    const most = calculateMessagesToKeepIndex(hour, -1);
+    expect(estimateMessageTokens(hour.slice(most))).toBeGreaterThanOrEqual(3_000);
+    expect(estimateMessageTokens(hour.slice(most + 1))).toBeLessThan(3_000);
+  });
+
+  it("never reaches behind an earlier summary, and parts no call from its result and no reply of a provider", () => {
+    const summary = say(`${COMPACTION_PREFIX}1`);
+    expect(calculateMessagesToKeepIndex([say("a"), summary, say("b"), say("c")], 3)).toBe(2);
+    const apart = [say("a"), call("b"), say("c"), call("d", "page one"), say("e")];
+    expect([0, 1, 2, 3, 4, 5].map((at) => adjustIndexToPreserveAPIInvariants(apart, at))).toEqual([0, 1, 1, 1, 4, 5]);
+    const reply = (id: string): UIMessage => ({ ...say(id), role: "assistant", metadata: { responseId: "r1" } });
+    const shared = [say("a"), reply("b"), reply("c"), reply("d"), say("e")];
+    expect([1, 2, 3, 4].map((at) => adjustIndexToPreserveAPIInvariants(shared, at))).toEqual([1, 1, 1, 4]);
+  });
+
+  it("has one configuration, of which only numbers above 0 replace anything", () => {
+    setSessionMemoryCompactConfig({ minTokens: 0, maxTokens: Number.NaN, minTextBlockMessages: 2 });
+    expect(getSessionMemoryCompactConfig()).toEqual({ ...DEFAULT_SM_COMPACT_CONFIG, minTextBlockMessages: 2 });
+    expect(() => setSessionMemoryCompactConfig({ min: 1 } as object)).toThrow(
+      /^\[invalid_options\] min: no such field/,
+    );
+    resetSessionMemoryCompactConfig();
+    expect(getSessionMemoryCompactConfig()).toEqual({ minTokens: 10_000, minTextBlockMessages: 5, maxTokens: 40_000 });
+  });
+
+  it("counts text that somebody said, and no call, no blank and no instruction", () => {
+    expect(
+      [say("a"), say("b", "  "), call("c", "x"), { ...say("d"), role: "system" as const }].map(hasTextBlocks),
+    ).toEqual([true, false, false, false]);
+  });
 });

@@ -9,7 +9,7 @@ import type { StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 
 function session(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
-  const nothing = { name: null, lastMessageAt: null, parentSessionId: null, model: null, source: null };
+  const nothing = { name: null, lastMessageAt: null, parentSessionId: null, model: null, source: null, metadata: null };
   const sums = { inputTokens: 0, outputTokens: 0, cost: 0 };
   return { id, createdAt: 0, ...nothing, ...sums, endedAt: null, endReason: null, continuedBy: null, ...more };
 }

@@ -399,9 +399,12 @@ export class History extends SessionOverlays {
     return this.tree.find(id)?.seq ?? null;
   }
 
-  /** When the message was first stored (epoch ms). Null when no message has this id. Reads no content. */
-  createdAt(id: string): number | null {
-    return this.tree.find(id)?.createdAt ?? null;
+  /**
+   * When the message was first stored (epoch ms), and its number in the session, which grows along every branch. Null when no message has
+   * this id. Reads no content.
+   */
+  storedAs(id: string): { readonly createdAt: number; readonly seq: number } | null {
+    return this.tree.find(id);
   }
 
   /** True when both exist and the first is the second or an ancestor of it. */

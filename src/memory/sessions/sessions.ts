@@ -37,6 +37,8 @@ export interface SessionInfo {
   readonly model: string | null;
   /** Its origin in the caller's words. `fork` for a fork, `split` for one that continues an ended session. */
   readonly source: string | null;
+  /** As it was given when the session was created. A fork and a continuation have their parent's. */
+  readonly metadata: SessionMetadata | null;
   /** Sums of the calls to `recordUsage` and `addUsage`. */
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -49,10 +51,15 @@ export interface SessionInfo {
   readonly continuedBy: string | null;
 }
 
+/** Anything that JSON can hold, under names of the caller's. */
+export type SessionMetadata = Readonly<Record<string, unknown>>;
+
 export interface CreateSessionOptions {
   readonly parentSessionId?: string | undefined;
   readonly model?: string | undefined;
   readonly source?: string | undefined;
+  /** Kept with the session, up to 16,384 characters of JSON. */
+  readonly metadata?: SessionMetadata | undefined;
 }
 
 export interface ListSessionsOptions {
@@ -83,6 +90,9 @@ export interface SessionsOptions {
   readonly counterOf: (sessionId: string) => CountTokens;
 }
 
+/** Characters of a session's metadata. Each list of sessions reads it. */
+const MAX_METADATA_CHARS = 16_384;
+
 const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
 
 export class Sessions {
@@ -111,6 +121,7 @@ export class Sessions {
       parentSessionId,
       model: cleanText("model", options.model),
       source: cleanText("source", options.source),
+      metadata: writeMetadata(options.metadata),
     };
     if (parentSessionId !== null && !this.#sql.exists(parentSessionId)) throw unknownSession(parentSessionId);
     this.#sql.insertSession(row);
@@ -176,7 +187,7 @@ export class Sessions {
    */
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
     const { db, statements, now } = this.#options;
-    const { model } = this.mustGet(sessionId);
+    const inherited = inheritedFrom(this.mustGet(sessionId));
     this.#options.history(sessionId).mustKeepMessages();
     const tree = new Tree(statements, sessionId, now);
     const at = tree.find(copy.atMessageId);
@@ -188,7 +199,7 @@ export class Sessions {
     }
     db.mustHaveRoom();
     return db.transaction(() => {
-      this.#insert(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
+      this.#insert(copy.id, copy.name, { ...inherited, source: "fork" });
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
@@ -209,11 +220,11 @@ export class Sessions {
    */
   split(sessionId: string, next: NextSession): SessionInfo {
     const { db, statements, now, history, counterOf } = this.#options;
-    const { model } = this.mustGet(sessionId);
+    const inherited = inheritedFrom(this.mustGet(sessionId));
     history(sessionId).mustGoOn();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
     return db.transaction(() => {
-      this.#insert(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
+      this.#insert(next.id, name, { ...inherited, source: "split" });
       const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
       const stoodFor = seedSession({
         from,
@@ -272,9 +283,10 @@ export class Sessions {
   }
 
   #info(row: SessionRow): SessionInfo {
-    if (row.name !== null) return row;
+    const metadata = row.metadata === null ? null : (JSON.parse(row.metadata) as SessionMetadata);
+    if (row.name !== null) return { ...row, metadata };
     const title = this.#title(row.id);
-    return { ...row, name: title === null ? null : title + this.#forkMark(row) };
+    return { ...row, metadata, name: title === null ? null : title + this.#forkMark(row) };
   }
 
   /** The mark that tells a fork's title from its parent's, because both begin with the same words. */
@@ -307,6 +319,27 @@ function stretches(seqs: readonly number[]): Stretch[] {
     else found.push({ fromSeq: seq, toSeq: seq });
   }
   return found;
+}
+
+/** What a session that continues another, or begins as its copy, has from it. */
+function inheritedFrom({ id, model, metadata }: SessionInfo): CreateSessionOptions {
+  return { parentSessionId: id, model: model ?? undefined, metadata: metadata ?? undefined };
+}
+
+/** Throws `invalid_input`. */
+function writeMetadata(metadata: SessionMetadata | undefined): string | null {
+  if (metadata === undefined) return null;
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(metadata);
+  } catch {
+    // Told below.
+  }
+  if (json?.startsWith("{") === true && json.length <= MAX_METADATA_CHARS) return json;
+  throw new PalimpsestError(
+    "invalid_input",
+    `A session's metadata is an object of at most ${MAX_METADATA_CHARS} characters of JSON.`,
+  );
 }
 
 /** One line of valid Unicode, or null for none. Throws `invalid_input`. */

@@ -15,6 +15,8 @@ export type SessionRow = {
   parentSessionId: string | null;
   model: string | null;
   source: string | null;
+  /** JSON. */
+  metadata: string | null;
   inputTokens: number;
   outputTokens: number;
   cost: number;
@@ -23,7 +25,10 @@ export type SessionRow = {
   continuedBy: string | null;
 };
 
-export type NewSession = Pick<SessionRow, "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source">;
+export type NewSession = Pick<
+  SessionRow,
+  "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source" | "metadata"
+>;
 
 export type OpeningRow = { seq: number; id: string; role: string; parts: number; content: string };
 
@@ -39,7 +44,7 @@ const OPENING_MESSAGES = 10;
 const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
   (SELECT last.created_at FROM palimpsest_messages AS last WHERE last.session_id = each.session_id
      ORDER BY last.seq DESC LIMIT 1) AS lastMessageAt,
-  each.parent_session_id AS parentSessionId, each.model, each.source, each.input_tokens AS inputTokens,
+  each.parent_session_id AS parentSessionId, each.model, each.source, each.metadata, each.input_tokens AS inputTokens,
   each.output_tokens AS outputTokens, each.cost, each.ended_at AS endedAt, each.end_reason AS endReason,
   each.continued_by AS continuedBy`;
 
@@ -86,9 +91,10 @@ export class SessionStatements {
   }
 
   insertSession(row: NewSession): void {
-    const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source)
-       VALUES (?, ?, ?, 0, ?, ?, ?)`;
-    this.#db.run(sql, row.id, row.name, row.createdAt, row.parentSessionId, row.model, row.source);
+    const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source, metadata)
+       VALUES (?, ?, ?, 0, ?, ?, ?, ?)`;
+    const { id, name, createdAt, parentSessionId, model, source, metadata } = row;
+    this.#db.run(sql, id, name, createdAt, parentSessionId, model, source, metadata);
   }
 
   setName(sessionId: string, name: string | null): void {

@@ -136,3 +136,18 @@ test("a session without such a function writes nothing for it", async () => {
   expect(ofKind(await rest(made.agent, ""), "compaction")).toMatchObject([{ outcome: { kind: "applied" } }]);
   expect(await untold(made)).toEqual([]);
 });
+
+test("a session that asks for it has its frozen prompt made anew after a compaction", async () => {
+  const made = newAgent(noting);
+  const of = { sessionId: SESSION };
+  await made.agent.addContext({ ...of, label: "plan", defaultContent: "First the tests." });
+  const frozen = await made.agent.freezeSystemPrompt(of);
+  expect(frozen).toContain("First the tests.");
+  await made.agent.replaceContextBlock({ ...of, label: "plan", content: "Then the docs." });
+  expect(await made.agent.freezeSystemPrompt(of)).toBe(frozen);
+  hooks.set(SESSION, async () => void (await stubOf(made.name).refreshSystemPrompt(of)));
+  await sayAll(made.agent, talk(0, 18));
+  await rest(made.agent);
+  await until(async () => (await made.agent.freezeSystemPrompt(of)) !== frozen);
+  expect(await made.agent.freezeSystemPrompt(of)).toContain("Then the docs.");
+});

@@ -55,6 +55,29 @@ test("sessions are made, listed, named, counted and deleted over RPC", async () 
   expect(await agent.listSessions({})).toMatchObject([{ name: "Child", parentSessionId: null }]);
 });
 
+test("a session keeps the metadata that it was created with, and hands it on to its fork", async () => {
+  const { agent } = newAgent();
+  const metadata = { customer: { id: 7, tags: ["new", null] }, open: true };
+  const { id: sessionId } = await agent.createSession({ name: "Mail", metadata });
+  expect(await agent.getSessionInfo({ sessionId })).toMatchObject({ name: "Mail", metadata });
+  await agent.append({ sessionId, message: say(0) });
+  const fork = await agent.forkSession({ sessionId, atMessageId: "m0" });
+  expect((await agent.listSessions({})).map((each) => each.metadata)).toEqual([metadata, metadata]);
+  expect(fork.metadata).toEqual(metadata);
+  await agent.append({ sessionId: "by-its-message", message: say(1) });
+  expect((await agent.getSessionInfo({ sessionId: "by-its-message" }))?.metadata).toBeNull();
+});
+
+test("a summary of the caller's own stands for its messages, over RPC as in the agent's own code", async () => {
+  const { agent } = newAgent();
+  const of = { sessionId: "told" };
+  await agent.appendAll({ ...of, messages: [say(0), say(1), say(2), say(3)] });
+  await agent.addCompaction({ ...of, summary: "Two were said.", fromMessageId: "m1", toMessageId: "m2" });
+  const { messages } = await agent.getView(of);
+  expect([messages.length, messages[0]?.id, messages[2]?.id]).toEqual([3, "m0", "m3"]);
+  expect(JSON.stringify(messages[1])).toContain("Two were said.");
+});
+
 test("what is asked of a session that is not there is refused with advice", async () => {
   const { agent } = newAgent();
   const none = { sessionId: "none" };

@@ -41,6 +41,47 @@ describe("a block", () => {
     });
   });
 
+  test("has its default text until something is written, which may be nothing", async () => {
+    await withContexts(async ({ blocks, cost }) => {
+      blocks.withContext("memory", { defaultContent: "The user's name is not known." });
+      expect((await blocks.getContextBlock("memory"))?.content).toBe("The user's name is not known.");
+      expect((await cost(() => blocks.freezeSystemPrompt())).rowsWritten).toBe(0);
+      expect((await blocks.appendContextBlock("memory", "Likes tea.")).content).toBe(
+        "The user's name is not known.\nLikes tea.",
+      );
+      await blocks.replaceContextBlock("memory", "");
+      expect((await blocks.getContextBlock("memory"))?.content).toBe("");
+    });
+  });
+
+  test("that is declared readonly is written by nobody, whatever its provider can do", async () => {
+    await withContexts(async ({ blocks }) => {
+      const provider = writes("as it was");
+      blocks
+        .withContext("rules", { readonly: true, defaultContent: "Be kind." })
+        .withContext("taken", { readonly: true, provider });
+      for (const label of ["rules", "taken"]) {
+        const { kind, writable } = (await blocks.getContextBlock(label)) ?? {};
+        expect([kind, writable]).toEqual(["readonly", false]);
+        expect(await codeOf(() => blocks.replaceContextBlock(label, "x"))).toBe("readonly_block");
+      }
+      expect(await blocks.freezeSystemPrompt()).toContain("Be kind.");
+      expect(provider.written).toEqual([]);
+      expect(Object.keys(blocks.tools())).not.toContain("set_context");
+    });
+  });
+
+  test.for([
+    { defaultContent: 7 },
+    { defaultContent: "\ud800" },
+    { readonly: "yes" },
+    { provider: { get, search: found }, defaultContent: "x" },
+  ])("refuses %j", async (options) => {
+    await withContexts(async ({ blocks }) => {
+      expect(await codeOf(async () => blocks.withContext("memory", options as object))).toBe("invalid_options");
+    });
+  });
+
   test("writes 1 row when it changes and none when it does not, and reads 1", async () => {
     await withContexts(async ({ blocks, cost }) => {
       blocks.withContext("memory");

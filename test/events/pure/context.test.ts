@@ -43,6 +43,42 @@ describe("a working context", () => {
     expect([system, messages.map((message) => message.role)]).toEqual(["Be brief.", ["user", "assistant", "user"]]);
   });
 
+  test("has the system text and the messages apart, and together for a model", () => {
+    const context = buildWorkingContext(question, { system: "Be brief." });
+    expect(context.systemInstructions).toBe("Be brief.");
+    expect(context.messages.map(({ id }) => id)).toEqual(["u1"]);
+    expect(context.getMessages().map(({ role }) => role)).toEqual(["system", "user"]);
+    expect(buildWorkingContext(question).systemInstructions).toBeNull();
+  });
+
+  test("takes a message of a role and a content, and gives it an id", () => {
+    const context = buildWorkingContext(question);
+    context
+      .addMessage({ role: "assistant", content: "80" })
+      .addMessage({ id: "u2", role: "user", content: [text("Sure?")] });
+    const [answer, doubt] = context.getNewMessages();
+    expect(answer).toEqual({ id: expect.stringMatching(/.{8}/) as string, role: "assistant", parts: [text("80")] });
+    expect(doubt).toEqual({ id: "u2", role: "user", parts: [text("Sure?")] });
+    for (const bad of [{ role: "tool", content: "80" }, { role: "user", content: 80 }, { content: "80" }, null]) {
+      expect(codeOf(() => context.addMessage(bad as never))).toBe("invalid_message");
+    }
+    expect(context.getNewMessages()).toHaveLength(2);
+  });
+
+  test("V2: is read by the caller's own function, event by event, and still pairs every call", () => {
+    const events = [...question, ...messageToEvents(say("a1", "assistant", done("c1", "80")))];
+    const context = buildWorkingContext(events, {
+      eventToMessage: (event) =>
+        event.action === "tool_call_request"
+          ? null
+          : { role: "user", content: `${event.action} at ${event.createdAt}` },
+    });
+    expect(context.messages.map(({ parts }) => parts)).toContainEqual([text("user_message at 0")]);
+    expect(JSON.stringify(context.messages)).not.toContain("tool_call_request");
+    expect(codeOf(() => buildWorkingContext(events, { eventToMessage: () => 7 as never }))).toBe("invalid_message");
+    expect(codeOf(() => buildWorkingContext(events, { eventToMessage: 7 as never }))).toBe("invalid_options");
+  });
+
   test("keeps what was added apart from what was loaded, and what was loaded as it was", () => {
     const events = structuredClone(question);
     const context = buildWorkingContext(events);

@@ -49,6 +49,24 @@ function chat(id: string): UIMessage {
 }
 
 describe("loading", () => {
+  test("numbers events so that the number grows along a branch, and stays when the message grows or is summarised", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 1, 6);
+      history.append(chat("a"));
+      const seqs = (): (number | undefined)[] => loadEvents(memory, "").map(({ seq }) => seq);
+      const before = seqs();
+      expect(before.every((seq, at) => seq !== undefined && seq > (before[at - 1] ?? -1))).toBe(true);
+      history.update({ ...chat("a"), parts: [...chat("a").parts, { type: "text", text: "and done" }] });
+      expect(seqs().slice(0, before.length)).toEqual(before);
+      history.addOverlay({ span: span("m2", "m5"), summary: "s" });
+      const after = seqs();
+      expect(after.every((seq, at) => seq !== undefined && seq > (after[at - 1] ?? -1))).toBe(true);
+      expect(appendEvents(memory, "", [{ action: "user_message", content: "next" }])[0]?.seq).toBeGreaterThan(
+        after.at(-1) ?? 0,
+      );
+    });
+  });
+
   test("gives the newest events of a branch, oldest first, with the time of their messages", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 1, 3);
@@ -91,7 +109,7 @@ describe("loading", () => {
           const sessionId = `s${run++}`;
           const history = memory.session(sessionId);
           for (const message of messages) history.append(message);
-          const log = pages(memory, sessionId, limit);
+          const log = pages(memory, sessionId, limit).map(({ seq: _seq, ...event }) => event);
           expect(log).toEqual(history.getHistory().flatMap((message) => messageToEvents(message, 1_000)));
         }),
         { numRuns: tries(60) },
