@@ -171,7 +171,7 @@ async function open(browser: Browser, address: string, { width, height, scheme =
 
 /** Once nothing is loading any more. */
 async function keep(page: Page, name: string): Promise<void> {
-  await page.waitForFunction("document.querySelector('.loading') === null");
+  while ((await page.locator(".loading").count()) > 0) await page.waitForTimeout(100);
   await page.waitForTimeout(1_500);
   await page.screenshot({ path: join(IMAGES, `${name}.png`) });
   console.log(`docs/images/${name}.png`);
