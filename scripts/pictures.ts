@@ -71,17 +71,22 @@ async function withWorker(
   }
 }
 
+function covers(above: Band, below: Band): boolean {
+  return above.level > below.level && above.from <= below.to && below.from <= above.to;
+}
+
 /** Says one message after the other, lets each run land, and notes what is stored and what is seen. */
 async function grow(ask: Ask, said: readonly UIMessage[]): Promise<Conversation> {
   const frames: Frame[] = [];
+  const laid: OverlayRecord[][] = [];
   let storedTokens = 0;
   for (const message of said) {
     await ask("append", { message });
     storedTokens += measureMessage(message, estimateTokens).tokens;
     for (const runId of (await ask<SessionStatus>("status", {})).liveRunIds) await ask("waitForRun", { runId });
     const { viewTokens } = await ask<SessionStatus>("status", {});
-    const overlays = (await ask<OverlayRecord[]>("getCompactions", {})).filter(({ state }) => state === "active");
-    frames.push({ storedTokens, viewTokens, overlays: overlays.map(({ id }) => id) });
+    frames.push({ storedTokens, viewTokens, overlays: [] });
+    laid.push(await ask<OverlayRecord[]>("getCompactions", {}));
     if (message.role === "assistant") {
       await ask("recordUsage", { inputTokens: viewTokens, outputTokens: 400, model: "a-model" });
     }
@@ -94,7 +99,16 @@ async function grow(ask: Ask, said: readonly UIMessage[]): Promise<Conversation>
     const beneath = bands.filter((band) => band.from <= to && from <= band.to).map(({ level }) => level);
     bands.push({ id, from, to, level: Math.max(-1, ...beneath) + 1 });
   }
-  return { frames, bands, thresholdTokens: THRESHOLD };
+  // An earlier one that lies beneath a later one does not show.
+  const shown = (known: readonly OverlayRecord[]): string[] => {
+    const there = bands.filter(({ id }) => known.some((each) => each.id === id));
+    return there.filter((band) => !there.some((other) => covers(other, band))).map(({ id }) => id);
+  };
+  return {
+    frames: frames.map((frame, index) => ({ ...frame, overlays: shown(laid[index] ?? []) })),
+    bands,
+    thresholdTokens: THRESHOLD,
+  };
 }
 
 async function photographGrown(browser: Browser, url: string, ask: Ask): Promise<void> {
