@@ -39,14 +39,14 @@ export const DEFAULT_MIN_TAIL_MESSAGES = 2;
 
 /**
  * Tokens of all summaries and names in a view. By default they take a fifteenth of the threshold, and at least the tokens of a one-sentence
- * summary and some names. One summary takes at most an eighth of that, and at most 4,000 tokens, because a longer one is a copy. Summaries
- * beyond a third are folded, so that names have the other two thirds (decision 6).
+ * summary and some names. One summary takes at most a twelfth of that, and at most 4,000 tokens, because a longer one is a copy. Summaries
+ * beyond a quarter are folded, so that names have the other three quarters (decision 6).
  */
 export const STACK_SHARE_OF_THRESHOLD = 15;
 export const MIN_STACK_TOKENS = 160;
 export const MIN_SUMMARY_TOKENS = 40;
-export const SUMMARIES_IN_A_STACK = 8;
-export const FOLD_BEYOND = 3;
+export const SUMMARIES_IN_A_STACK = 12;
+export const FOLD_BEYOND = 4;
 export const MAX_SUMMARY_TOKENS = 4_000;
 
 /**

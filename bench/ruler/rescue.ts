@@ -2,7 +2,7 @@
  * Replays a conversation through the real planner, extractor and choice of names. After each compaction it takes the rare words that only
  * hidden messages say and that somebody soon writes again, and counts those that each policy still says.
  *
- * The policies differ in what stands beside head and tail, which are the same for all. Ours has a summary and names. The second one has
+ * The policies differ in what stands beside head, tail and what is in force, which are the same for all. Ours has a summary and names. The second one has
  * the summary alone. The floor has no sentence: it takes the warmest rare words per character, in as much room as ours. Warmth is 0.99 to
  * the power of a word's age, halved where only a tool said it. The floor sees the ruler's own words.
  */
@@ -13,6 +13,7 @@ import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { NOTHING_PINNED } from "../../src/steps/pinned/fact.ts";
 import { readSayings } from "../../src/steps/pinned/gather.ts";
+import { renderInForce } from "../../src/steps/pinned/render.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { summaryMessage } from "../../src/steps/view/view.ts";
@@ -38,7 +39,7 @@ export interface Rescue {
   readonly compactions: number;
   /** Words of hidden messages that are soon written again. */
   readonly needed: number;
-  /** Number of those that head and tail do not show. */
+  /** Number of those that neither head and tail nor what is in force show. */
   readonly open: number;
   /** Number of open words that summary and names say, that the summary alone says, and that the floor says. */
   readonly rescued: number;
@@ -64,7 +65,8 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
   const along = compactAlong({ messages, policy, summariser: offline, most: MOST, rebuilds: true, looks: true });
   for (const [at, { standing, after }] of withPlaces(along, told)) {
     const shown = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
-    const words = judge(told, at, shown);
+    const inForce = sayInForce(standing);
+    const words = judge(told, { at, shown, inForce, rareWords });
     const said = say(standing, true);
     compactions++;
     needed += words.needed;
@@ -99,7 +101,13 @@ function summarise(summaryTokens: number, transcript: string | null, drafts: rea
   return { text, tokens: estimateTokens(text) };
 }
 
-/** The summaries as the view frames them. What is in force is left out, because it has a budget of its own. */
+/** What is in force stands in every view, in a budget of its own. Its words count as seen, as those of head and tail do. */
+function sayInForce(standing: readonly Standing[]): string {
+  const last = standing.length - 1;
+  return standing.map(({ pinned }, at) => renderInForce(at === last ? pinned : { ...pinned, loaded: [] })).join("\n\n");
+}
+
+/** The summaries as the view frames them, without what is in force. */
 function say(standing: readonly Standing[], withNames: boolean): string {
   const names = withNames ? (standing.at(-1)?.pinned.names ?? []) : [];
   return standing
@@ -125,9 +133,17 @@ function* withPlaces(along: Iterable<Compaction>, told: readonly Told[]): Genera
   }
 }
 
-function judge(told: readonly Told[], at: number, shown: ReadonlySet<string>) {
+interface Moment {
+  readonly at: number;
+  readonly shown: ReadonlySet<string>;
+  readonly inForce: string;
+  readonly rareWords: RareWords;
+}
+
+function judge(told: readonly Told[], { at, shown, inForce, rareWords }: Moment) {
   const sofar = told.slice(0, at + 1);
   const seen = new Set(sofar.filter(({ id }) => shown.has(id)).flatMap(({ all }) => [...all]));
+  for (const word of rareWords(inForce)) seen.add(word);
   const hidden = sofar.map((each) => (shown.has(each.id) ? null : each));
   const soon = new Set(told.slice(at + 1, at + 1 + AHEAD).flatMap(({ written }) => [...written]));
   const words = new Set(hidden.flatMap((each) => (each === null ? [] : [...each.all])));

@@ -46,7 +46,7 @@ const SHARES = new Map([
   [1 / 4, "a quarter"],
   [1 / 5, "a fifth"],
   [1 / 6, "a sixth"],
-  [1 / 8, "an eighth"],
+  [1 / 12, "a twelfth"],
   [1 / 10, "a tenth"],
   [1 / 20, "a twentieth"],
   [1 / 15, "a fifteenth"],

@@ -29,13 +29,14 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
   const tables = [...head, ...tail].map((message) =>
     gatherWords(readSayings(message).map(({ by, text }) => ({ written: by !== "output", text }))),
   );
-  const said = [...new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)))];
-  const shows = containsWord(wordsIn([...summaries, said.join("\n")].join("\n")));
+  // Messages show a word that stands there as one of its own. `t.Errorf` does not show `t.Error`, nor a path its folder.
+  const said = new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)));
+  const told = containsWord(wordsIn(summaries.join("\n")));
   const loaded = tail.flatMap((message) => readLoaded(message, { messageId: message.id, nameCall: () => "" }));
   return {
     hidden,
     talk: talkOf(tables.slice(head.length)),
-    shows,
+    shows: (word) => said.has(word) || told(word),
     loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
   };
 }

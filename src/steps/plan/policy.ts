@@ -63,7 +63,7 @@ export interface Policy {
   readonly loadedTokens: number;
   /**
    * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a
-   * third of it, and names take the room that summaries leave. Pinned facts in force have a budget of their own.
+   * quarter of it, and names take the room that summaries leave. Pinned facts in force have a budget of their own.
    */
   readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */

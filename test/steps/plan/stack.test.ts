@@ -92,7 +92,7 @@ test("no message is in more spans than that: what an overlay says of itself is w
   });
 });
 
-test("the texts of a view's summaries together are within a third of the stack, or one of them: names have the rest", () => {
+test("the texts of a view's summaries together keep to their part of the stack, or there is one of them: names have the rest", () => {
   for (const stackTokens of [400, 1_200, 1_600]) {
     const policy = { ...small, stackTokens };
     everyCompaction({ policy, summariser: heavy }, ({ standing }) => {
