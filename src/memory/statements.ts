@@ -150,6 +150,12 @@ export class Statements {
     return this.#db.run(sql, sessionId, seq);
   }
 
+  /** One piece of a split content, counted from 0. The row of the message has the first. */
+  messagePart(sessionId: string, seq: number, part: number): { content: string } | undefined {
+    const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? AND part = ?";
+    return this.#db.run<{ content: string }>(sql, sessionId, seq, part)[0];
+  }
+
   /** Rows at or below `seq`, newest first, read one by one on demand. */
   shapesDown(sessionId: string, seq: number): Generator<ShapeRow> {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;

@@ -12,6 +12,7 @@ import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
+import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
 import { INDEX_PIECE_CHARS } from "../../src/memory/search/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/steps/recall/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
@@ -166,6 +167,8 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files are read at a time`,
   ],
   "ARCHITECTURE.md": [
+    says`A slice takes ${SLICE_BYTES} bytes of messages and ends with the row that no longer fits.`,
+    says`So no slice reads more than ${MAX_SLICE_BYTES} bytes, however large a message is.`,
     says`one row for up to ${PAGE_SIZE} messages, rewritten every ${FLUSH_EVERY} appends,`,
     says`Content over ${limits.ROW_MAX_BYTES / 1_000_000} MB is split over rows`,
     says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,

@@ -32,7 +32,7 @@ import { auditSummary } from "../../steps/draft/audit.ts";
 import { headBefore } from "../../steps/plan/cut.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
-import { lastVisibleStep, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
+import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
 import { keepFacts } from "../../steps/pinned/keep.ts";
@@ -47,6 +47,7 @@ import type { Core, Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import type { InlineCompaction, InlineSummary } from "../settings.ts";
 import { mustDraft } from "./drafts/sources.ts";
+import { readSlices } from "./read-slices.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 export interface OnCompactionOptions {
@@ -231,7 +232,7 @@ interface ChosenSpan extends ReturnType<typeof choose> {
 }
 
 /**
- * Reads the chosen span in pieces with room for other work between them, because a span may be as long as a conversation. If the messages
+ * Reads the chosen span in slices with room for other work between them, because a span may be as long as a conversation. If the messages
  * have changed since the call, the fence refuses them.
  */
 async function readChosen(
@@ -242,36 +243,14 @@ async function readChosen(
   const history = core.memory.session(sessionId);
   const redaction = redactionOf(core.settings.get(sessionId));
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
-  const parts: Facts[] = [];
-  for (const piece of inPieces(history.spanRows(chosen.plan.span) ?? [])) {
-    const messages = await core.read(sessionId, () => history.spanMessages(piece));
-    parts.push(gatherFacts((messages ?? []).map(redaction.message)));
-    await scheduler.wait(0);
-  }
+  const reader = history.spanReader(chosen.plan.span, GATHERED_BYTES);
+  const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
+  const parts = reader === null ? [] : await readSlices(core, { sessionId, reader }, gather);
   return { ...chosen, facts: mergeFacts(parts) };
 }
 
-/** Tokens whose facts are gathered at once, in some 50 ms. */
-const PIECE_TOKENS = 10_000;
-
-function inPieces(rows: readonly OutlineRow[]): Span[] {
-  const pieces: { from: OutlineRow; to: OutlineRow; tokens: number }[] = [];
-  for (const row of rows) {
-    const last = pieces.at(-1);
-    if (last === undefined || last.tokens + row.tokens > PIECE_TOKENS) {
-      pieces.push({ from: row, to: row, tokens: row.tokens });
-    } else {
-      last.to = row;
-      last.tokens += row.tokens;
-    }
-  }
-  return pieces.map(({ from, to }) => ({
-    fromId: from.id,
-    fromStep: from.firstStep,
-    toId: to.id,
-    toStep: lastVisibleStep(to),
-  }));
-}
+/** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
+const GATHERED_BYTES = 40_000;
 
 function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {

@@ -27,6 +27,7 @@ import { redactionOf } from "../redaction.ts";
 import { noteHindsight } from "../reports/hindsight.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
+import { readSlices } from "./read-slices.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { mayAsk } from "./start/postpone.ts";
 import { tellBudget } from "../token-counter.ts";
@@ -116,27 +117,38 @@ export class RunPort implements CompactionPort {
   }
 
   async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
-    return this.#inRun(mark, (call) => {
+    const found = await this.#inRun(mark, (call) => {
       const { run, core } = call;
       const chunk = planOf(run).chunks[request.index];
       const planned = run.chunkDigests[request.index];
       assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
-      const history = core.memory.session(run.sessionId);
-      // Reads the planned source again, so that no model is paid for a source that the commit would refuse.
-      const messages = history.sourceMessages(chunk, planned);
-      if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
       const redaction = redactionOf(core.settings.get(run.sessionId));
       const source = ["chunk", planned, ...redaction.names];
       const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
       const known = reuseDraft(call, key);
       if (known !== null) return known;
-      const shown = messages.map(redaction.message);
-      const weigh = (count: CountTokens): number =>
-        shown.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
-      const askTokens = tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh);
-      return { kind: "source", key, messages: shown, brief, askTokens, leftMs: call.leftMs };
+      return { kind: "unread" as const, chunk, planned, key, brief, redaction, leftMs: call.leftMs };
     });
+    if (found.kind !== "unread") return found;
+    const { chunk, planned, redaction, brief, key, leftMs } = found;
+    const core = this.#core;
+    const sessionId = core.runs.get(this.#runId)?.sessionId ?? "";
+    const history = core.memory.session(sessionId);
+    const reader = history.spanReader(chunk);
+    const slices =
+      reader === null
+        ? []
+        : await readSlices(core, { sessionId, reader }, (messages) => messages.map(redaction.message));
+    // The planned source was read, so that no model is paid for one that the commit would refuse.
+    if (reader === null || !history.hasRead(reader, planned)) {
+      return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
+    }
+    const messages = slices.flat();
+    const weigh = (count: CountTokens): number =>
+      messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
+    const askTokens = tellBudget(core.counterOf(sessionId), brief.summaryTokens, weigh);
+    return { kind: "source", key, messages, brief, askTokens, leftMs };
   }
 
   async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {

@@ -119,8 +119,13 @@ export function elementMessages(tree: Tree, elements: readonly Element<ContentRo
 
 export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {
   if (element.kind === "overlay") return overlayMessage(element.overlay, element.isLast);
-  const message = masked(tree.decode(element.row), element);
-  return isWhole(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
+  return shownPart(tree.decode(element.row), element);
+}
+
+/** What an element shows of its message. */
+export function shownPart(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
+  const shown = masked(message, element);
+  return isWhole(element) ? shown : sliceMessage(shown, element.fromStep, element.toStep);
 }
 
 function masked(

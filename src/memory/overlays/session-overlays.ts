@@ -27,6 +27,7 @@ import { Versions } from "../versions.ts";
 import type { SearchRows } from "../search/search-rows.ts";
 import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
+import { SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
@@ -263,11 +264,15 @@ export abstract class SessionOverlays {
     return elements === null ? null : elementMessages(this.tree, elements.filter(isThere));
   }
 
-  /** Like {@link spanMessages}. Also null when the messages do not have the digest `expected`. */
-  sourceMessages(span: Span, expected: string): UIMessage[] | null {
-    const elements = this.#sources(span, true);
-    if (elements === null || this.laid.sum(elements).digest !== expected) return null;
-    return elementMessages(this.tree, elements.filter(isThere));
+  /** Reads a span's messages in slices, including hidden ones. Null when its ends are gone. */
+  spanReader(span: Span, bytes?: number): SpanReader | null {
+    const range = this.laid.locate(span);
+    return range === null ? null : new SpanReader(this.tree, range, bytes);
+  }
+
+  /** Whether a reader read what has the digest `expected`. */
+  hasRead({ elements }: SpanReader, expected: string): boolean {
+    return this.laid.sum(elements).digest === expected;
   }
 
   /** A span's messages without content, as outline rows. Null as for {@link spanDigest}. */
