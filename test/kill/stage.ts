@@ -24,8 +24,13 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 /** Makes a span of eight chunks. A kill finds two of them done, four in the summariser and two still waiting. */
 const THRESHOLD = 3_000;
 export const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
-/** An update of notes reads all new messages at once, and is due long before a compaction. */
-export const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1", PALIMPSEST_THRESHOLD: "8000" };
+/** An update of notes reads all new messages at once, and is due long before a compaction, because one call reads no more than a chunk. */
+export const NOTED = {
+  PALIMPSEST_MODEL_WINDOW: "32000",
+  PALIMPSEST_CHUNK_TOKENS: "3000",
+  PALIMPSEST_NOTES: "1",
+  PALIMPSEST_THRESHOLD: "8000",
+};
 /** Messages of one call, well under the limit of one WebSocket frame. */
 const PAGE = 500;
 const SESSION = "killed";
