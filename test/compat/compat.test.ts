@@ -123,8 +123,9 @@ it("asks with what was said as data, within a budget", () => {
   expect(prompt).toContain("Before.");
 });
 
+const long = (id: string): UIMessage => say(id, "a few words that are said ".repeat(200));
+
 describe("what stays behind notes", () => {
-  const long = (id: string): UIMessage => say(id, "a few words that are said ".repeat(200));
   const hour = Array.from({ length: 40 }, (_, n) => long(`h${n}`));
   afterEach(() => resetSessionMemoryCompactConfig());
 
