@@ -122,7 +122,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
     says`\`keepRecent\` (${limits.TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${limits.TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${limits.TRUNCATE_TEXT_CHARS}) and \`step\` (${limits.TRUNCATE_STEP}),`,
   ],
-  "docs/page.md": [says`returns a secret of ${limits.MIN_SECRET_CHARS} characters or more`],
   "docs/notes.md": [
     says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
     says`${"`maxTokens`"}, ${"`sectionTokens`"} | ${ofNotes.NOTES_TOKENS} for all (at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold), ${ofNotes.NOTES_SECTION_TOKENS} for one (at most ${share(ofNotes.NOTES_SECTION_SHARE)} of all) |`,

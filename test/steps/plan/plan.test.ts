@@ -250,19 +250,19 @@ test("V2: the view after any cut converts with each call paired once, and no res
 });
 
 describe("policies", () => {
-  test("two summaries fit the third of a stack that is theirs, at every threshold, share and summary", () => {
+  test("two summaries fit the part of a stack that is theirs, at every threshold, share and summary", () => {
     const share = fc.option(fc.double({ min: 0.001, max: 0.25, noNaN: true }), { nil: undefined });
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 1_000_000 }), share, (thresholdTokens, given) => {
         const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share: given });
-        if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 3);
+        if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 4);
         expect(stackTokens).toBeLessThanOrEqual(Math.max(160, thresholdTokens * (given ?? 1 / 15)));
       }),
     );
-    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(24_000);
+    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(32_000);
     expect(resolvePolicy({ thresholdTokens: 60_000, share: 1 / 30 })).toMatchObject({
       stackTokens: 2_000,
-      summaryTokens: 250,
+      summaryTokens: 166,
     });
   });
 
@@ -280,7 +280,7 @@ describe("policies", () => {
       openingTokens: 1_000,
       tailTokenBudget: 20_000,
       minTailMessages: 2,
-      summaryTokens: 833,
+      summaryTokens: 555,
       pinnedTokens: 3_333,
       loadedTokens: 10_000,
       stackTokens: 6_666,
