@@ -80,7 +80,7 @@ export default defineConfig({
           setupFiles: everywhere.setupFiles,
           name: "faults",
           // A Worker a file, because these tests reset every object and change what all later instances of the Workflow do.
-          include: ["test/{workflows,sim}/**/*.test.ts"],
+          include: ["test/{shadow,workflows,sim}/**/*.test.ts"],
           provide: { sim, matrix, everything },
           testTimeout: 60_000,
         },

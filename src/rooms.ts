@@ -7,6 +7,7 @@ import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
 import { notes } from "./notes/room.ts";
 import { recall } from "./recall/room.ts";
+import { shadow } from "./shadow/room.ts";
 
 /** Written out, because the package's declarations would else repeat every call of every room. */
 export type AllRooms = readonly [
@@ -15,12 +16,13 @@ export type AllRooms = readonly [
   ReturnType<typeof events>,
   ReturnType<typeof notes>,
   ReturnType<typeof recall>,
+  ReturnType<typeof shadow>,
   ReturnType<typeof transcripts>,
 ];
 
 /** With prices, the room of costs tells what conversations cost. */
 export function allRooms(prices?: PriceList): AllRooms {
-  return [context(), costs({ prices }), events(), notes(), recall(), transcripts()];
+  return [context(), costs({ prices }), events(), notes(), recall(), shadow(), transcripts()];
 }
 
 export const ALL_ROOMS = allRooms();

@@ -6,6 +6,7 @@ import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction } from "../src/agent/settings.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
+import type { ShadowOptions } from "../src/shadow/settings.ts";
 import type { InlineSettings } from "../src/agent/runs/inline.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
@@ -38,6 +39,10 @@ export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompac
 export const keptNotes = ((
   globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
 ).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
+/** Shadows that a test gives a session, by agent and session. */
+export const shadowsOfTests = ((
+  globalThis as { palimpsestShadows?: Map<string, readonly ShadowOptions[]> }
+).palimpsestShadows ??= new Map<string, readonly ShadowOptions[]>());
 /** Compaction functions that a test uses from now on, by agent and session. */
 export const ownFunctions = ((
   globalThis as { palimpsestOwnFunctions?: Map<string, InlineSettings> }
@@ -59,6 +64,7 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
     if (notes !== undefined) session.keepNotes(notes);
     const own = ownFunctions.get(`${this.name}/${session.id}`);
     if (own !== undefined) session.onCompaction(own.compact, { timeoutMs: own.timeoutMs });
+    for (const shadow of shadowsOfTests.get(`${this.name}/${session.id}`) ?? []) session.shadow(shadow);
     if (this.name.startsWith("sim-")) session.withContext("todo");
     if (session.id.startsWith("noted")) {
       const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;

@@ -8,6 +8,7 @@ import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
+import { shadowCalls } from "../../src/shadow/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
   watch: "Ask for compactions and follow them. Open by default. No answer holds a word of the conversation.",
@@ -24,6 +25,7 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["events", eventCalls],
   ["notes", notesCalls],
   ["recall", recallCalls],
+  ["shadow", shadowCalls],
   ["transcripts", transcriptCalls],
 ];
 

@@ -15,7 +15,16 @@ import type { Paint } from "../report/paint.ts";
 import { inert, plural } from "../report/text.ts";
 import type { Remote } from "./client.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
-import { showHealth, showPlan, showProposal, showRun, showRuns, showSessions, tellOutcome } from "./show.ts";
+import {
+  showHealth,
+  showPlan,
+  showProposal,
+  showRun,
+  showRuns,
+  showSessions,
+  showShadows,
+  tellOutcome,
+} from "./show.ts";
 
 /** A command's answer as a value and as lines, with its exit code. */
 export interface Done {
@@ -119,6 +128,11 @@ export async function watch(context: Context, runId: string | undefined): Promis
 export async function health({ connect, paint, sessionId }: Context, limit: number): Promise<Done> {
   const answer = await (await connect()).call("health", { sessionId, limit });
   return { answer, lines: showHealth(answer, paint), exitCode: answer.state === "down" ? EXIT.no : 0 };
+}
+
+export async function shadows({ connect, sessionId }: Context, limit: number): Promise<Done> {
+  const answer = await (await connect()).call("compareShadows", { sessionId, limit });
+  return { answer, lines: showShadows(answer) };
 }
 
 export async function approve({ connect, paint }: Context, runId: string, file: string | undefined): Promise<Done> {

@@ -9,6 +9,7 @@ import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Drafts } from "../memory/drafts.ts";
 import type { Memory } from "../memory/memory.ts";
+import type { SinceOverlay } from "../memory/messages/since.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
@@ -16,12 +17,13 @@ import type { EndedRun, LiveRun, Outcome, RunPatch, RunRecord, Runs, StepRecord 
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
+import type { Again, Hindsight } from "../steps/hindsight/hindsight.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import type { DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
+import type { DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
@@ -181,6 +183,29 @@ export interface SummaryRoom {
   recall(sessionId: string, asked: RecalledVersion): Recall;
 }
 
+/** What came of the names that a view hid, with all that it takes to grade other summaries by them. */
+export interface Graded {
+  readonly overlayId: string;
+  readonly hindsight: Hindsight;
+  readonly again: Again;
+  /** The overlays of the view, oldest first, with the text of each as the view showed it. */
+  readonly overlays: SinceOverlay["overlays"];
+}
+
+/** A room that has more steps for a run after its commit. They change nothing of what the run did. An agent has at most one. */
+export interface FollowUpRoom {
+  /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
+  due(run: RunRecord, outcome: Outcome): readonly FollowUp[];
+  /** Does a step for a run that has its outcome. */
+  doStep(
+    run: RunRecord,
+    mark: StepMark,
+    asked: { readonly step: string; readonly args: readonly unknown[] },
+  ): Promise<unknown>;
+  /** Called in the transaction that keeps the hindsight of a view. */
+  graded(sessionId: string, graded: Graded): void;
+}
+
 /** A part of a stored version of a room's text. */
 export interface RecalledVersion {
   readonly version: number;
@@ -195,6 +220,8 @@ export interface RecalledVersion {
 export interface RoomHooks {
   /** Null where no room makes summaries. */
   readonly summaries: SummaryRoom | null;
+  /** Null where no room has steps after a commit. */
+  readonly followUps: FollowUpRoom | null;
   cleared(sessionId: string): void;
   deleted(sessionId: string): void;
   copied(fromId: string, toId: string): void;
@@ -212,6 +239,8 @@ export interface RoomHooks {
 /** A call of a summariser, with its tokens. */
 export interface SummariserCall {
   readonly model: string;
+  /** True for a summary that nobody is shown. */
+  readonly isShadow?: boolean;
   readonly summariser: { readonly inputTokens: number; readonly outputTokens: number };
 }
 

@@ -8,7 +8,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Core, RoomHooks, ShownText, SummariserCall, SummaryRoom, Told } from "./core.ts";
+import type { Core, FollowUpRoom, RoomHooks, ShownText, SummariserCall, SummaryRoom, Told } from "./core.ts";
 import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
@@ -54,6 +54,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly continued?: (fromId: string, toId: string, stoodFor: readonly number[]) => void;
   /** Set by the room that makes summaries without a model. */
   readonly summaries?: SummaryRoom;
+  /** Set by the room that has steps for a run after its commit. */
+  readonly followUps?: FollowUpRoom;
   /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
   readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
   /** Removes messages from a view that the room does not want shown. */
@@ -103,10 +105,12 @@ export class InstalledRooms implements RoomHooks {
   readonly #rooms: readonly Installed<object, object>[];
 
   readonly summaries: SummaryRoom | null;
+  readonly followUps: FollowUpRoom | null;
 
   constructor(core: Core, rooms: Rooms) {
     this.#rooms = rooms.map((room) => room.install(core));
     this.summaries = this.#rooms.find(({ summaries }) => summaries !== undefined)?.summaries ?? null;
+    this.followUps = this.#rooms.find(({ followUps }) => followUps !== undefined)?.followUps ?? null;
   }
 
   sessionParts(state: SessionState): object[] {

@@ -58,8 +58,9 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
     session: (state) => new SessionCosts(state, sql, prices),
     counted: (sessionId, call) => {
       if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
-      const { model, summariser } = call;
-      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, summariser));
+      const { model, summariser, isShadow = false } = call;
+      const summarises = isShadow ? 2 : 1;
+      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises }), { model, summarises }, summariser));
     },
   };
 }

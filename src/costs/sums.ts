@@ -42,10 +42,10 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
 
 export function addSummary(
   before: CostRow | null,
-  model: string,
+  { model, summarises }: Pick<CostRow, "model" | "summarises">,
   { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
 ): CostRow {
-  const row = before ?? emptyRow(model, 1);
+  const row = before ?? emptyRow(model, summarises);
   return {
     ...row,
     calls: row.calls + 1,
@@ -76,6 +76,8 @@ export interface Costs {
   /** The agent's own models, and the summarisers. */
   readonly agent: readonly ModelCosts[];
   readonly summarisers: readonly ModelCosts[];
+  /** The summarisers of shadows, whose summaries nobody is shown. */
+  readonly shadows: readonly ModelCosts[];
   /** The sum of all costs. Null where some model has no price. */
   readonly total: number | null;
   /** An estimate of the same calls with every message in each prompt, and without a summariser. */
@@ -94,7 +96,8 @@ export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
   const whole = own.map(({ row }) => wholeOf(row));
   return {
     agent: own.map(({ shown }) => shown),
-    summarisers: models.flatMap(({ row, shown }) => (row.summarises === 0 ? [] : [shown])),
+    summarisers: models.flatMap(({ row, shown }) => (row.summarises === 1 ? [shown] : [])),
+    shadows: models.flatMap(({ row, shown }) => (row.summarises === 2 ? [shown] : [])),
     total: sumOf(models.map(({ shown }) => shown.cost)),
     withoutCompaction: {
       inputTokens: own.reduce((sum, { row }) => sum + row.wholeTokens, 0),

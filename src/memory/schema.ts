@@ -197,6 +197,30 @@ const FAMILIES = {
        PRIMARY KEY (session_id, model, summarises)
      ) WITHOUT ROWID`,
   ],
+  // Summaries that nobody is shown, by the overlay that they stand beside, for the room of shadows (src/shadow/statements.ts).
+  // `words` has all of a row that may quote the conversation. It goes when the overlay leaves force, or another one whose
+  // hidden words are among its names.
+  shadows: [
+    `CREATE TABLE palimpsest_shadows (
+       session_id TEXT NOT NULL,
+       n          INTEGER NOT NULL,
+       name       TEXT NOT NULL,
+       overlay_id TEXT NOT NULL,
+       record     TEXT NOT NULL,
+       words      TEXT,
+       PRIMARY KEY (session_id, n, name)
+     ) WITHOUT ROWID`,
+    `CREATE TRIGGER palimpsest_shadows_forget AFTER UPDATE OF state ON palimpsest_overlays WHEN NEW.state <> 'active' BEGIN
+       UPDATE palimpsest_shadows SET words = NULL WHERE session_id = NEW.session_id AND words IS NOT NULL
+         AND (overlay_id = NEW.overlay_id OR instr(words, '"' || NEW.overlay_id || '"') > 0);
+     END`,
+    `CREATE TABLE palimpsest_shadow_spend (
+       day    INTEGER NOT NULL,
+       name   TEXT NOT NULL,
+       tokens INTEGER NOT NULL,
+       PRIMARY KEY (day, name)
+     ) WITHOUT ROWID`,
+  ],
   // The health of each summariser across the agent, and the tokens spent on them (runs/health-statements.ts).
   health: [
     `CREATE TABLE palimpsest_health (

@@ -88,6 +88,7 @@ const CONTENT_TABLES = [
   "palimpsest_drafts",
   "palimpsest_notes",
   "palimpsest_masks",
+  "palimpsest_shadows",
 ] as const;
 
 export class Statements {

@@ -15,18 +15,18 @@ import { renderTranscript, type TranscriptElement } from "../steps/draft/render.
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import { askOnce, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
 import type { Drafted } from "../workflows/ladder.ts";
-import type { DraftReceipt } from "../workflows/port.ts";
+import type { CompactionPort, DraftReceipt } from "../workflows/port.ts";
 import { notesPort, type NotesReading } from "./line-port.ts";
 
 type Source = NotesReading & { readonly kind: "notes" };
 
-export async function draftNotes(by: Drafting): Promise<Drafted> {
+export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted> {
   const source = await notesPort(by.port).read(by.mark, { model: by.model.name });
   return source.kind === "notes" ? ask(by, source, []) : source;
 }
 
 /** Asks once more for an answer that was refused or lost too much, and names the problems. */
-export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
+export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftReceipt): Promise<Drafted> {
   const sound = rejected.problems.length === 0;
   const key = sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey;
   const source = await notesPort(by.port).read(by.mark, {
@@ -39,7 +39,7 @@ export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise
   return ask(by, source, problems);
 }
 
-async function ask(by: Drafting, source: Source, problems: readonly string[]): Promise<Drafted> {
+async function ask(by: Drafting<CompactionPort>, source: Source, problems: readonly string[]): Promise<Drafted> {
   const { key, shape, sections, elements } = source;
   const notes = renderNotes(sections);
   const { system, prompt } = buildPrompt({

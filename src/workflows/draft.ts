@@ -34,9 +34,12 @@ const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
 
 type Drafted = DraftReceipt | RunEnded;
 
+/** The calls that a draft takes. */
+export type DraftPort = Pick<CompactionPort, "readChunk" | "readDrafts" | "saveDraft" | "noteFailure">;
+
 /** The model that drafts, and the step for which it does so. */
-export interface Drafting {
-  readonly port: CompactionPort;
+export interface Drafting<Port extends DraftPort = DraftPort> {
+  readonly port: Port;
   readonly mark: StepMark;
   readonly model: ChosenModel;
 }

@@ -143,6 +143,6 @@ function isAboutSource(error: unknown): boolean {
  * A paused or stopped instance surfaces inside run() as an error. It says nothing about the summariser. Work after it would be lost,
  * because the engine runs this again from the results that it kept.
  */
-function isEngineStopping(error: unknown): boolean {
+export function isEngineStopping(error: unknown): boolean {
   return error instanceof Error && /^(?:\w*Error: )?Aborting engine/.test(error.message);
 }

@@ -21,6 +21,13 @@ import type { Template } from "../steps/draft/template.ts";
 export interface RunEnded {
   readonly kind: "ended";
   readonly outcome: Outcome;
+  /** Steps of a room after the end of the run. Absent for none. */
+  readonly followUps?: readonly FollowUp[];
+}
+
+/** Something that a room still does for a run that has its outcome. Plain data of the room's own, without a word of the conversation. */
+export interface FollowUp {
+  readonly name: string;
 }
 
 /** The compaction is done, or there was nothing to compact, and the run has further steps. */
@@ -282,6 +289,8 @@ export interface CompactionPort {
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded>;
   /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
   doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
+  /** Does a room's step for a run that has ended, by its name. `ended` when there is nothing to do any more. */
+  doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
   refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
   /** Opens the child of a split, ends its parent and ends the run, in one transaction. */
@@ -304,4 +313,5 @@ export const PORT_METHODS = [
   "refuseModel",
   "switchToChild",
   "doOwn",
+  "doFollowUp",
 ] as const satisfies readonly PortMethod[];

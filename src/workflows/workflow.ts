@@ -10,7 +10,7 @@ import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type Sum
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentAddress } from "./agent-stub.ts";
 import { markOf } from "./ladder.ts";
-import { lineOf } from "./lines.ts";
+import { followUp, lineOf } from "./lines.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -41,16 +41,17 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
 
   /** Returns the run's checked models, or the run's outcome when there is no model. */
   protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
-    const { runId, agent, model } = params;
     try {
-      return checkModel(
-        await this.model({ choice: model ?? null, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }),
-      );
+      return await this.#choose(params, params.model ?? null);
     } catch (error) {
       return step.do("refuse the model", AGENT_CALL, (at) =>
         this.port(params).refuseModel(markOf(at), classifyError(error).reason),
       );
     }
+  }
+
+  async #choose({ runId, agent }: CompactionParams, choice: string | null): Promise<ChosenModel> {
+    return checkModel(await this.model({ choice, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }));
   }
 
   /** A port with a fresh address of the run's agent. */
@@ -62,8 +63,13 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     try {
       const model = await this.models(payload, step);
       if ("outcome" in model) return model.outcome;
-      const { outcome } = await lineOf(payload.kind)(step, model, () => this.port(payload));
-      return outcome;
+      const port = (): CompactionPort => this.port(payload);
+      const ended = await lineOf(payload.kind)(step, model, port);
+      await followUp(step, ended, {
+        port,
+        choose: (name) => this.#choose(payload, name ?? payload.model ?? null),
+      });
+      return ended.outcome;
     } catch (error) {
       const outcome = outcomeWithoutAgent(error);
       if (outcome === null) throw error;

@@ -11,6 +11,13 @@ test("docs/recall.md shows what is run in test/agent/views/looking-back.test.ts,
   expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);
 });
 
+test("docs/shadow.md shows what is run in test/shadow/shadow.test.ts, letter by letter", () => {
+  const source = readFileSync(resolve(root, "test/shadow/shadow.test.ts"), "utf8");
+  const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
+  expect(example).toContain("session.compareShadows");
+  expect(readFileSync(resolve(root, "docs/shadow.md"), "utf8")).toContain(example);
+});
+
 test("docs/hindsight.md shows what is run in test/agent/reports/hindsight.test.ts, letter by letter", () => {
   const source = readFileSync(resolve(root, "test/agent/reports/hindsight.test.ts"), "utf8");
   const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");

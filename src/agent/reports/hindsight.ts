@@ -10,7 +10,7 @@ import { toRecord } from "../../memory/overlays/record.ts";
 import type { OverlayHindsight } from "../../memory/overlays/session-overlays.ts";
 import { countAgain, findAgain, type Hindsight } from "../../steps/hindsight/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
-import type { Core, Needs } from "../core.ts";
+import type { Core, Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
 import { factsOf } from "../runs/drafts/sources.ts";
 
@@ -31,24 +31,24 @@ export interface HindsightReport {
 type Reads = Needs<"drafts" | "memory" | "read" | "uses">;
 
 /** Counts for the newest overlay of a branch. Null without one, and while nothing was said since. */
-export async function countHindsight(
-  core: Reads,
-  sessionId: string,
-  leafId: string | null,
-): Promise<(Hindsight & { overlayId: string }) | null> {
+export async function gradeView(core: Reads, sessionId: string, leafId: string | null): Promise<Graded | null> {
   const history = (): History => core.memory.session(sessionId);
   const found = await core.read(sessionId, () => history().since({ leafId, maxBytes: HINDSIGHT_BYTES }));
   if (found === null || found.later.length === 0) return null;
   const { newest, overlays, shown, later, unread } = found;
   const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);
   const again = await inPieces(findAgain({ hidden, shown, later }), pauseOf(core));
-  const texts = overlays.map(({ text }) => text);
-  return { overlayId: newest.overlayId, messages: later.length, unread, ...countAgain(again, texts) };
+  const counts = countAgain(
+    again,
+    overlays.map(({ text }) => text),
+  );
+  return { overlayId: newest.overlayId, hindsight: { messages: later.length, unread, ...counts }, again, overlays };
 }
 
 /** The newest branch's count until now, and the counts that are kept. */
 export async function reportHindsight(core: Reads, sessionId: string, limit: number): Promise<HindsightReport> {
-  const now = await countHindsight(core, sessionId, null);
+  const graded = await gradeView(core, sessionId, null);
+  const now = graded === null ? null : { overlayId: graded.overlayId, ...graded.hindsight };
   return { now, overlays: core.memory.session(sessionId).hindsights(limit) };
 }
 
@@ -56,8 +56,10 @@ export async function reportHindsight(core: Reads, sessionId: string, limit: num
 export async function noteHindsight(core: Core, runId: string): Promise<void> {
   const run = core.runs.get(runId);
   if (run === null || run.outcome !== null) return;
-  const counted = await countHindsight(core, run.sessionId, run.leafId);
-  if (counted === null) return;
-  const { overlayId, ...hindsight } = counted;
-  core.memory.session(run.sessionId).noteHindsight(overlayId, hindsight);
+  const graded = await gradeView(core, run.sessionId, run.leafId);
+  if (graded === null) return;
+  core.transaction(() => {
+    core.memory.session(run.sessionId).noteHindsight(graded.overlayId, graded.hindsight);
+    core.rooms.followUps?.graded(run.sessionId, graded);
+  });
 }

@@ -5,8 +5,8 @@
  * ({@link AROUND_BYTES}), the newest first. Names from older messages may then be said twice.
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import { toRecord } from "../../memory/overlays/record.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import { toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
+import type { OverlayRow } from "../../memory/statements.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { lookAround } from "../../steps/pinned/around.ts";
 import { NAME_CHARS_PER_TOKEN, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
@@ -21,22 +21,32 @@ import { factsOf } from "./drafts/sources.ts";
  */
 export const AROUND_BYTES = 256_000;
 
+/** A view, by its leaf. Null for the active one. */
+interface Seen {
+  readonly sessionId: string;
+  readonly leafId: string | null;
+  /** The last step of the leaf that it shows. Without it all are shown. */
+  readonly toStep?: number | undefined;
+}
+
 /**
  * Also returns how many tokens the other summaries take by the count for names, whose words may be among the names, and how many tokens of
  * names the previous last summary gives up, because names stand beside the last summary alone.
+ * `shownAs` may put other texts in the place of overlays.
  */
 export function readAround(
   core: Needs<"drafts" | "memory" | "settings">,
-  { sessionId, leafId }: Pick<RunRecord, "sessionId" | "leafId">,
+  { sessionId, ...leaf }: Seen,
   { span }: Pick<SpanPlan, "span">,
+  shownAs: (row: OverlayRow) => Pick<OverlayRecord, "summary" | "details"> = toRecord,
 ): { around: Around; summaryTokens: number; namesOf: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
-  // The run's leaf may have been deleted. Then the active branch stays in view.
-  const found = history.surroundings(span, { leafId: history.leafAfter(leafId), maxBytes: AROUND_BYTES });
+  const found = history.surroundings(span, { ...leaf, maxBytes: AROUND_BYTES });
   if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, namesOf: [], freedTokens: 0 };
   const { before, behind } = found;
   const redaction = redactionOf(core.settings.get(sessionId));
-  const overlays = [...before.overlays, ...behind.overlays].map(toRecord);
+  const rows = [...before.overlays, ...behind.overlays];
+  const overlays = rows.map(shownAs);
   const summaries = overlays.map(({ summary }) => withoutEmptySections(summary));
   return {
     around: lookAround({
@@ -44,9 +54,7 @@ export function readAround(
       tail: behind.messages,
       summaries: overlays.map(({ details }, at) => `${summaries[at]}\n${renderInForce(details.pinned)}`),
       // Only overlays before it, because a branch may leave behind this summary and see no later one.
-      hidden: overlays
-        .slice(0, before.overlays.length)
-        .map((overlay) => redaction.facts(factsOf(core, overlay, sessionId))),
+      hidden: before.overlays.map((row) => redaction.facts(factsOf(core, toRecord(row), sessionId))),
     }),
     summaryTokens: summaries.reduce(
       (sum, text) => sum + Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS,

@@ -6,9 +6,9 @@
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
-import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
+import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
+import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { NAME_CHARS_PER_TOKEN, pinWithin } from "../../steps/pinned/keep.ts";
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { readAround } from "./around.ts";
@@ -45,21 +45,12 @@ export function commitSummary(
 ): Outcome {
   const plan = planOf(run);
   const { span, text, facts, lineage, carried } = summary;
-  const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const countTokens = core.counterOf(run.sessionId);
-  const { around, summaryTokens, namesOf, freedTokens } = readAround(core, run, plan);
-  const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
-  const namesTokens = summary.namesTokens ?? Math.max(0, stackTokens - summaryTokens - own);
-  const budget = {
-    spanTokens: plan.spanTokens + freedTokens,
-    pinnedTokens,
-    loadedTokens,
-    namesTokens,
-    countTokens,
-    around,
-  };
-  const { pinned } = pinWithin(text, facts, budget);
   const history = core.memory.session(run.sessionId);
+  // The run's leaf may have been deleted. Then the active branch stays in view.
+  const seen = { sessionId: run.sessionId, leafId: history.leafAfter(run.leafId) };
+  const around = readAround(core, seen, plan);
+  const { namesOf } = around;
+  const pinned = pinBeside(core, run, summary, around);
   const result = history.addOverlay({
     span,
     summary: text,
@@ -86,6 +77,25 @@ export function commitSummary(
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded: lineage.degraded,
   };
+}
+
+/** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
+export function pinBeside(
+  core: Needs<"counterOf">,
+  run: RunRecord,
+  { text, facts, namesTokens }: Pick<Summary, "text" | "facts" | "namesTokens">,
+  { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
+): Pinned {
+  const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
+  const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
+  return pinWithin(text, facts, {
+    spanTokens: planOf(run).spanTokens + freedTokens,
+    pinnedTokens,
+    loadedTokens,
+    namesTokens: namesTokens ?? Math.max(0, stackTokens - summaryTokens - own),
+    countTokens: core.counterOf(run.sessionId),
+    around,
+  }).pinned;
 }
 
 /** Ends a run with the outcome of its compaction. A split that is ready makes its switch first. Call inside a transaction. */

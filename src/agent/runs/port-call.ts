@@ -3,7 +3,7 @@
  * is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
-import { closeStep, markStep, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
+import { closeStep, markStep, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
 import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
 import { endRun } from "./end-run.ts";
@@ -53,13 +53,19 @@ export class PortCall implements StepCall {
 
   end(outcome: Outcome): RunEnded {
     this.#ended = true;
-    return { kind: "ended", outcome: endRun(this.core, this.#run, outcome) };
+    return tellEnded(this.core, this.#run, endRun(this.core, this.#run, outcome));
   }
 
   /** Writes the notes. Null when the run has its outcome. */
   save(): LiveRun | null {
     return this.#ended ? null : this.core.runs.write(this.#run);
   }
+}
+
+/** Tells a Workflow that its run is over, and what is left to do after it. */
+function tellEnded(core: Core, run: RunRecord, outcome: Outcome): RunEnded {
+  const followUps = core.rooms.followUps?.due(run, outcome) ?? [];
+  return { kind: "ended", outcome, ...(followUps.length > 0 && { followUps }) };
 }
 
 /** Does the work of one call whole or not at all, and announces the run after the commit. */
@@ -73,7 +79,7 @@ export function inRun<T>(
     const found = core.runs.get(runId);
     // The session was deleted with its ledger. A late step has nothing left to do.
     if (found === null) return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
-    if (found.outcome !== null) return { done: { kind: "ended", outcome: found.outcome }, live: null };
+    if (found.outcome !== null) return { done: tellEnded(core, found, found.outcome), live: null };
     const call = new PortCall(core, found, mark);
     return { done: work(call), live: call.save() };
   });

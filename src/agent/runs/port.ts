@@ -12,13 +12,11 @@ import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
-import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { askApproval, lacksApproval } from "./approval.ts";
+import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
 import { readCarried } from "./boundary.ts";
-import { briefOf, briefOfChunk, draftKey } from "./drafts/brief.ts";
 import { promptTokens, unseenTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { commitSummary } from "./commit.ts";
@@ -27,10 +25,8 @@ import { redactionOf } from "../redaction.ts";
 import { noteHindsight } from "../reports/hindsight.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
-import { readSlices } from "./read-slices.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { mayAsk } from "./start/postpone.ts";
-import { tellBudget } from "../token-counter.ts";
 import { switchAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
@@ -117,38 +113,16 @@ export class RunPort implements CompactionPort {
   }
 
   async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
+    const core = this.#core;
     const found = await this.#inRun(mark, (call) => {
-      const { run, core } = call;
-      const chunk = planOf(run).chunks[request.index];
-      const planned = run.chunkDigests[request.index];
-      assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
-      const brief = briefOfChunk(core, run, chunk);
-      const redaction = redactionOf(core.settings.get(run.sessionId));
-      const source = ["chunk", planned, ...redaction.names];
-      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
-      const known = reuseDraft(call, key);
-      if (known !== null) return known;
-      return { kind: "unread" as const, chunk, planned, key, brief, redaction, leftMs: call.leftMs };
+      const chunk = findChunk(core, call.run, request);
+      return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, chunk, leftMs: call.leftMs };
     });
     if (found.kind !== "unread") return found;
-    const { chunk, planned, redaction, brief, key, leftMs } = found;
-    const core = this.#core;
-    const sessionId = core.runs.get(this.#runId)?.sessionId ?? "";
-    const history = core.memory.session(sessionId);
-    const reader = history.spanReader(chunk);
-    const slices =
-      reader === null
-        ? []
-        : await readSlices(core, { sessionId, reader }, (messages) => messages.map(redaction.message));
-    // The planned source was read, so that no model is paid for one that the commit would refuse.
-    if (reader === null || !history.hasRead(reader, planned)) {
-      return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
-    }
-    const messages = slices.flat();
-    const weigh = (count: CountTokens): number =>
-      messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
-    const askTokens = tellBudget(core.counterOf(sessionId), brief.summaryTokens, weigh);
-    return { kind: "source", key, messages, brief, askTokens, leftMs };
+    // The planned source is read, so that no model is paid for one that the commit would refuse.
+    const source = await readChunkSource(core, found.chunk);
+    if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
+    return { ...source, leftMs: found.leftMs };
   }
 
   async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
@@ -182,34 +156,8 @@ export class RunPort implements CompactionPort {
       const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
-      // A person may have written an earlier summary, or the notes that it was made of, and it may be older than the rules.
-      const redaction = redactionOf(core.settings.get(run.sessionId));
-      const brief = briefOf(core, run);
-      const key =
-        request.repairOf ??
-        draftKey(run, {
-          model: request.model,
-          brief,
-          source: ["fold", ...redaction.names, ...sources.map(({ name }) => name)],
-        });
-      const known = reuseDraft(call, key);
-      if (known !== null) return known;
-      const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
-      const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
-      const weigh = (count: CountTokens): number => sources.reduce((sum, { text }) => sum + count(text), 0);
-      return {
-        kind: "drafts",
-        key,
-        drafts: sources.slice(earlier.length).map(({ text }) => redaction.text(text)),
-        previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
-        degraded: sources.some((source) => source.degraded),
-        generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
-        lost: sources.flatMap(({ lost }) => lost.map(redaction.text)),
-        facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
-        brief,
-        askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
-        leftMs: call.leftMs,
-      };
+      const fold = findFold(core, run, { request, sources });
+      return reuseDraft(call, fold.key) ?? { ...fold.read(), leftMs: call.leftMs };
     });
   }
 
@@ -300,6 +248,15 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) =>
       summaries === null ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
     );
+  }
+
+  async doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
+    const core = this.#core;
+    const { followUps } = core.rooms;
+    const run = core.runs.get(this.#runId);
+    const over: RunEnded = { kind: "ended", outcome: run?.outcome ?? { kind: "cancelled" } };
+    if (followUps === null || run === null || run.outcome === null) return over;
+    return followUps.doStep(run, mark, { step, args });
   }
 
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {

@@ -494,9 +494,12 @@ export class History extends SessionOverlays {
    * The parts of a leaf's view before and behind a span, up to `maxBytes` of messages. Null where the view does not
    * show the span's end.
    */
-  surroundings(span: Span, { leafId, maxBytes }: { leafId: string | null; maxBytes: number }): Surroundings | null {
+  surroundings(
+    span: Span,
+    { leafId, toStep, maxBytes }: { leafId: string | null; toStep?: number | undefined; maxBytes: number },
+  ): Surroundings | null {
     const range = this.laid.locate(span);
-    const leaf = this.#start(leafId);
+    const leaf = this.#start(leafId, toStep);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
   }
 

@@ -72,7 +72,8 @@ function after<Each extends MessageElement<ShapeRow>>(element: Each, top: Place)
   return last <= top.step ? [] : [{ ...element, fromStep: Math.max(element.fromStep, top.step + 1) }];
 }
 
-function textOf(overlay: OverlayRow, isLast: boolean): string {
+/** An overlay's text as a view shows it. */
+export function textOf(overlay: OverlayRow, isLast: boolean): string {
   return overlayMessage(overlay, isLast)
     .parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
     .join("\n");

@@ -20,7 +20,14 @@ test("every builder method of a session is one of a session manager, under the s
   const { stub } = newAgent();
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
     const [session, manager] = [Session.create(instance), SessionManager.create(instance)];
-    const builders = [...named(Configured.prototype), "keepNotes", "withContext", "withCachedPrompt", "onToolError"];
+    const builders = [
+      ...named(Configured.prototype),
+      "keepNotes",
+      "shadow",
+      "withContext",
+      "withCachedPrompt",
+      "onToolError",
+    ];
     expect(builders).toEqual(expect.arrayContaining(["compactAfter", "keepNotes", "requireApproval", "redactSecrets"]));
     for (const name of builders) {
       expect(Reflect.get(session, name), name).toBeTypeOf("function");

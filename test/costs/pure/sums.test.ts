@@ -22,7 +22,7 @@ test("a worked example: sent, read from the cache, written, answered, each at it
     { inputTokens: 10_000, writtenTokens: 9_000, outputTokens: 500 },
     { inputTokens: 12_000, cachedTokens: 9_000, writtenTokens: 2_500, outputTokens: 500 },
   ]);
-  const summary = addSummary(null, "small", { inputTokens: 20_000, outputTokens: 1_000 });
+  const summary = addSummary(null, { model: "small", summarises: 1 }, { inputTokens: 20_000, outputTokens: 1_000 });
   const costs = reportCosts([row, summary], PRICES);
   // 1,500 sent, 9,000 read, 11,500 written, 1,000 answered.
   expect(costs.agent[0]?.cost).toBeCloseTo((1_500 * 3 + 9_000 * 0.3 + 11_500 * 3.75 + 1_000 * 15) / 1e6);
@@ -36,7 +36,10 @@ test("without compaction each prompt has what was spared, reads what the one bef
     { inputTokens: 20_000, cachedTokens: 5_000, writtenTokens: 15_000, sparedTokens: 31_000 },
     { inputTokens: 21_000, cachedTokens: 20_000, writtenTokens: 1_000, sparedTokens: 31_000 },
   ]);
-  const costs = reportCosts([row, addSummary(null, "big", { inputTokens: 40_000, outputTokens: 1_000 })], PRICES);
+  const costs = reportCosts(
+    [row, addSummary(null, { model: "big", summarises: 1 }, { inputTokens: 40_000, outputTokens: 1_000 })],
+    PRICES,
+  );
   expect(costs.withoutCompaction).toMatchObject({ inputTokens: 153_000, cachedTokens: 101_000 });
   expect(costs.withoutCompaction.total).toBeCloseTo((101_000 * 0.3 + 52_000 * 3.75) / 1e6);
 });

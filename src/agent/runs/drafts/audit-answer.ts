@@ -8,32 +8,34 @@ import { assert } from "../../../errors.ts";
 import { MIN_SURVIVAL } from "../../../limits.ts";
 import { DEFAULT_NAMES_TOKENS } from "../../../limits.ts";
 import type { Draft } from "../../../memory/drafts.ts";
-import type { LiveRun } from "../../../memory/runs/runs.ts";
+import type { RunRecord } from "../../../memory/runs/runs.ts";
 import { auditSummary } from "../../../steps/draft/audit.ts";
 import { keepFacts } from "../../../steps/pinned/keep.ts";
 import type { Survival } from "../../../steps/pinned/survival.ts";
-import type { DraftInput } from "../../../workflows/port.ts";
+import type { Brief, DraftInput } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
 import type { Needs } from "../../core.ts";
 
 export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 
+/** `whole` is the brief of the whole span, by default the session's own. */
 export function auditAnswer(
   core: Needs<"counterOf" | "memory" | "rooms" | "settings">,
-  run: LiveRun,
+  run: RunRecord,
   answer: DraftInput,
+  whole?: Brief,
 ): Audited {
   const { text, finishReason, answers, facts } = answer;
   const countTokens = core.counterOf(run.sessionId);
   const tokens = countTokens(text);
   if (answers.kind === "own") {
     const { summaries } = core.rooms;
-    assert(summaries !== null, "Only a room's own step asks for its audit.");
+    assert(summaries !== null && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
     const { problems, survival } = summaries.audit(run, answer);
     return { tokens, problems, ...lossOf(survival) };
   }
   const { spanTokens, hasMatter } = answers;
-  const brief = { ...briefOf(core, run), spanTokens };
+  const brief = { ...(whole ?? briefOf(core, run)), spanTokens };
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
   const { pinnedTokens, stackTokens } = run.policy;
   // The commit chooses the names that find room, and no draft is sent back for them.

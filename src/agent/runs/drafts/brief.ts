@@ -1,9 +1,10 @@
 /** The settings of one run's summary prompt beside its source, and the key under which its answer is stored. */
 import { TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
-import { planOf, type LiveRun } from "../../../memory/runs/runs.ts";
+import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import { digest } from "../../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
 import { PROMPT_VERSION } from "../../../steps/draft/prompt.ts";
+import type { Template } from "../../../steps/draft/template.ts";
 import type { Brief } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 
@@ -13,16 +14,15 @@ const REBUILT_SUMMARY_RATIO = 0.9;
 /** Source tokens for each token of a summary. An eighth of ordinary work still names the acts and their reasons. */
 export const SOURCE_PER_SUMMARY_TOKEN = 8;
 
-/** For the summary of the whole span. It must shrink the view, whatever its budget says. */
-export function briefOf(core: Needs<"settings">, run: LiveRun): Brief {
-  const asked = briefOfModel(core, run);
+/** For the summary of the whole span. It must shrink the view, whatever its budget says. By default with the session's template. */
+export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Template): Brief {
+  const asked = briefOfModel(run, template ?? core.settings.get(run.sessionId).template);
   // Headings and the token budget belong to our own prompts, and a caller's function was not told of them.
   if (run.path !== "function") return asked;
   return { ...asked, template: { sections: [] }, policy: { ...asked.policy, summaryTokens: Number.MAX_SAFE_INTEGER } };
 }
 
-function briefOfModel(core: Needs<"settings">, run: LiveRun): Brief {
-  const { template } = core.settings.get(run.sessionId);
+function briefOfModel(run: RunRecord, template: Template): Brief {
   const { focus, only } = run;
   const { spanTokens } = planOf(run);
   // A rebuild replaces summaries, so it is enough to be smaller at all.
@@ -32,8 +32,13 @@ function briefOfModel(core: Needs<"settings">, run: LiveRun): Brief {
 }
 
 /** For one chunk. Only the whole summary must shrink, because a chunk shorter than the headings cannot be told in fewer words. */
-export function briefOfChunk(core: Needs<"settings">, run: LiveRun, { tokens }: ChunkPlan): Brief {
-  const whole = briefOf(core, run);
+export function briefOfChunk(
+  core: Needs<"settings">,
+  run: RunRecord,
+  { tokens }: ChunkPlan,
+  template?: Template,
+): Brief {
+  const whole = briefOf(core, run, template);
   const share = Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
@@ -43,7 +48,7 @@ export function briefOfChunk(core: Needs<"settings">, run: LiveRun, { tokens }: 
   };
 }
 
-export function draftKey(run: LiveRun, of: { model: string; brief: Brief; source: readonly string[] }): string {
+export function draftKey(run: RunRecord, of: { model: string; brief: Brief; source: readonly string[] }): string {
   const { template, focus, summaryTokens } = of.brief;
   const fresh = run.fresh ? run.id : "";
   return digest(

@@ -9,7 +9,7 @@ import type { Draft } from "../../../memory/drafts.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import type { Leaf } from "../../../memory/overlays/details.ts";
 import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlays.ts";
-import { planOf, type LiveRun } from "../../../memory/runs/runs.ts";
+import { planOf, type LiveRun, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../steps/pinned/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
@@ -127,7 +127,7 @@ export interface Folded {
   readonly lost: readonly string[];
 }
 
-export function readSource(core: Needs<"drafts" | "memory">, run: LiveRun, source: FoldSource): Folded {
+export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
     const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
     return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
@@ -153,7 +153,7 @@ export function factsOf(core: Needs<"drafts">, { details }: OverlayRecord, sessi
   return draft?.facts ?? details.facts ?? NO_FACTS;
 }
 
-export function mustDraft(core: Needs<"drafts">, run: LiveRun, key: string): Draft {
+export function mustDraft(core: Needs<"drafts">, run: RunRecord, key: string): Draft {
   const draft = core.drafts.get(run.sessionId, key);
   assert(draft !== null, `Draft ${key} is gone although its run is live.`);
   return draft;
