@@ -16,5 +16,5 @@ export const MODEL_CALL = {
   timeout: "5 minutes",
 } as const satisfies WorkflowStepConfig;
 
-/** A run stops asking a model after this many unusable answers, repairs included. */
+/** A run asks a model for no further chunk after this many unusable answers, each with its repair. Chunks that are under way end. */
 export const MAX_WASTED_CALLS = 3;
