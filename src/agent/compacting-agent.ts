@@ -98,6 +98,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
 
     /** Not public over RPC, because private names are no methods of a stub. */
     async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
+      this.palimpsest.uses.count();
       return runCall(entry, this.#context(), input);
     }
 

@@ -1,11 +1,11 @@
 /**
  * Pauses long work on the object's thread, so that waiting calls are answered first.
  *
- * A timer alone is not fair: it may not fire while calls follow each other without a gap. So the pause also ends when sessions of the agent
- * were used a number of times meanwhile.
+ * A timer alone is not fair: it may not fire while calls follow each other without a gap. So the pause also ends when the agent was called,
+ * or its sessions were used, a number of times meanwhile.
  */
 
-/** Uses of sessions that one pause lets in, some ten calls' worth. A piece of work takes about as long as they do. */
+/** Uses of sessions and calls that one pause lets in, some ten calls' worth. A piece of work takes about as long as they do. */
 const USES_IN_A_PAUSE = 40;
 
 interface Pause {
@@ -13,7 +13,7 @@ interface Pause {
   readonly end: () => void;
 }
 
-/** The uses of an agent's sessions, as far as long work waits for them. */
+/** The calls of an agent and the uses of its sessions, as far as long work waits for them. */
 export class Uses {
   readonly #pauses = new Set<Pause>();
 
