@@ -19,10 +19,7 @@ import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts"
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../steps/view/view.ts";
-import { sessionsSource, type Feed } from "./source.ts";
-
-/** How the SDK's ids of summaries begin. The value is not imported, because nothing else of the SDK is needed at run time. */
-const COMPACTION_PREFIX = "compaction_";
+import { COMPACTION_PREFIX, sessionsSource, type Feed } from "./source.ts";
 
 /** Most rounds of reading before a summary waits for the next occasion. More mean that the session changes all the time. */
 const MAX_ROUNDS = 20;

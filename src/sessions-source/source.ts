@@ -8,6 +8,9 @@ import type { UIMessage } from "ai";
 import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";
 import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
 
+/** How the ids begin under which the SDK shows its own summaries. The value is not imported, because no code of the SDK is needed here. */
+export const COMPACTION_PREFIX = "compaction_";
+
 export interface SessionsSourceOptions {
   /** The host's name in advice. */
   readonly name: string;
@@ -32,7 +35,7 @@ export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): 
   const messageOf = (message: SessionMessage): UIMessage => read(message as unknown as UIMessage);
   return {
     name,
-    live,
+    live: () => live().filter(({ id }) => !id.startsWith(COMPACTION_PREFIX)),
     prunes: () => keeps() !== undefined,
     subscribe: (listener) => {
       const told = { messageOf, keeps, rewrites };

@@ -195,6 +195,22 @@ test("1,000 messages that were there before are taken in on the first wake, whol
   });
 });
 
+test("a conversation that has a summary of the SDK's own is read in a few rows at a later wake, and whole", async () => {
+  const { name, stub } = newChat("idle");
+  await inside(name, async ({ sessions }) => {
+    const host = sessions.session();
+    for (const message of talk(0, 200)) await host.appendMessage(message);
+    await host.addCompaction("The SDK's summary.", talk(0, 1)[0]?.id ?? "", talk(9, 10)[0]?.id ?? "");
+  });
+  await evictDurableObject(stub);
+  expect(await messagesOf(name)).toHaveLength(191);
+  await inside(name, async ({ palimpsest }) => {
+    expect(palimpsest.db.meter.rowsRead).toBeLessThan(60);
+    const { messages } = await palimpsest.session().getView();
+    expect(messages).toEqual(talk(0, 200));
+  });
+});
+
 test(
   "a conversation longer than the SDK reads back loses nothing when a change was missed",
   { timeout: 120_000 },

@@ -5,8 +5,8 @@
  * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}
  * recognises such an echo, so that it is never stored as a caller's message.
  *
- * The ids can be trusted, because no message from outside is stored under the prefix or with our metadata
- * ({@link ownMark}).
+ * Our own store takes no message from outside under the prefix or with our metadata ({@link ownMark}). A host that keeps
+ * its messages may store one. It then counts as what its id names, and its words stay in the view.
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
