@@ -4,7 +4,7 @@
  * Takes text, returns edits of it and runs nothing. Safe because edits are made from the parsed source. A comment, a string or a type is
  * never taken for code, and each mutant still parses.
  */
-import { parseSync } from "vite";
+import { parse, visit, type Node } from "./syntax.ts";
 
 export interface Mutant {
   /** Offsets in the source where the edit begins and ends. */
@@ -19,14 +19,6 @@ export interface Mutant {
 
 export type MutantKind = "comparison" | "logic" | "arithmetic" | "constant" | "condition" | "statement" | "return";
 
-/** The fields of a syntax tree (ESTree) that this module reads. */
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly [field: string]: unknown;
-}
-
 const COMPARISONS: Readonly<Record<string, string>> = {
   "<": "<=",
   "<=": "<",
@@ -38,20 +30,15 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const LOGIC: Readonly<Record<string, string>> = { "&&": "||", "||": "&&" };
 const ARITHMETIC: Readonly<Record<string, string>> = { "+": "-", "-": "+", "*": "/", "/": "*", "%": "*" };
 
-/** Expressions with a type. The value inside is mutated, the type is not. */
-const CASTS: ReadonlySet<string> = new Set(["TSAsExpression", "TSNonNullExpression", "TSSatisfiesExpression"]);
-
 /** Every mutant of a TypeScript source, ordered by position. */
 export function findMutants(fileName: string, source: string): Mutant[] {
-  const { program, errors } = parseSync(fileName, source);
-  if (errors.length > 0) throw new Error(`${fileName} cannot be parsed: ${errors[0]?.message}`);
   const found: Mutant[] = [];
   const lines = lineStarts(source);
   const add = (kind: MutantKind, { start, end }: Pick<Node, "start" | "end">, after: string): void => {
     const line = lines.findLastIndex((at) => at <= start) + 1;
     found.push({ start, end, line, before: source.slice(start, end), after, kind });
   };
-  visit(program as unknown as Node, (node) => mutate(node, source, add));
+  visit(parse(fileName, source), (node) => mutate(node, source, add));
   return found.toSorted((one, other) => one.start - other.start);
 }
 
@@ -122,19 +109,6 @@ function isComparison({ type, operator }: Node): boolean {
 
 function joinsText(...operands: readonly Node[]): boolean {
   return operands.some(({ type, value }) => type === "TemplateLiteral" || typeof value === "string");
-}
-
-function visit(node: Node, look: (node: Node) => void): void {
-  if (node.type.startsWith("TS") && !CASTS.has(node.type)) return;
-  if (node.type === "ImportDeclaration") return;
-  look(node);
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child, look);
-  }
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
 }
 
 function lineStarts(source: string): readonly number[] {
