@@ -24,6 +24,8 @@ const ENDINGS = ["ing", "ed", "es", "s"];
 const MAX_REMEMBERED = 20_000;
 /** A shorter word counts as ordinary. In a compound, such as `Wi-Fi`, it counts as any other part. */
 const MIN_LETTERS = 3;
+/** The counts of books read it as two words, so the list does not have it. */
+const CANNOT = "cannot";
 
 const known = new Map<string, boolean>();
 
@@ -41,7 +43,9 @@ export function isOrdinary(word: string): boolean {
 function tellOrdinary(word: string): boolean {
   if (!WORD.test(word) || INNER_CAPITAL.test(word)) return false;
   const parts = word.toLowerCase().split("-");
-  return parts.every((part) => (parts.length === 1 && part.length < MIN_LETTERS) || isListed(stem(part)));
+  return parts.every(
+    (part) => part === CANNOT || (parts.length === 1 && part.length < MIN_LETTERS) || isListed(stem(part)),
+  );
 }
 
 function stem(word: string): string {

@@ -12,8 +12,9 @@ const WINDOWS_PATH = /\b[A-Za-z]:\\[^\s"'`<>|?*,;()]+/g;
 /** Characters that a word neither begins nor ends with. */
 const BEFORE = new Set("./:+~-");
 const BEHIND = new Set("./:+~-@#$");
-/** An escaped line break, as in JSON inside JSON. */
-const ESCAPES = /\\[ntr"]/g;
+/** Escapes, as in JSON inside JSON. */
+const ESCAPED_BREAKS = /\\[nr]/g;
+const ESCAPES = /\\[t"]/g;
 /** A shorter word is more often chance than a name, and a longer one is data. */
 const LEAST_LETTERS = 4;
 const MOST_LETTERS = 120;
@@ -26,8 +27,10 @@ const CONTRACTIONS = /(?<=\p{L})(?:n['’]t|['’](?:s|ll|ve|re|d|m))(?!\p{L})/g
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}`;
 const UNSPACED_RUN = new RegExp(String.raw`[${UNSPACED}ー\u3000-\u303f\uff00-\uffef]+`, "gu");
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
-/** A term in quotation marks. */
-const QUOTED = /[「『《“‘`【]([^「」『』《》“”‘’`【】\n]{2,24})[」』》”’`】]/gu;
+/** A term in quotation marks, and one in backticks. */
+const QUOTED = /[「『《“‘【]([^「」『』《》“”‘’`【】\n]{2,24})[」』》”’】]/gu;
+const BACKTICKS = /`+/;
+const LONGEST_QUOTED = 24;
 /** Loan words in Japanese. */
 const LOAN = /\p{Script=Katakana}[\p{Script=Katakana}ー]{3,}/gu;
 const CHARACTERS = /\p{Script=Han}{2,12}/gu;
@@ -35,12 +38,16 @@ const KANA = /\p{Script=Hiragana}/u;
 /** Function words of Chinese, which are part of few names. */
 const GLUE =
   /[的了是在和与及或也就都而着过把被让给对从到为以因但如若则其之此该这那我你他她它们个些很更最不没无有会能可要请将并且还又再才只已等中上下后前时]/u;
+/**
+ * Letters of a term that is not quoted. Most common words of Chinese and Japanese have two characters, and few names do.
+ */
+const SHORTEST_TERM = 3;
 const LONGEST_TERM = 8;
 
 /** Every naming word of the text. */
 export function wordsIn(text: string): string[] {
   const found: string[] = [];
-  const plain = text.replaceAll(ESCAPES, " ").replaceAll(CONTRACTIONS, " ");
+  const plain = text.replaceAll(ESCAPED_BREAKS, "\n").replaceAll(ESCAPES, " ").replaceAll(CONTRACTIONS, " ");
   if (plain.includes(":\\"))
     found.push(...(plain.match(WINDOWS_PATH) ?? []).filter((path) => path.length <= MOST_LETTERS));
   const spaced = plain.replaceAll(UNSPACED_RUN, " ");
@@ -69,14 +76,32 @@ export function isTerm(word: string): boolean {
 /** Terms in scripts without blanks: quoted terms, loan words, and pieces between function words. */
 function termsIn(text: string): string[] {
   const terms = [...text.matchAll(QUOTED)].flatMap(([, term = ""]) => (HAS_UNSPACED.test(term) ? [term.trim()] : []));
+  for (const line of text.split("\n")) terms.push(...codeSpansIn(line));
   for (const [run] of text.matchAll(UNSPACED_RUN)) {
     terms.push(...(run.match(LOAN) ?? []));
     for (const piece of run.match(CHARACTERS) ?? []) {
       const parts = KANA.test(run) ? [piece] : piece.split(GLUE);
-      terms.push(...parts.filter(({ length }) => length >= 2 && length <= LONGEST_TERM));
+      terms.push(...parts.filter(({ length }) => length >= SHORTEST_TERM && length <= LONGEST_TERM));
     }
   }
   return terms;
+}
+
+/**
+ * The terms between backticks of one line. An odd number of backticks does not tell which of them open a span, for
+ * instance in a line that was cut, so such a line has none.
+ */
+function codeSpansIn(line: string): string[] {
+  const pieces = line.split(BACKTICKS);
+  if (pieces.length % 2 === 0) return [];
+  return pieces.filter(
+    (piece, at) =>
+      at % 2 === 1 &&
+      piece.length >= 2 &&
+      piece.length <= LONGEST_QUOTED &&
+      piece === piece.trim() &&
+      HAS_UNSPACED.test(piece),
+  );
 }
 
 /** Returns a test whether one of the words is or contains a given word, as a path contains the name of its file. */

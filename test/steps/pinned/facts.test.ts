@@ -7,7 +7,8 @@ import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } fro
 import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
-import { keepFacts, NAME_CHARS_PER_TOKEN, NOTHING_AROUND } from "../../../src/steps/pinned/keep.ts";
+import { lookAround } from "../../../src/steps/pinned/around.ts";
+import { type Around, keepFacts, NAME_CHARS_PER_TOKEN, NOTHING_AROUND } from "../../../src/steps/pinned/keep.ts";
 import { pickInForce } from "../../../src/steps/pinned/pick.ts";
 import {
   IN_FORCE_HEADING,
@@ -257,6 +258,17 @@ describe("what is pinned", () => {
       around: { ...NOTHING_AROUND, shows: (word) => word === "eslint_config" },
     });
     expect(pinned.names.toSorted()).toEqual(["src/steps/plan/cut.ts", "src/steps/plan/plan.ts"]);
+  });
+
+  it("counts a name as shown in a message only where it stands there as a word of its own", () => {
+    const facts = gatherFacts([names("1", "t.Error", "cut.ts", "read_all", "plan.ts")]);
+    const inView = { head: [], tail: [], summaries: [], hidden: [] };
+    const shown = names("2", "t.Errorf", "src/steps/cut.ts", "read_all", "src/steps/plan.ts:12");
+    const open = (around: Around): readonly string[] => keepFacts("", facts, { ...room, around }).pinned.names;
+    expect(open(lookAround({ ...inView, tail: [shown] }))).toEqual(["t.Error", "cut.ts", "plan.ts"]);
+    expect(open(lookAround({ ...inView, head: [shown] }))).toEqual(["t.Error", "cut.ts", "plan.ts"]);
+    const summaries = ["It changed src/steps/cut.ts and `t.Errorf`."];
+    expect(open(lookAround({ ...inView, summaries }))).toEqual(["read_all", "plan.ts"]);
   });
 
   it("has the names of what earlier summaries hide, too", () => {

@@ -75,9 +75,42 @@ describe("words that name something", () => {
     expect(wordsIn("Sergej sagte, Größenänderung_3 sei kaputt")).toContain("Größenänderung_3");
   });
 
+  it("stand between the backticks of one span, and never between two spans", () => {
+    const long = "scripts/aggregate_and_export_parameters.sh";
+    const prose = ["を実行し、", "で起動する"];
+    const lines = [
+      `\`${long}\` を実行し、\`設定表\` で起動する`,
+      `\`${long}\`を実行し、\`設定表\`で起動する`,
+      `\`\`${long}\`\`を実行し、\`設定表\`で起動する`,
+    ];
+    const frames: ((line: string) => string)[] = [
+      (line) => line,
+      (line) => `一つだけ\`\n${line}\n\`\`\`ts\n${line}`,
+      (line) => JSON.stringify({ text: `一つだけ\`\n${line}\n\`` }),
+      (line) => JSON.stringify(JSON.stringify({ text: `一つだけ\`\n${line}\n\`` })),
+    ];
+    for (const line of lines) {
+      for (const frame of frames) {
+        const words = wordsIn(frame(line));
+        expect(words, frame(line)).toEqual(expect.arrayContaining([long, "設定表"]));
+        for (const each of prose) expect(words, frame(line)).not.toContain(each);
+      }
+    }
+    // Half a line does not tell where its spans begin.
+    expect(wordsIn("を実行し、`設定` で起動する、`地域")).toEqual([]);
+  });
+
+  it("have more than two characters in Chinese and Japanese, unless they are quoted", () => {
+    expect(wordsIn("検証を表示する | 結果 |")).toEqual([]);
+    expect(wordsIn("检查了问题，状态 | 结果 |")).toEqual([]);
+    for (const term of ["「軟兜」", "《軟兜》", "`軟兜`", "“軟兜”"])
+      expect(wordsIn(`${term}を表示する。`), term).toEqual(["軟兜"]);
+    expect(wordsIn("型定義を検証する")).toEqual(["型定義"]);
+  });
+
   it("are no words of the language, whatever their ending and case", () => {
     expect(wordsIn("The session was walking; Sessions don't end, and it's end-to-end.")).toEqual([]);
-    for (const word of ["session", "Sessions", "walking", "authentication", "end-to-end"])
+    for (const word of ["session", "Sessions", "walking", "authentication", "end-to-end", "cannot", "Cannot"])
       expect(isOrdinary(word), word).toBe(true);
     for (const word of ["showThemeSelector", "user_id", "HAT223"]) expect(isOrdinary(word), word).toBe(false);
     expect(["Wi-Fi", "zh-CN", "fs-extra"].filter(isOrdinary)).toEqual([]);
