@@ -38,9 +38,7 @@ const KANA = /\p{Script=Hiragana}/u;
 /** Function words of Chinese, which are part of few names. */
 const GLUE =
   /[的了是在和与及或也就都而着过把被让给对从到为以因但如若则其之此该这那我你他她它们个些很更最不没无有会能可要请将并且还又再才只已等中上下后前时]/u;
-/**
- * Letters of a term that is not quoted. Most common words of Chinese and Japanese have two characters, and few names do.
- */
+/** Characters of a term that is not quoted. A shorter one is nearly always a common word of Chinese or Japanese. */
 const SHORTEST_TERM = 3;
 const LONGEST_TERM = 8;
 
