@@ -37,6 +37,7 @@ describe("a session's row", () => {
         parentSessionId: "p",
         model: "big",
         source: "mail",
+        metadata: null,
         inputTokens: 0,
         outputTokens: 0,
         cost: 0,
