@@ -6,7 +6,9 @@ import { defineConfig } from "vitest/config";
 
 /** `npm test` tries what a change most likely breaks; `npm run test:all`, and so CI, everything: see test/tries.ts. */
 const everything = process.env["PALIMPSEST_TESTS"] === "all";
-const everywhere = { provide: { everything }, setupFiles: ["./test/tries.ts"] };
+/** Of which examples properties are tried. Every run tries the same ones, and another seed tries others. */
+const seed = Number(process.env["PALIMPSEST_SEED"] ?? 1);
+const everywhere = { provide: { everything, seed }, setupFiles: ["./test/tries.ts"] };
 
 /** How long the simulator plays, from which seed on: scripts/sim.ts says. */
 const sim = {
@@ -18,7 +20,6 @@ const sim = {
 /** Which places of a run the crash matrix disturbs: test/workflows/faults/crash-matrix.test.ts says. */
 const matrix = {
   full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
-  seed: process.env["PALIMPSEST_SEED"] ?? "1",
 };
 
 /** In a browser, or with a Worker that is killed again and again. */
@@ -65,7 +66,7 @@ export default defineConfig({
           include: ["test/{memory,agent,notes,recall,doors,{context,costs,events}/workerd}/**/*.test.ts"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.
           isolate: false,
-          provide: { sim, matrix, everything },
+          provide: { ...everywhere.provide, sim, matrix },
           testTimeout: 60_000,
         },
       },
@@ -81,7 +82,7 @@ export default defineConfig({
           name: "faults",
           // A Worker a file, because these tests reset every object and change what all later instances of the Workflow do.
           include: ["test/{shadow,workflows,sim}/**/*.test.ts"],
-          provide: { sim, matrix, everything },
+          provide: { ...everywhere.provide, sim, matrix },
           testTimeout: 60_000,
         },
       },

@@ -45,5 +45,6 @@ declare global {
 declare module "vitest" {
   interface ProvidedContext {
     everything: boolean;
+    seed: number;
   }
 }

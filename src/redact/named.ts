@@ -291,7 +291,7 @@ function readList(named: Named, from: number): readonly Value[] {
 
 // ── whether it is a secret ──────────────────────────────────────────────────────────────────────────────────────────
 
-const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}|…|•|(.)\1{3,}$)/i;
+const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}[\s.,;)\]}]*$|…|•|(.)\1{3,}$)/i;
 /** A type, a constant, or a word in place of the value. */
 const NO_VALUE =
   /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+$|n\/a)\b/i;
@@ -335,7 +335,7 @@ interface Given {
 function isStandIn(word: string, { quoted }: Value): boolean {
   if (PLACEHOLDER.test(word) || LABEL.test(word)) return true;
   if (!quoted && VARIABLE.test(word)) return true;
-  return NO_VALUE.test(word) && !(quoted && /\d/.test(word));
+  return NO_VALUE.test(word) && !(quoted && /[\d!#^=+@]/.test(word));
 }
 
 function isStrong(given: Given): boolean {

@@ -13,7 +13,7 @@ const RULE = /^[\s|│┃+:=\-─━┼├┤]{3,}$/;
 const MAX_ROW_CHARS = 2_000;
 /** One word with a digit or a sign. Any other cell is a type, a rule or a word about a password. */
 const SECRET = /^(?=.{0,200}[\d!#$%&*+?@^~])[^\s[\]<>{}()]{4,200}$/;
-const STAND_IN = /^(?:\*{3}|•|\$|\.{3}|[a-z_]+\?$)|:$|^(?:v?\d+(?:\.\d+)*|\d+%?)$/i;
+const STAND_IN = /^(?:\*{3}|•|\$|\.{3}$|[a-z_]+\?$)|:$|^(?:v?\d+(?:\.\d+)*|\d+%?)$/i;
 
 interface Cell {
   readonly start: number;
