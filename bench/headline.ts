@@ -64,8 +64,9 @@ export function showFigures(readme: string, results: Results): string {
 }
 
 function renderFigures(results: Results): string {
-  const lines = [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
-  return [renderHeadline(results), lines, describeLosses(results)].filter((part) => part !== "").join("\n\n");
+  return [renderHeadline(results), describeKept(results), describeLosses(results)]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 /** The lines that say most about ours and the others. */
@@ -106,8 +107,13 @@ function failingMinute(results: Results): readonly Cell[] {
   return [calls("Ours"), calls("Sdk032"), calls("Sdk020"), NONE];
 }
 
+/** One list of what is brought back and of what it costs. Empty where neither was measured. */
+export function describeKept(results: Results): string {
+  return [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
+}
+
 /** What summaries and names bring back, beside the floor and at the worst. Empty where no session was measured. */
-export function describeSight(results: Results): string {
+function describeSight(results: Results): string {
   const [wide, narrow] = ["a fifteenth", "a thirtieth"].map((share) => {
     const table = results["fidelity"]?.finding.tables.find(
       ({ caption = "" }) => caption.includes(share) && caption.endsWith("by source"),
@@ -120,14 +126,14 @@ export function describeSight(results: Results): string {
   return [
     `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
     `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
-    `- In the worst of ${wide("sessions")} real sessions it is ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
+    `- These are means of ${wide("sessions")} real sessions, on which our settings were chosen. The worst has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
   ]
     .map((line) => wrap(line).replaceAll("\n", "\n  "))
     .join("\n");
 }
 
 /** What the rent rule's bills come to beside the SDK's, and what each keeps. Empty where no session was measured. */
-export function describeBill(results: Results): string {
+function describeBill(results: Results): string {
   const table = results["cost"]?.finding.tables.find(({ caption = "" }) => caption.includes("dear writes: bills"));
   const of = (policy: string, column: string): string => {
     const row = table?.rows.find(([name]) => name === policy);

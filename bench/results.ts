@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isKept } from "./finding.ts";
-import { describeBill, describeSight, renderHeadline, showFigures } from "./headline.ts";
+import { describeKept, renderHeadline, showFigures } from "./headline.ts";
 import { listMissed } from "./missed.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
@@ -76,8 +76,7 @@ export function renderPage(results: Results): string {
     INTRODUCTION,
     "## In short",
     renderHeadline(results),
-    describeSight(results),
-    describeBill(results),
+    describeKept(results),
     "## The cases",
     "A bound is what a case promises; the page of a case has its tables and all of them. Run one with `npm run bench -- NAME`.",
     renderCases(results),
