@@ -19,7 +19,7 @@ import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts"
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../steps/view/view.ts";
-import { COMPACTION_PREFIX, sessionsSource, type Feed } from "./source.ts";
+import { COMPACTION_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
 
 /** Most rounds of reading before a summary waits for the next occasion. More mean that the session changes all the time. */
 const MAX_ROUNDS = 20;
@@ -100,21 +100,10 @@ class DurableSession {
     this.#theirs = theirs;
     this.#options = options;
     this.#ours = Session.create({ palimpsest: core }).forSession(sessionId);
-    const feed: Feed = {
-      session: () => theirs,
-      subscribe: (listener) =>
-        theirs.mirror({
-          get: () => [],
-          set: () => undefined,
-          // Called in the turn of the SDK's own write, as the source wants it.
-          intercept: (event) => {
-            this.#changes++;
-            void listener(event);
-            if (event.type === "append" && event.inserted) this.#follow(event.message.id, event.parentId);
-            return true;
-          },
-        }),
-    };
+    const feed = mirrorOf(theirs, (event) => {
+      this.#changes++;
+      if (event.type === "append" && event.inserted) this.#follow(event.message.id, event.parentId);
+    });
     const source = sessionsSource(feed, { name: "agents/sessions", sessionId, live: () => [] });
     this.#hosted = new HostedSession(core, sessionId, source);
     core.hosted.set(sessionId, this.#hosted);

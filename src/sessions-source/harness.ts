@@ -16,7 +16,7 @@ import { Session, type CompactionHost } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { compactAndWait } from "./compact-and-wait.ts";
-import { sessionsSource, type Feed } from "./source.ts";
+import { mirrorOf, sessionsSource } from "./source.ts";
 import { compactedTurn } from "./turn.ts";
 
 /** Options for ThinkHarness, to be spread behind its own. */
@@ -99,20 +99,7 @@ class HarnessSessions {
 
   /** Called in the turn in which the harness first uses a session. */
   #adopt(session: SdkSession, sessionId: string): void {
-    const feed: Feed = {
-      session: () => session,
-      subscribe: (listener) =>
-        session.mirror({
-          get: () => [],
-          set: () => undefined,
-          // Called in the turn of the SDK's own write, as the source wants it.
-          intercept: (event) => {
-            void listener(event);
-            return true;
-          },
-        }),
-    };
-    const source = sessionsSource(feed, { name: "ThinkHarness", sessionId, live: () => [] });
+    const source = sessionsSource(mirrorOf(session), { name: "ThinkHarness", sessionId, live: () => [] });
     this.#core.hosted.set(sessionId, new HostedSession(this.#core, sessionId, source));
     this.#options.configureSession?.(session, sessionId);
     // After a prompt that was too long, the harness compacts and asks again.

@@ -28,6 +28,23 @@ export interface SessionsSourceOptions {
 /** The part of `Sessions` that a source needs. */
 export type Feed = Pick<Sessions, "session" | "subscribe">;
 
+/** The changes of one session that is mirrored by nobody else. `hear` is called in the turn of the SDK's own write, before the source. */
+export function mirrorOf(session: ReturnType<Sessions["session"]>, hear?: (event: SessionChangeEvent) => void): Feed {
+  return {
+    session: () => session,
+    subscribe: (listener) =>
+      session.mirror({
+        get: () => [],
+        set: () => undefined,
+        intercept: (event) => {
+          void listener(event);
+          hear?.(event);
+          return true;
+        },
+      }),
+  };
+}
+
 export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): MessageSource {
   const { name, sessionId, live, keeps = () => undefined, read = (message) => message } = options;
   const { rewrites = () => false } = options;

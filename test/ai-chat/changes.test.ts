@@ -6,6 +6,7 @@ import {
   both,
   connect,
   ended,
+  expectLooks,
   inside,
   messagesOf,
   newChat,
@@ -87,15 +88,7 @@ test("tool loop: each step is sent the view and all that the turn has brought; a
     return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
   };
   const after = await person.say(user("loop", "Look around."));
-  const prompts = part.prompts.slice(from);
-  expect(prompts).toHaveLength(5);
-  for (const [step, prompt] of prompts.entries()) {
-    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
-    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
-    expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
-    expect(JSON.stringify(prompt).includes("Please look at u1.")).toBe(step <= 2);
-    expect(JSON.stringify(prompt)).toContain("Look around.");
-  }
+  expectLooks(part.prompts.slice(from));
   expect(after.filter(({ role }) => role === "assistant")).toHaveLength(6);
   expect(after.some((message) => textOf(message).includes("They looked at five things."))).toBe(false);
   await expectEqual(name);

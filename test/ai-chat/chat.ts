@@ -2,10 +2,10 @@
 import { env, exports } from "cloudflare:workers";
 import { introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
-import { beforeAll } from "vitest";
+import { beforeAll, expect } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
-import { partOf } from "./chat-model.ts";
+import { partOf, toolsIn, type Prompt } from "./chat-model.ts";
 import type { Chat } from "./worker.ts";
 
 type Frame = { readonly type: string; readonly id?: string; readonly done?: boolean } & Record<string, unknown>;
@@ -132,4 +132,16 @@ export function namesOf(value: object): Set<string> {
     for (const name of Object.getOwnPropertyNames(at)) names.add(name);
   }
   return names;
+}
+
+/** Expects the prompts of a loop with four looks, where a summary of u0 to u3 landed after the third prompt was made. */
+export function expectLooks(prompts: readonly Prompt[]): void {
+  expect(prompts).toHaveLength(5);
+  for (const [step, prompt] of prompts.entries()) {
+    const looks = Array.from({ length: step }, (_, n) => `look-${n}`);
+    expect(toolsIn(prompt)).toEqual({ calls: looks, results: looks });
+    expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
+    expect(JSON.stringify(prompt).includes("Please look at u1.")).toBe(step <= 2);
+    expect(JSON.stringify(prompt)).toContain("Look around.");
+  }
 }

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
-import { skipRetryDelays, until, user } from "../ai-chat/chat.ts";
+import { expectLooks, skipRetryDelays, until, user } from "../ai-chat/chat.ts";
 import { partOf, toolsIn } from "../ai-chat/chat-model.ts";
 import type { Harnessed } from "../ai-chat/worker.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
@@ -100,15 +100,7 @@ test("tool loop: each call is sent the view and all that the turn has brought; a
     return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
   };
   await ask(name, user("loop", "Look around."));
-  const prompts = part.prompts.slice(from);
-  expect(prompts).toHaveLength(5);
-  for (const [step, prompt] of prompts.entries()) {
-    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
-    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
-    expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
-    expect(JSON.stringify(prompt).includes("Please look at u1.")).toBe(step <= 2);
-    expect(JSON.stringify(prompt)).toContain("Look around.");
-  }
+  expectLooks(part.prompts.slice(from));
   expect(JSON.stringify(await shown(name))).not.toContain("They looked at five things.");
   await expectEqual(name);
 });
