@@ -96,6 +96,7 @@ export default defineConfig({
         test: {
           ...everywhere,
           name: "hosts",
+          isolate: false,
           include: ["test/{ai-chat,sessions-source}/**/*.test.ts"],
           testTimeout: 60_000,
         },

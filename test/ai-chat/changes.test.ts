@@ -1,6 +1,7 @@
 /** Changes by people and their clients to a compacted conversation. The base class decides, and the index follows. */
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test } from "vitest";
+import { skipRetryDelays } from "../agents.ts";
 import { makeGate } from "../scripted-model.ts";
 import {
   both,
@@ -10,7 +11,6 @@ import {
   inside,
   messagesOf,
   newChat,
-  skipRetryDelays,
   talkUntilCompacted,
   until,
   user,

@@ -1,8 +1,8 @@
 /** A person with a browser. Connects to a chat agent as `useAgentChat` does, and sends messages. */
 import { env, exports } from "cloudflare:workers";
-import { introspectWorkflow, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
-import { beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
 import { partOf, toolsIn, type Prompt } from "./chat-model.ts";
@@ -20,14 +20,6 @@ export function newChat(
   const name = `${prefix}-${chats++}`;
   scriptModel(name, script);
   return { name, part: partOf<Chat>(name), stub: env.Chat.get(env.Chat.idFromName(name)) };
-}
-
-/** Removes the delay of retries in this file. */
-export function skipRetryDelays(): void {
-  beforeAll(async () => {
-    const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
-    await instances.modifyAll((modifier) => modifier.disableRetryDelays());
-  });
 }
 
 /** Runs work inside the agent's object. */

@@ -2,8 +2,9 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { skipRetryDelays } from "../agents.ts";
 import { talk } from "../conversation.ts";
-import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, user } from "./chat.ts";
+import { both, connect, ended, inside, messagesOf, newChat, user } from "./chat.ts";
 
 skipRetryDelays();
 

@@ -2,10 +2,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { skipRetryDelays } from "../agents.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { talk } from "../conversation.ts";
 import { makeGate, scriptModel, summaryOf } from "../scripted-model.ts";
-import { skipRetryDelays } from "./chat.ts";
 import { Family } from "./worker.ts";
 
 skipRetryDelays();

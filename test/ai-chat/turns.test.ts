@@ -2,17 +2,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
-import {
-  both,
-  connect,
-  ended,
-  inside,
-  messagesOf,
-  newChat,
-  skipRetryDelays,
-  talkUntilCompacted,
-  user,
-} from "./chat.ts";
+import { skipRetryDelays } from "../agents.ts";
+import { both, connect, ended, inside, messagesOf, newChat, talkUntilCompacted, user } from "./chat.ts";
 
 skipRetryDelays();
 

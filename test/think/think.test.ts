@@ -11,7 +11,8 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { withCompaction } from "../../src/think/with-compaction.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { talk } from "../conversation.ts";
-import { namesOf, skipRetryDelays, until, user } from "../ai-chat/chat.ts";
+import { skipRetryDelays } from "../agents.ts";
+import { namesOf, until, user } from "../ai-chat/chat.ts";
 import { toolsIn } from "../ai-chat/chat-model.ts";
 import {
   connect,
