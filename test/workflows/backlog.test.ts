@@ -1,5 +1,5 @@
 /**
- * A conversation sixty times as long as its summariser's window. It is summarised in chunks that fit, each of them once, whatever happens
+ * A conversation many times as long as its summariser's window, sixty times where everything runs. It is summarised in chunks that fit, each of them once, whatever happens
  * on the way. Everything that comes later uses the paid drafts again (R3).
  */
 import { runInDurableObject } from "cloudflare:test";
@@ -13,6 +13,7 @@ import { newAgent, skipRetryDelays, stubOf } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { settled } from "../engine.ts";
 import { makeGate, narrowModel, scriptModel, summaryOf } from "../scripted-model.ts";
+import { everything } from "../tries.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { planFault, planOf, type Fault } from "./faults/faulty-run.ts";
 
@@ -28,10 +29,10 @@ function tell(n: number): UIMessage {
   return { id: `m${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text: text.repeat(8) }] };
 }
 
-/** Over a million tokens. */
-const BACKLOG = Array.from({ length: 4_200 }, (_, n) => tell(n));
-/** A part of it that takes a few dozen calls. */
-const SHORT = BACKLOG.slice(0, 1_100);
+/** A conversation that takes a few dozen calls. */
+const SHORT = Array.from({ length: 1_100 }, (_, n) => tell(n));
+/** Over a million tokens, where everything runs. */
+const BACKLOG = everything ? Array.from({ length: 4_200 }, (_, n) => tell(n)) : SHORT;
 
 /** An agent whose summariser is narrow, and tells what it was asked and whether that was paid for already. */
 function narrowAgent(hold: (call: number) => Promise<void> = async () => undefined) {
@@ -80,11 +81,11 @@ async function expectWhole(agent: PalimpsestAgent, said: readonly UIMessage[], s
   expect(liveRunIds).toEqual([]);
 }
 
-test("a million tokens that come in one batch are told in calls that fit the window, each chunk once (M1, V1, R3)", async () => {
+test("a backlog that comes in one batch is told in calls that fit the window, each chunk once (M1, V1, R3)", async () => {
   const { name, agent, sizes, asked, watch, paid } = narrowAgent();
   watch();
   await agent.appendAll({ sessionId, messages: BACKLOG });
-  expect((await agent.status({ sessionId })).viewTokens).toBeGreaterThan(1_000_000);
+  expect((await agent.status({ sessionId })).viewTokens).toBeGreaterThan(everything ? 1_000_000 : 4 * THRESHOLD);
   const runs = await untilEnded(name);
   for (const { outcome } of runs) expect(outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(Math.max(...sizes)).toBeLessThanOrEqual(WINDOW);
@@ -96,9 +97,10 @@ test("a million tokens that come in one batch are told in calls that fit the win
 
 test("in pages, with the agent's object reset in the middle: no call more than those under way (M1, V1, R1, R3)", async () => {
   const { name, agent, sizes, asked, watch, paid } = narrowAgent();
-  const plan = watch("reset after", 200);
-  for (let from = 0; from < BACKLOG.length; from += 1_000) {
-    const messages = BACKLOG.slice(from, from + 1_000);
+  const plan = watch("reset after", everything ? 200 : 40);
+  const page = Math.ceil(BACKLOG.length / 5);
+  for (let from = 0; from < BACKLOG.length; from += page) {
+    const messages = BACKLOG.slice(from, from + page);
     // A client whose call was lost sends it again. Stored ids make that a no-op.
     await agent.appendAll({ sessionId, messages }).catch(() => stubOf(name).appendAll({ sessionId, messages }));
   }
