@@ -24,7 +24,7 @@ const matrix = {
 };
 
 /** In a browser, or with a Worker that is killed again and again. */
-const LONG = everything ? [] : ["test/e2e/**", "test/kill/notes.test.ts"];
+const LONG = everything ? [] : ["test/e2e/**", "test/kill/notes.test.ts", "test/kill/shadows.test.ts"];
 
 /** The package's subpaths as their sources, as tsconfig.json names them. */
 const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8")) as {

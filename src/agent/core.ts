@@ -196,6 +196,10 @@ export interface Graded {
 export interface FollowUpRoom {
   /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
   due(run: RunRecord, outcome: Outcome): readonly FollowUp[];
+  /** Ids of runs whose Workflow is not done with them yet, as far as is known. */
+  open(): readonly string[];
+  /** The run's Workflow has ended, so nothing more of the run will be done. Call inside a transaction. */
+  close(runId: string): void;
   /** Does a step for a run that has its outcome. */
   doStep(
     run: RunRecord,

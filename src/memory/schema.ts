@@ -214,6 +214,11 @@ const FAMILIES = {
        UPDATE palimpsest_shadows SET words = NULL WHERE session_id = NEW.session_id AND words IS NOT NULL
          AND (overlay_id = NEW.overlay_id OR instr(words, '"' || NEW.overlay_id || '"') > 0);
      END`,
+    // Runs whose Workflow has shadows to do. The watchdog looks at them until it has ended.
+    `CREATE TABLE palimpsest_shadow_runs (
+       run_id     TEXT PRIMARY KEY,
+       session_id TEXT NOT NULL
+     ) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_shadow_spend (
        day    INTEGER NOT NULL,
        name   TEXT NOT NULL,

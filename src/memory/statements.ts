@@ -89,6 +89,7 @@ const CONTENT_TABLES = [
   "palimpsest_notes",
   "palimpsest_masks",
   "palimpsest_shadows",
+  "palimpsest_shadow_runs",
 ] as const;
 
 export class Statements {

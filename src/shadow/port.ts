@@ -69,7 +69,9 @@ export class Shadows implements FollowUpRoom {
   due(run: RunRecord, outcome: Outcome): readonly FollowUp[] {
     if (run.plan === null || (outcome.kind !== "applied" && outcome.kind !== "rebased")) return [];
     const { chunks, parts } = run.plan;
-    return shadowsOf(this.#core.settings.get(run.sessionId)).map(({ name, model, policy }): ShadowTask => ({
+    const shadows = shadowsOf(this.#core.settings.get(run.sessionId));
+    if (shadows.length > 0) this.#sql.open(run.id, run.sessionId);
+    return shadows.map(({ name, model, policy }): ShadowTask => ({
       name,
       model,
       summaryTokens: policy.summaryTokens ?? run.policy.summaryTokens,
@@ -86,6 +88,24 @@ export class Shadows implements FollowUpRoom {
     }));
   }
 
+  open(): readonly string[] {
+    return this.#sql.openRuns();
+  }
+
+  close(runId: string): void {
+    this.#sql.close(runId);
+    const run = this.#core.runs.get(runId);
+    const overlay = run === null ? undefined : overlayOf(this.#core, run);
+    if (run === null || overlay === undefined) return;
+    for (const row of this.#sql.beside(run.sessionId, overlay.n)) {
+      if (row.record.outcome !== null) continue;
+      this.#sql.put(run.sessionId, {
+        ...row,
+        record: { ...row.record, outcome: { kind: "failed", code: "unfinished" } },
+      });
+    }
+  }
+
   async doStep(run: RunRecord, mark: StepMark, asked: Asked): Promise<unknown> {
     const core = this.#core;
     const answer = await core.read(run.sessionId, () => core.transaction(() => this.#do(run, mark, asked)));
@@ -100,8 +120,7 @@ export class Shadows implements FollowUpRoom {
     assert(outcome !== null, "A shadow begins after the end of its run.");
     const core = this.#core;
     const shadow = shadowsOf(core.settings.get(sessionId)).find((each) => each.name === name);
-    const overlayId = "overlayId" in outcome ? (outcome.overlayId ?? "") : "";
-    const overlay = core.memory.statements.overlayById(sessionId, overlayId);
+    const overlay = overlayOf(core, run);
     if (shadow === undefined || overlay === undefined) return over(run);
     const as = { ...run, policy: { ...policy, ...shadow.policy } };
     const call: ShadowCall = { core, sql: this.#sql, shadow, run: as, overlay, mark };
@@ -114,6 +133,12 @@ export class Shadows implements FollowUpRoom {
   graded(sessionId: string, graded: Graded): void {
     for (const row of gradeShadows(this.#core, this.#sql, sessionId, graded)) this.#sql.put(sessionId, row);
   }
+}
+
+/** The overlay that a run committed. Undefined where it has none, or none any more. */
+function overlayOf({ memory }: Core, { sessionId, outcome }: RunRecord): OverlayRow | undefined {
+  const overlayId = outcome !== null && "overlayId" in outcome ? outcome.overlayId : null;
+  return overlayId === null ? undefined : memory.statements.overlayById(sessionId, overlayId);
 }
 
 interface Asked {

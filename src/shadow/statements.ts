@@ -41,6 +41,22 @@ export class ShadowStatements {
     this.#db.run(sql, sessionId, n, name, overlayId, ...texts);
   }
 
+  /** Notes that the Workflow of this run has shadows to do. */
+  open(runId: string, sessionId: string): void {
+    this.#db.run("INSERT OR IGNORE INTO palimpsest_shadow_runs (run_id, session_id) VALUES (?, ?)", runId, sessionId);
+  }
+
+  /** Ids of runs whose Workflow has shadows to do. */
+  openRuns(): string[] {
+    return this.#db
+      .run<{ runId: string }>("SELECT run_id AS runId FROM palimpsest_shadow_runs")
+      .map(({ runId }) => runId);
+  }
+
+  close(runId: string): void {
+    this.#db.run("DELETE FROM palimpsest_shadow_runs WHERE run_id = ?", runId);
+  }
+
   /** Tokens that all shadows of this name cost in a day. */
   spend(day: number, name: string): number {
     const sql = "SELECT tokens FROM palimpsest_shadow_spend WHERE day = ? AND name = ?";

@@ -15,6 +15,8 @@ export interface Asked {
   /** Identifies the prompt's content. Equal content has equal keys. */
   readonly key: string;
   readonly kind: ParsedPrompt["kind"];
+  /** The model that was asked for. */
+  readonly model: string;
   answered: boolean;
 }
 
@@ -73,9 +75,9 @@ export class ModelServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const prompt = await readPrompt(request);
+    const { prompt, model } = await readPrompt(request);
     const content = [prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts];
-    const asked: Asked = { key: digest(prompt.kind, ...content), kind: prompt.kind, answered: false };
+    const asked: Asked = { key: digest(model, prompt.kind, ...content), kind: prompt.kind, model, answered: false };
     this.asked.push(asked);
     if (!this.answers(asked)) return;
     response.once("finish", () => {
@@ -87,13 +89,13 @@ export class ModelServer {
   }
 }
 
-async function readPrompt(request: IncomingMessage): Promise<ParsedPrompt> {
+async function readPrompt(request: IncomingMessage): Promise<{ prompt: ParsedPrompt; model: string }> {
   let body = "";
   for await (const piece of request.setEncoding("utf8")) body += piece as string;
-  const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
+  const { messages, model } = JSON.parse(body) as { messages: { role: string; content: string }[]; model: string };
   const prompt = parsePrompt(messages.findLast(({ role }) => role === "user")?.content ?? "");
   if (prompt === null) throw new Error(`Not a summariser's prompt: ${body.slice(0, 200)}`);
-  return prompt;
+  return { prompt, model };
 }
 
 /** A small summary with every requested section, so that it passes the audit. For notes it returns the section that grows by a line. */

@@ -384,7 +384,7 @@ test("without a shadow a run takes no step more and no row; an append beside sha
   expect((await meter()).rowsWritten - before.rowsWritten).toBe(1);
 });
 
-test("a shadow of one chunk takes a step, three calls of the agent and six rows", async () => {
+test("a shadow of one chunk takes a step, three calls of the agent and six rows, and its run two more", async () => {
   const gate = makeGate();
   const made = shadowed({
     script: async (prompt) => {
@@ -408,6 +408,63 @@ test("a shadow of one chunk takes a step, three calls of the agent and six rows"
   // Before the model was asked, one row: the shadow's. Then the draft, its cost by day and in the room of costs, and the shadow's row twice.
   expect(done.rowsWritten - begun.rowsWritten).toBe(5);
   expect(done.rowsRead - begun.rowsRead).toBeLessThan(60);
+});
+
+// --- the watchdog -------------------------------------------------------------------------------------------------------
+
+/** One look of the watchdog, an hour later, at an engine that is stubbed. Returns how it was told, and whether the watchdog rests. */
+function look(made: Pick<ReturnType<typeof newAgent>, "stub">, status: InstanceStatus["status"]) {
+  return inside(made, async (_, agent) => {
+    const { platform, dispatcher } = agent.palimpsest;
+    const { now, instance, disarmWatchdog } = platform;
+    const told: string[] = [];
+    Object.assign(platform, {
+      now: () => Date.now() + 3_600_000,
+      instance: async () => ({ status: async () => ({ status }), nudge: async () => void told.push("nudge") }),
+      disarmWatchdog: async () => void told.push("rest"),
+    });
+    await dispatcher.watch();
+    Object.assign(platform, { now, instance, disarmWatchdog });
+    return told;
+  });
+}
+
+test("the watchdog wakes the engine of a run whose shadow is not done, and rests when its Workflow has ended (R1)", async () => {
+  const gate = makeGate();
+  const made = shadowed({
+    script: async (prompt) => {
+      await gate.pass();
+      return summaryOf(prompt, OTHER);
+    },
+  });
+  const { id } = await startRun(made.agent);
+  await gate.reached();
+  expect(await made.agent.status({})).toMatchObject({ liveRunIds: [] });
+  expect(await look(made, "running")).toEqual(["nudge"]);
+  gate.open();
+  await settled(id);
+  expect((await made.agent.compareShadows({})).shadows).toMatchObject([{ kept: 1 }]);
+  expect(await look(made, "complete")).toEqual(["rest"]);
+  expect(await inside(made, (_, __, storage) => rowsOf(storage, "palimpsest_shadow_runs"))).toEqual([]);
+});
+
+test("a shadow whose Workflow ended before it was done is failed, and one that was done is as it was", async () => {
+  const gate = makeGate();
+  const made = shadowed({
+    shadows: [{ name: "first", policy: { stackTokens: 1 } }, CHEAP],
+    script: async (prompt) => {
+      await gate.pass();
+      return summaryOf(prompt, OTHER);
+    },
+  });
+  await startRun(made.agent);
+  await gate.reached();
+  await look(made, "errored");
+  const outcomes = async () =>
+    (await made.agent.compareShadows({})).compactions[0]?.shadows.map(({ name, outcome }) => [name, outcome]);
+  const first = ["first", { kind: "kept", tokens: expect.any(Number) as unknown }];
+  expect(await outcomes()).toEqual([["cheap", { kind: "failed", code: "unfinished" }], first]);
+  gate.open();
 });
 
 // --- what it keeps of words (S2, E23) -----------------------------------------------------------------------------------

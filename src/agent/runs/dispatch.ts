@@ -88,6 +88,7 @@ export class Dispatcher {
       const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
       await look.catch((error: unknown) => errors.push(error));
     }
+    for (const runId of this.#followedUp()) await this.#followUp(runId).catch((error: unknown) => errors.push(error));
     // Not awaited, because a caller's function may be slow and the runs need care meanwhile.
     for (const runId of this.#core.hookOutbox.list())
       this.#core.platform.background(tellAfterCompaction(this.#core, runId));
@@ -104,7 +105,22 @@ export class Dispatcher {
   }
 
   #hasWork(): boolean {
-    return this.#core.runs.allLive().length > 0 || this.#core.hookOutbox.list().length > 0;
+    const { runs, hookOutbox } = this.#core;
+    return runs.allLive().length > 0 || hookOutbox.list().length > 0 || this.#followedUp().length > 0;
+  }
+
+  /** Ids of ended runs that have more steps. */
+  #followedUp(): readonly string[] {
+    return this.#core.rooms.followUps?.open() ?? [];
+  }
+
+  /** Wakes the engine of an ended run that has more steps, until the instance has ended. */
+  async #followUp(runId: string): Promise<void> {
+    const { platform, rooms } = this.#core;
+    const instance = await platform.instance(runId);
+    const { status } = await instance.status();
+    if (ENDED.has(status)) this.#core.transaction(() => rooms.followUps?.close(runId));
+    else await this.#nudge(runId, instance);
   }
 
   async #reconcile(run: LiveRun): Promise<void> {
@@ -136,17 +152,18 @@ export class Dispatcher {
         // The instance was resumed outside of this object.
         if (run.state === "paused")
           this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
-        await this.#nudge(run, instance);
+        // A run that waits for a person needs no nudge until the decision or the end of its time.
+        if (isPending(run, this.#core.platform.now())) return;
+        await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
     }
   }
 
-  async #nudge(run: LiveRun, instance: Instance): Promise<void> {
+  async #nudge(runId: string, instance: Instance, event?: string): Promise<void> {
     const now = this.#core.platform.now();
-    const nudgedAt = this.#nudgedAt.get(run.id);
-    // A run that waits for a person needs no nudge until the decision or the end of its time.
-    if (isPending(run, now) || (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS)) return;
-    this.#nudgedAt.set(run.id, now);
-    await instance.nudge(run.approval === undefined ? undefined : APPROVAL_EVENT);
+    const nudgedAt = this.#nudgedAt.get(runId);
+    if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
+    this.#nudgedAt.set(runId, now);
+    await instance.nudge(event);
   }
 
   #stateAtWork(run: LiveRun): LiveRun["state"] {

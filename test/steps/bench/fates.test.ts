@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { fatesOf } from "../../../bench/kills/fates.ts";
 
-const call = (key: string, answered: boolean) => ({ key, kind: "chunk" as const, answered });
+const call = (key: string, answered: boolean) => ({ key, kind: "chunk" as const, model: "held", answered });
 
 test("an answer that had left and was not stored is told apart from no answer, and from one that was stored", () => {
   const fates = fatesOf({
