@@ -8,8 +8,10 @@ import { ORDINARY_DIGITS } from "./ordinary-words.ts";
 
 /** The digits of the filter run from 0 to 46. Their number is a prime, so that the equations can be solved. */
 const DIGITS = 47;
-/** The character `%` is 0. */
-const FILTER = Uint8Array.from(ORDINARY_DIGITS, (digit) => digit.charCodeAt(0) - 37);
+/** Six characters are a number in this base, which holds seven digits. */
+const BASE = 90;
+const SLOTS = 13_064;
+const FILTER = unpack(ORDINARY_DIGITS);
 /** Digits in one equation. */
 const WIDTH = 64;
 /** The first hash under which all equations have a solution. */
@@ -66,6 +68,23 @@ function isListed(word: string): boolean {
     sum += ((factor >>> 16) % DIGITS) * (FILTER[place] ?? 0);
   }
   return sum % DIGITS === 1;
+}
+
+/** The character `#` is 0. The backslash is left out. */
+function unpack(packed: string): Uint8Array {
+  const digits = new Uint8Array((packed.length / 6) * 7);
+  for (let group = 0; group * 6 < packed.length; group++) {
+    let number = 0;
+    for (let place = group * 6 + 5; place >= group * 6; place--) {
+      const code = packed.charCodeAt(place);
+      number = number * BASE + code - (code > 92 ? 36 : 35);
+    }
+    for (let place = group * 7; place < group * 7 + 7; place++) {
+      digits[place] = number % DIGITS;
+      number = Math.floor(number / DIGITS);
+    }
+  }
+  return digits.subarray(0, SLOTS);
 }
 
 /** FNV-1a over UTF-8 with a finalizer, so that short words spread over all places. */
