@@ -22,6 +22,7 @@ const subpaths = defineConfig({
     events: "src/events/index.ts",
     harness: "src/sessions-source/harness.ts",
     import: "src/import/index.ts",
+    inspect: "src/inspect/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
     notes: "src/notes/index.ts",

@@ -12,7 +12,6 @@ export type { Clients, CompactionClient } from "./agent/clients.ts";
 export {
   Session,
   type SessionOf,
-  type CompactionDiff,
   type SessionStatus,
   type CompactionHost,
   type CompactReceipt,
@@ -44,7 +43,6 @@ export type { ModelUsage } from "./agent/reports/usage.ts";
 export type { UsageReport } from "./agent/reports/usage-report.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { NotesForecast } from "./agent/core.ts";
-export type { PlanReport, SummariserCost } from "./agent/reports/explain.ts";
 export type { HealthRow } from "./memory/runs/health-statements.ts";
 export type { Prices } from "./steps/decide/break-even.ts";
 export type { Budget, Spend } from "./steps/decide/budget.ts";
@@ -71,9 +69,7 @@ export type { OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export type { Decided, Proposal } from "./agent/runs/approval.ts";
-export type { HindsightReport } from "./agent/reports/hindsight.ts";
 export type { OverlayHindsight } from "./memory/overlays/session-overlays.ts";
 export type { Hindsight } from "./steps/hindsight/hindsight.ts";
-export type { HealthReport, BreakerHealth, RunHealth } from "./agent/reports/health.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

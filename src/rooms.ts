@@ -5,6 +5,7 @@ import type { PriceList } from "./costs/prices.ts";
 import { costs } from "./costs/room.ts";
 import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
+import { inspect } from "./inspect/room.ts";
 import { notes } from "./notes/room.ts";
 import { recall } from "./recall/room.ts";
 import { shadow } from "./shadow/room.ts";
@@ -14,6 +15,7 @@ export type AllRooms = readonly [
   ReturnType<typeof context>,
   ReturnType<typeof costs>,
   ReturnType<typeof events>,
+  ReturnType<typeof inspect>,
   ReturnType<typeof notes>,
   ReturnType<typeof recall>,
   ReturnType<typeof shadow>,
@@ -22,7 +24,7 @@ export type AllRooms = readonly [
 
 /** With prices, the room of costs tells what conversations cost. */
 export function allRooms(prices?: PriceList): AllRooms {
-  return [context(), costs({ prices }), events(), notes(), recall(), shadow(), transcripts()];
+  return [context(), costs({ prices }), events(), inspect(), notes(), recall(), shadow(), transcripts()];
 }
 
 export const ALL_ROOMS = allRooms();

@@ -15,7 +15,8 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
   const plan = useCall("plan", isEmpty ? null : data.read, data.revision);
   return (
     <>
-      <PlanNow plan={isEmpty ? null : plan} />
+      {/* The agent may lack the room of inspections. */}
+      {(plan.kind !== "failed" || plan.code !== "not_configured") && <PlanNow plan={isEmpty ? null : plan} />}
       <NotesCard
         sessionId={route.id}
         revision={data.revision}

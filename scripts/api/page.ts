@@ -6,6 +6,7 @@ import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
+import { inspectCalls } from "../../src/inspect/calls.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
 import { shadowCalls } from "../../src/shadow/calls.ts";
@@ -23,6 +24,7 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["context", contextCalls],
   ["costs", costCalls],
   ["events", eventCalls],
+  ["inspect", inspectCalls],
   ["notes", notesCalls],
   ["recall", recallCalls],
   ["shadow", shadowCalls],

@@ -11,7 +11,6 @@ import type { RunRecord } from "../memory/runs/runs.ts";
 import { findProposal, type Decided } from "./runs/approval.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
-import { reportHealth } from "./reports/health.ts";
 import {
   byHand,
   compactOptions,
@@ -29,7 +28,6 @@ import {
   page,
   parentId,
   parseInput,
-  planQuestion,
   sessionId,
   sessionsPage,
   splitOptions,
@@ -109,24 +107,12 @@ export const calls = {
       return showReceipt(context, await context.session(sessionId).compact(options));
     },
   }),
-  plan: call({
-    group: "watch",
-    does: "Says what a compaction would do now and why, without doing it.",
-    input: z.strictObject({ sessionId, ...planQuestion }),
-    run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
-  }),
   runs: call({
     group: "watch",
     does: "Lists a session's runs, newest first.",
     input: ofRuns,
     run: (context, { sessionId, ...page }) =>
       context.core.runs.list(sessionId, defined(page)).map((run) => showRun(context, run)),
-  }),
-  hindsight: call({
-    group: "watch",
-    does: "Counts the hidden names that came up again after each compaction, and how many of them the view had kept.",
-    input: z.strictObject({ sessionId, limit: page.default(50) }),
-    run: ({ session }, { sessionId, limit }) => session(sessionId).hindsight({ limit }),
   }),
   liveRuns: call({
     group: "watch",
@@ -235,18 +221,6 @@ export const calls = {
     }),
     run: ({ session }, { sessionId, overlayId, ...options }) => session(sessionId).expand(overlayId, options),
   }),
-  diffCompaction: call({
-    group: "read",
-    does: "Compares a summary with the ones that it replaced.",
-    input: ofOverlay,
-    run: ({ session }, { sessionId, overlayId }) => session(sessionId).diffCompaction(overlayId),
-  }),
-  getProvenance: call({
-    group: "read",
-    does: "Reads the source messages of each bullet of a summary.",
-    input: ofOverlay,
-    run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
-  }),
   getProposal: call({
     group: "read",
     does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
@@ -264,12 +238,6 @@ export const calls = {
       const ended = await Promise.race([core.ended(runId), timedOut]).finally(() => clearTimeout(timer));
       return showRun(context, ended ?? core.runs.mustGet(runId));
     },
-  }),
-  health: call({
-    group: "read",
-    does: "Reads the health of compaction, which is breakers, spend, calibration, and the results of a page of runs.",
-    input: ofRuns,
-    run: ({ core }, { sessionId, ...page }) => reportHealth(core, sessionId, defined(page)),
   }),
   getUsage: call({
     group: "read",

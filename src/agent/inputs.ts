@@ -18,7 +18,6 @@ import {
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { TruncateOptions } from "../steps/view/truncate.ts";
-import type { PlanQuestion } from "./reports/plan.ts";
 import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
@@ -94,8 +93,6 @@ export const compactOptions = {
   ignoreBudget: flag,
 } satisfies FieldsOf<CompactOptions>;
 
-export const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>;
-
 export const expandOptions = {
   depth: wholeNumber.positive().optional(),
   limit: page.optional(),
@@ -169,12 +166,10 @@ export const inputs = {
   compact: z.strictObject(compactOptions),
   compactNow: z.strictObject({ ...compactOptions, reason: z.enum(["overflow", "manual"]).default("overflow") }),
   split: z.strictObject({ name: name.optional(), ...splitOptions }),
-  plan: z.strictObject(planQuestion),
   getView: z.strictObject(viewOptions),
   history: z.strictObject({ leafId, newestFirst: z.boolean().optional() }),
   branch: z.strictObject({ leafId }),
   recordUsage: z.strictObject(usageReport),
-  hindsight: z.strictObject({ limit: page.default(50) }),
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),

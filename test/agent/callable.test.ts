@@ -175,7 +175,7 @@ test("a session without a policy keeps its messages and says what is missing whe
   const agent = env.BareAgent.get(env.BareAgent.idFromName("bare")) as unknown as BareAgent;
   await agent.appendAll({ messages: talk(0, 40) });
   expect(await agent.runs({})).toEqual([]);
-  for (const call of [() => agent.compact({}), () => agent.compactNow({}), () => agent.plan({})]) {
+  for (const call of [() => agent.compact({}), () => agent.compactNow({})]) {
     expect(await refusalOf(call)).toMatch(/\[not_configured\].*compactAfter/);
   }
 });

@@ -7,8 +7,7 @@
  */
 import type { History } from "../../memory/messages/history.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
-import type { OverlayHindsight } from "../../memory/overlays/session-overlays.ts";
-import { countAgain, findAgain, type Hindsight } from "../../steps/hindsight/hindsight.ts";
+import { countAgain, findAgain } from "../../steps/hindsight/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
 import type { Core, Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
@@ -16,17 +15,6 @@ import { factsOf } from "../runs/drafts/sources.ts";
 
 /** Bytes of messages that one count reads: a view of some 200,000 tokens. Of more, the newest messages are not counted. */
 export const HINDSIGHT_BYTES = 1_000_000;
-
-/** The hindsight of one branch. Without a word of the conversation. */
-export interface HindsightReport {
-  /**
-   * What came of the newest compaction until now. Null before the first one, and "not known yet" while nothing was said
-   * since.
-   */
-  readonly now: (Hindsight & { readonly overlayId: string }) | null;
-  /** The newest overlays in any state with what is known of each, newest first. */
-  readonly overlays: readonly OverlayHindsight[];
-}
 
 type Reads = Needs<"drafts" | "memory" | "read" | "uses">;
 
@@ -43,13 +31,6 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
     overlays.map(({ text }) => text),
   );
   return { overlayId: newest.overlayId, hindsight: { messages: later.length, unread, ...counts }, again, overlays };
-}
-
-/** The newest branch's count until now, and the counts that are kept. */
-export async function reportHindsight(core: Reads, sessionId: string, limit: number): Promise<HindsightReport> {
-  const graded = await gradeView(core, sessionId, null);
-  const now = graded === null ? null : { overlayId: graded.overlayId, ...graded.hindsight };
-  return { now, overlays: core.memory.session(sessionId).hindsights(limit) };
 }
 
 /** Counts for a run that is being planned, and keeps the counts beside the overlay. A second count replaces the first. */

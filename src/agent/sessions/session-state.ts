@@ -3,11 +3,13 @@
  *
  * A handle, its parts and the rooms that extend it (extension.ts) share one instance. It is cheap, because nothing is read before its use.
  */
+import { PalimpsestError } from "../../errors.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Core, Told } from "../core.ts";
 import { mendIfUncovered } from "../runs/start/mend.ts";
 import { maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
 import type { SessionSettings } from "../settings.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
 
 export interface WriteOptions {
   /** The leaf that is appended to, where that is known. */
@@ -38,6 +40,24 @@ export class SessionState {
   get stored(): History {
     this.apply();
     return this.core.memory.session(this.id);
+  }
+
+  /** Throws `not_configured`. @internal */
+  mustHavePolicy(): Policy {
+    const { policy } = this.settings;
+    if (policy !== null) return policy;
+    throw new PalimpsestError(
+      "not_configured",
+      `Session "${this.id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
+    );
+  }
+
+  /** The error for a session without messages. @internal */
+  empty(): PalimpsestError {
+    return new PalimpsestError(
+      "invalid_state",
+      `Session "${this.id}" has no messages yet: there is nothing to compact.`,
+    );
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. @internal */

@@ -13,7 +13,6 @@ import { PalimpsestError } from "../../errors.ts";
 import type { Waiting } from "../../steps/decide/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../reports/usage.ts";
 import type { UsageReport } from "../reports/usage-report.ts";
-import { diffSummaries, type SummaryDiff } from "../../steps/recall/diff-summaries.ts";
 import { addMethods, type Methods } from "../compose.ts";
 import { Configured } from "../configured.ts";
 import type { Told } from "../core.ts";
@@ -21,16 +20,11 @@ import type { AgentCore, CoreWith } from "../agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
-import { reportHindsight, type HindsightReport } from "../reports/hindsight.ts";
-import type { PlanReport } from "../reports/explain.ts";
-import { reportPlan, type PlanQuestion } from "../reports/plan.ts";
-import type { SessionSettings } from "../settings.ts";
 import { askForRun } from "../runs/start/ask.ts";
 import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { findReasonToWait } from "../runs/start/trigger.ts";
-import type { BulletSource } from "../../steps/draft/provenance.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
@@ -60,15 +54,6 @@ export interface SessionStatus {
   /** Messages that are too long to be indexed whole, among those that a search has seen. */
   readonly partlySearched: number;
 }
-
-/**
- * Bullets of a summary compared with those that it replaced. `gone` when the messages under it were deleted, `withheld` when messages under
- * it or under the replaced ones were edited since.
- */
-export type CompactionDiff =
-  | ({ readonly kind: "diff"; readonly overlayId: string; readonly replaced: readonly string[] } & SummaryDiff)
-  | { readonly kind: "gone" }
-  | { readonly kind: "withheld" };
 
 /** A session of an agent with these rooms. */
 export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
@@ -165,19 +150,6 @@ export class Session extends Configured {
   // --- compaction ----------------------------------------------------------------------------------------------------
 
   /**
-   * Forecasts a run without starting it, with the run's own planning code. With `manual` it plans as if asked for by hand, and with
-   * `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`, because the summariser's window is known only where it is
-   * called.
-   */
-  async plan(question: PlanQuestion = {}): Promise<PlanReport> {
-    const asked = parseInput(inputs.plan, question);
-    const policy = this.#policy();
-    const report = await this.#core.read(this.id, () => reportPlan(this.#core, this.id, { ...asked, policy }));
-    if (report === null) throw this.#empty();
-    return report;
-  }
-
-  /**
    * Asks for a run now, whatever the threshold says. Returns at once, and {@link ended} waits for the run. While the summariser is down or
    * the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
    */
@@ -223,17 +195,6 @@ export class Session extends Configured {
   }
 
   /**
-   * What came of the names that each compaction hid: how many came up again, and how many of those were in view, recalled or missed. Counts
-   * the newest compaction until now, and lists the counts that are kept of the newest `limit`. Without a word of the conversation. Throws
-   * `invalid_input`.
-   */
-  async hindsight(options: { limit?: number | undefined } = {}): Promise<HindsightReport> {
-    const { limit } = parseInput(inputs.hindsight, options);
-    this.apply();
-    return reportHindsight(this.#core, this.id, limit);
-  }
-
-  /**
    * The messages under an overlay, oldest first. They are the originals, all or in pages, or with `depth` the narrower summaries just
    * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
    */
@@ -262,36 +223,16 @@ export class Session extends Configured {
     return this.#state.write((history) => history.restore(overlayId), { quiet: true });
   }
 
-  /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
-  async getProvenance(overlayId: string): Promise<BulletSource[]> {
-    checkGiven(given.overlay, { overlayId });
-    return this.#state.stored.provenance(overlayId);
-  }
-
-  /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */
-  async diffCompaction(overlayId: string): Promise<CompactionDiff> {
-    checkGiven(given.overlay, { overlayId });
-    const replaced = this.#state.stored.replacedBy(overlayId);
-    const overlay = this.#state.stored.overlays().find((each) => each.id === overlayId) ?? null;
-    if (replaced === null || overlay === null) return { kind: "gone" };
-    if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
-    const { added, dropped, kept } = diffSummaries(
-      replaced.map((each) => each.summary),
-      overlay.summary,
-    );
-    return { kind: "diff", overlayId, replaced: replaced.map((each) => each.id), added, dropped, kept };
-  }
-
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {
     const history = this.#state.stored;
     const leafId = options.leafId ?? history.leafId();
-    if (leafId === null) throw this.#empty();
+    if (leafId === null) throw this.#state.empty();
     if (!history.has(leafId))
       throw new PalimpsestError(
         "unknown_leaf",
         `There is no message "${leafId}" in session "${this.id}". Leave leafId out for the active branch.`,
       );
-    this.#policy();
+    this.#state.mustHavePolicy();
     const receipt = this.#core.transaction(() =>
       askForRun(this.#core, this.id, {
         trigger,
@@ -304,21 +245,5 @@ export class Session extends Configured {
       }),
     );
     return receipt;
-  }
-
-  #empty(): PalimpsestError {
-    return new PalimpsestError(
-      "invalid_state",
-      `Session "${this.id}" has no messages yet: there is nothing to compact.`,
-    );
-  }
-
-  #policy(): NonNullable<SessionSettings["policy"]> {
-    const { policy } = this.#state.settings;
-    if (policy !== null) return policy;
-    throw new PalimpsestError(
-      "not_configured",
-      `Session "${this.id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
-    );
   }
 }

@@ -1,14 +1,14 @@
 /** Forecasts a run without starting it, from the run's own planning and the session's settings. */
-import { HOOK_TOKENS } from "../../limits.ts";
-import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import { besides, opened } from "../../steps/view/view.ts";
-import { carriedIn, openingOf } from "../runs/boundary.ts";
-import type { Core } from "../core.ts";
-import { planNow } from "../runs/start/dry-run.ts";
-import { rentsNow } from "../runs/start/rents.ts";
+import { HOOK_TOKENS } from "../limits.ts";
+import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import { besides, opened } from "../steps/view/view.ts";
+import { carriedIn, openingOf } from "../agent/runs/boundary.ts";
+import type { Core } from "../agent/core.ts";
+import { planNow } from "../agent/runs/start/dry-run.ts";
+import { rentsNow } from "../agent/runs/start/rents.ts";
 import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
-import { findReasonToWait } from "../runs/start/trigger.ts";
+import { findReasonToWait } from "../agent/runs/start/trigger.ts";
 
 export interface PlanQuestion {
   /** The active branch by default. */

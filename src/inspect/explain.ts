@@ -1,15 +1,15 @@
 /** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
-import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
-import { MOST_COUNTED } from "../../steps/pinned/keep.ts";
-import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
-import type { MaskReport } from "../../memory/masks/session-masks.ts";
-import type { Rent, Rents } from "../../steps/decide/rent.ts";
-import type { Outline } from "../../steps/plan/outline.ts";
-import type { KeptHead, BoundaryMove } from "../../steps/plan/cut.ts";
-import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
-import type { Foreseen, NotesForecast } from "../core.ts";
+import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
+import { MOST_COUNTED } from "../steps/pinned/keep.ts";
+import { breakEven, type Prices } from "../steps/decide/break-even.ts";
+import type { MaskReport } from "../memory/masks/session-masks.ts";
+import type { Rent, Rents } from "../steps/decide/rent.ts";
+import type { Outline } from "../steps/plan/outline.ts";
+import type { KeptHead, BoundaryMove } from "../steps/plan/cut.ts";
+import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import { waitFor, type Waiting } from "../steps/decide/why-not.ts";
+import type { Foreseen, NotesForecast } from "../agent/core.ts";
 
 export interface PlanReport {
   /** Where the notes serve, the span that they would replace, whose chunks no model reads. With `own-function` nothing is planned. */

@@ -1,0 +1,7 @@
+/** `palimpsest/inspect`: forecasts, hindsight, health, and the sources of summaries, as a room of an agent. */
+export type { CompactionDiff } from "./diff.ts";
+export type { PlanReport, SummariserCost } from "./explain.ts";
+export type { BreakerHealth, HealthReport, RunHealth } from "./health.ts";
+export type { HindsightReport } from "./hindsight.ts";
+export type { PlanQuestion } from "./plan.ts";
+export { inspect, type InspectMethods } from "./room.ts";
