@@ -26,6 +26,7 @@ const subpaths = defineConfig({
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
     notes: "src/notes/index.ts",
+    "own-function": "src/own-function/index.ts",
     page: "src/page/index.ts",
     react: "src/react/index.ts",
     costs: "src/costs/index.ts",

@@ -7,6 +7,7 @@ import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
 import { inspect } from "./inspect/room.ts";
 import { notes } from "./notes/room.ts";
+import { ownFunction } from "./own-function/room.ts";
 import { recall } from "./recall/room.ts";
 import { shadow } from "./shadow/room.ts";
 
@@ -17,6 +18,7 @@ export type AllRooms = readonly [
   ReturnType<typeof events>,
   ReturnType<typeof inspect>,
   ReturnType<typeof notes>,
+  ReturnType<typeof ownFunction>,
   ReturnType<typeof recall>,
   ReturnType<typeof shadow>,
   ReturnType<typeof transcripts>,
@@ -24,7 +26,7 @@ export type AllRooms = readonly [
 
 /** With prices, the room of costs tells what conversations cost. */
 export function allRooms(prices?: PriceList): AllRooms {
-  return [context(), costs({ prices }), events(), inspect(), notes(), recall(), shadow(), transcripts()];
+  return [context(), costs({ prices }), events(), inspect(), notes(), ownFunction(), recall(), shadow(), transcripts()];
 }
 
 export const ALL_ROOMS = allRooms();

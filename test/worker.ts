@@ -4,10 +4,10 @@ import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
 import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
-import type { AfterCompaction, InlineCompaction } from "../src/agent/settings.ts";
+import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
 import type { ShadowOptions } from "../src/shadow/settings.ts";
-import type { InlineSettings } from "../src/agent/runs/inline.ts";
+import { ownFunction } from "../src/own-function/room.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
 import type { Outcome } from "../src/memory/runs/runs.ts";
@@ -43,10 +43,11 @@ export const keptNotes = ((
 export const shadowsOfTests = ((
   globalThis as { palimpsestShadows?: Map<string, readonly ShadowOptions[]> }
 ).palimpsestShadows ??= new Map<string, readonly ShadowOptions[]>());
+type OwnFunction = NonNullable<SessionSettings["inline"]>;
 /** Compaction functions that a test uses from now on, by agent and session. */
 export const ownFunctions = ((
-  globalThis as { palimpsestOwnFunctions?: Map<string, InlineSettings> }
-).palimpsestOwnFunctions ??= new Map<string, InlineSettings>());
+  globalThis as { palimpsestOwnFunctions?: Map<string, OwnFunction> }
+).palimpsestOwnFunctions ??= new Map<string, OwnFunction>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: ALL_ROOMS }) {
@@ -115,13 +116,13 @@ export class BuiltAgent extends withCompaction(Notebook, { rooms: ALL_ROOMS }) {
 }
 
 /** An agent whose Worker was deployed without its Workflow. */
-export class UnboundAgent extends CompactingAgent {
+export class UnboundAgent extends withCompaction(Agent, { rooms: [ownFunction()] }) {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     const { COMPACTION_WORKFLOW: _left, ...rest } = env;
     super(ctx, rest as Cloudflare.Env);
   }
 
-  override configureSession(session: Session): void {
+  override configureSession(session: SessionOf<readonly [ReturnType<typeof ownFunction>]>): void {
     session.compactAfter(2_000);
     if (this.name === "own") session.onCompaction(async () => null);
   }

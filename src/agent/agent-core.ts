@@ -66,8 +66,6 @@ export class AgentCore implements Core {
   /** @internal */
   readonly telling = new Set<string>();
   /** @internal */
-  readonly inlineCalls = new Map<string, AbortController>();
-  /** @internal */
   readonly uses = new Uses();
   /** @internal */
   readonly hosted = new HostedSessions();
@@ -132,7 +130,6 @@ export class AgentCore implements Core {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
     for (const tell of this.#endListeners) tell(run);
-    this.inlineCalls.get(run.id)?.abort(new Error("The run has ended."));
     const { afterCompaction } = this.settings.get(run.sessionId);
     if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
     if (run.outcome.kind === "failed") this.#reportFailure(run, run.outcome.reason);

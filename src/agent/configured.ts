@@ -14,18 +14,16 @@ import {
   compactAfter,
   type CompactAfterOptions,
   type Threshold,
-  type InlineCompaction,
   type SessionSettings,
 } from "./settings.ts";
 import { resolveApproval } from "./runs/approval.ts";
-import { resolveInline, type OnCompactionOptions } from "./runs/inline.ts";
 import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
   protected abstract tell(told: Told): this;
 
   /**
-   * Compacts through the durable workflow, or through the function of {@link onCompaction}. A number is the largest estimate of a view in
+   * Compacts through the durable workflow. A number is the largest estimate of a view in
    * tokens. With `auto` the prices decide. Older tool outputs become stubs, and older messages become a summary, once carrying them has
    * cost as much as the edit, and at the ceiling at the latest. Throws `invalid_options`.
    */
@@ -37,15 +35,6 @@ export abstract class Configured {
   previewToolOutputs(options: PreviewOptions): this {
     checkPreviews(options);
     return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
-  }
-
-  /**
-   * Replaces the durable workflow by a caller's function, which is called off the append's path. After `timeoutMs`, five minutes by
-   * default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
-   */
-  onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
-    const inline = resolveInline(compact, options);
-    return this.tell({ settings: (settings) => ({ ...settings, inline }) });
   }
 
   /** Each summary waits for a person before it is committed. Throws `invalid_options`. */

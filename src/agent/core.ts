@@ -192,6 +192,17 @@ export interface Graded {
   readonly overlays: SinceOverlay["overlays"];
 }
 
+/** A room whose own code makes the summaries of some runs, without a workflow. An agent has at most one. */
+export interface FunctionRoom {
+  /** Whether it makes this run's summary, or made the one that waits for approval. */
+  makes(run: LiveRun): boolean;
+  start(run: LiveRun): Promise<void>;
+  /** The watchdog's care for a live run. */
+  revive(run: LiveRun): Promise<void>;
+  /** Commits a summary that a person approved. Does nothing while the wait goes on. */
+  commitApproved(runId: string): Promise<void>;
+}
+
 /** A room that has more steps for a run after its commit. They change nothing of what the run did. An agent has at most one. */
 export interface FollowUpRoom {
   /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
@@ -224,6 +235,8 @@ export interface RecalledVersion {
 export interface RoomHooks {
   /** Null where no room makes summaries. */
   readonly summaries: SummaryRoom | null;
+  /** Null where no room makes summaries by functions. */
+  readonly functions: FunctionRoom | null;
   /** Null where no room has steps after a commit. */
   readonly followUps: FollowUpRoom | null;
   cleared(sessionId: string): void;
@@ -303,8 +316,6 @@ export interface Core {
   readonly hookOutbox: HookOutbox;
   /** @internal */
   readonly telling: Set<string>;
-  /** Running calls of a session's own function, by run. @internal */
-  readonly inlineCalls: Map<string, AbortController>;
   /** Long work waits for the calls of others by it. @internal */
   readonly uses: Uses;
   /** Sessions whose messages a host keeps. @internal */

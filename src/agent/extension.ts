@@ -8,7 +8,16 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Core, FollowUpRoom, RoomHooks, ShownText, SummariserCall, SummaryRoom, Told } from "./core.ts";
+import type {
+  Core,
+  FollowUpRoom,
+  FunctionRoom,
+  RoomHooks,
+  ShownText,
+  SummariserCall,
+  SummaryRoom,
+  Told,
+} from "./core.ts";
 import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
@@ -54,6 +63,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly continued?: (fromId: string, toId: string, stoodFor: readonly number[]) => void;
   /** Set by the room that makes summaries without a model. */
   readonly summaries?: SummaryRoom;
+  /** Set by the room whose own code makes summaries. */
+  readonly functions?: FunctionRoom;
   /** Set by the room that has steps for a run after its commit. */
   readonly followUps?: FollowUpRoom;
   /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
@@ -105,11 +116,13 @@ export class InstalledRooms implements RoomHooks {
   readonly #rooms: readonly Installed<object, object>[];
 
   readonly summaries: SummaryRoom | null;
+  readonly functions: FunctionRoom | null;
   readonly followUps: FollowUpRoom | null;
 
   constructor(core: Core, rooms: Rooms) {
     this.#rooms = rooms.map((room) => room.install(core));
     this.summaries = this.#rooms.find(({ summaries }) => summaries !== undefined)?.summaries ?? null;
+    this.functions = this.#rooms.find(({ functions }) => functions !== undefined)?.functions ?? null;
     this.followUps = this.#rooms.find(({ followUps }) => followUps !== undefined)?.followUps ?? null;
   }
 

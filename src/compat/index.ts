@@ -103,7 +103,7 @@ export interface CompactOptions {
 }
 
 /**
- * A function for `session.onCompaction(…)`: it keeps head and tail, and has the middle summarised, an earlier summary in it
+ * A function for `session.onCompaction(…)` of the room `ownFunction()`: it keeps head and tail, and has the middle summarised, an earlier summary in it
  * brought up to date. Null where there is nothing between the two, or the answer is empty. Throws `invalid_options`.
  */
 export function createCompactFunction(

@@ -13,12 +13,10 @@
  * survives the object.
  */
 import type { UIMessage } from "ai";
-import { isToBeReadAgain } from "../../memory/messages/contents.ts";
-import { PalimpsestError } from "../../errors.ts";
-import { checkFields } from "../../known-fields.ts";
-import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
-import type { History } from "../../memory/messages/history.ts";
-import type { Carried } from "../../memory/overlays/details.ts";
+import { isToBeReadAgain } from "../memory/messages/contents.ts";
+import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
+import type { History } from "../memory/messages/history.ts";
+import type { Carried } from "../memory/overlays/details.ts";
 import {
   closeStep,
   markStep,
@@ -27,66 +25,28 @@ import {
   type LiveRun,
   type Outcome,
   type RunRecord,
-} from "../../memory/runs/runs.ts";
-import { auditSummary } from "../../steps/draft/audit.ts";
-import { headBefore } from "../../steps/plan/cut.ts";
-import { digest, sumDigests } from "../../steps/text/digest.ts";
-import { stripInvisible } from "../../steps/text/invisible-characters.ts";
-import type { Span } from "../../steps/plan/outline.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
-import { gatherFacts } from "../../steps/pinned/gather.ts";
-import { keepFacts } from "../../steps/pinned/keep.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
-import type { SpanPlan } from "../../steps/plan/plan.ts";
-import { beginApproval, declined, silenceAsYes } from "./approval.ts";
-import { noteHindsight } from "../reports/hindsight.ts";
-import { readCarried } from "./boundary.ts";
-import { briefOf } from "./drafts/brief.ts";
-import { commitSummary, conclude } from "./commit.ts";
-import type { Core, Needs } from "../core.ts";
-import { redactionOf, type Redaction } from "../redaction.ts";
-import type { InlineCompaction, InlineSummary } from "../settings.ts";
-import { mustDraft } from "./drafts/sources.ts";
-import { readSlices } from "./read-slices.ts";
-import { visibleSpan } from "./visible-span.ts";
-
-export interface OnCompactionOptions {
-  /** Most time of the function in ms. Default five minutes, at most an hour. */
-  readonly timeoutMs?: number | undefined;
-}
-
-export interface InlineSettings {
-  readonly compact: InlineCompaction;
-  readonly timeoutMs: number;
-}
-
-/** Throws `invalid_options`. */
-export function resolveInline(compact: InlineCompaction, options: OnCompactionOptions = {}): InlineSettings {
-  checkFields("onCompaction", options, { timeoutMs: true });
-  const { timeoutMs = DEFAULT_FUNCTION_LIMIT_MS } = options;
-  if (typeof compact !== "function") {
-    throw new PalimpsestError("invalid_options", "onCompaction takes a function that returns a summary, or null.");
-  }
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_FUNCTION_LIMIT_MS) {
-    throw new PalimpsestError(
-      "invalid_options",
-      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
-    );
-  }
-  return { compact, timeoutMs };
-}
-
-/**
- * Whether the session's own function makes this run's summary, or made the one that waits for approval. Notes are always kept by a
- * workflow.
- */
-export function isInline(
-  core: Needs<"settings">,
-  { kind, sessionId, path, approval }: Pick<LiveRun, "kind" | "sessionId" | "path" | "approval">,
-): boolean {
-  if (approval !== undefined) return path === "function";
-  return kind !== "notes" && core.settings.get(sessionId).inline !== null;
-}
+} from "../memory/runs/runs.ts";
+import { auditSummary } from "../steps/draft/audit.ts";
+import { headBefore } from "../steps/plan/cut.ts";
+import { digest, sumDigests } from "../steps/text/digest.ts";
+import { stripInvisible } from "../steps/text/invisible-characters.ts";
+import type { Span } from "../steps/plan/outline.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import type { SpanPlan } from "../steps/plan/plan.ts";
+import { beginApproval, declined, silenceAsYes } from "../agent/runs/approval.ts";
+import { noteHindsight } from "../agent/reports/hindsight.ts";
+import { readCarried } from "../agent/runs/boundary.ts";
+import { briefOf } from "../agent/runs/drafts/brief.ts";
+import { commitSummary, conclude } from "../agent/runs/commit.ts";
+import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
+import { redactionOf, type Redaction } from "../agent/redaction.ts";
+import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
+import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { readSlices } from "../agent/runs/read-slices.ts";
+import { visibleSpan } from "../agent/runs/visible-span.ts";
 
 /** The one step of such a run in the ledger. */
 const STEP = "onCompaction";
@@ -111,54 +71,78 @@ interface Shown {
   readonly overlay: { readonly level: number; readonly generation: number } | null;
 }
 
-/** Calls the function for a due run, and ends the run with its result. */
-export async function runInline(core: Core, pending: LiveRun): Promise<void> {
-  const settings = core.settings.get(pending.sessionId);
-  const { inline } = settings;
-  const redaction = redactionOf(settings);
-  if (inline === null) return;
-  const run = begin(core, pending);
-  if (run.outcome !== null) return;
-  let outcome: (live: LiveRun) => void;
-  const call = new AbortController();
-  core.inlineCalls.set(run.id, call);
-  try {
-    const history = core.memory.session(run.sessionId);
-    if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
-    else {
-      await noteHindsight(core, run.id);
-      const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
-      const shown = elements.map((element) => noteElement(history, element));
-      const view = messages.map(redaction.message);
-      const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
-      const read = given === null ? null : await readChosen(core, run, { given, shown });
-      const carried = await readCarried(core, run.id);
-      outcome = (live) => settle(core, live, { given, read, carried });
-    }
-  } catch (error) {
-    outcome = (live) => conclude(core, live, failure(error, redaction));
-  } finally {
-    core.inlineCalls.delete(run.id);
-  }
-  const end = outcome;
-  await core.read(run.sessionId, () => finish(core, run.id, end));
-  const now = core.runs.get(run.id);
-  if (now?.state === "waiting") core.announce(now);
-}
+/** The runs of one agent that its sessions' functions make. */
+export class FunctionRuns implements FunctionRoom {
+  readonly #core: Core;
+  /** Running calls, by run. */
+  readonly #calls = new Map<string, AbortController>();
 
-/** The watchdog's care for a live run of a function. Its time may be over, or its object may have died. */
-export async function reviveInline(core: Core, run: LiveRun): Promise<void> {
-  if (run.approval !== undefined) return commitApproved(core, run.id);
-  const { inline } = core.settings.get(run.sessionId);
-  const call = core.inlineCalls.get(run.id);
-  const now = core.platform.now();
-  if (call !== undefined) {
-    if (inline !== null && now - (run.heardAt ?? now) > inline.timeoutMs) call.abort(timedOut(inline.timeoutMs));
-  } else if (run.restarts < MAX_INSTANCE_RESTARTS) {
-    core.runs.change(run.id, { state: "pending", restarts: run.restarts + 1 });
-  } else {
-    const reason = `The object was restarted ${run.restarts + 1} times while onCompaction was at work.`;
-    finish(core, run.id, (live) => conclude(core, live, { kind: "failed", code: "interrupted", reason }));
+  constructor(core: Core) {
+    this.#core = core;
+    core.onRunEnded(({ id }) => this.#calls.get(id)?.abort(new Error("The run has ended.")));
+  }
+
+  /** Notes are always kept by a workflow. */
+  makes({ kind, sessionId, path, approval }: Pick<LiveRun, "kind" | "sessionId" | "path" | "approval">): boolean {
+    if (approval !== undefined) return path === "function";
+    return kind !== "notes" && this.#core.settings.get(sessionId).inline !== null;
+  }
+
+  /** Calls the function for a due run, and ends the run with its result. */
+  async start(pending: LiveRun): Promise<void> {
+    const core = this.#core;
+    const settings = core.settings.get(pending.sessionId);
+    const { inline } = settings;
+    const redaction = redactionOf(settings);
+    if (inline === null) return;
+    const run = begin(core, pending);
+    if (run.outcome !== null) return;
+    let outcome: (live: LiveRun) => void;
+    const call = new AbortController();
+    this.#calls.set(run.id, call);
+    try {
+      const history = core.memory.session(run.sessionId);
+      if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
+      else {
+        await noteHindsight(core, run.id);
+        const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
+        const shown = elements.map((element) => noteElement(history, element));
+        const view = messages.map(redaction.message);
+        const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
+        const read = given === null ? null : await readChosen(core, run, { given, shown });
+        const carried = await readCarried(core, run.id);
+        outcome = (live) => settle(core, live, { given, read, carried });
+      }
+    } catch (error) {
+      outcome = (live) => conclude(core, live, failure(error, redaction));
+    } finally {
+      this.#calls.delete(run.id);
+    }
+    const end = outcome;
+    await core.read(run.sessionId, () => finish(core, run.id, end));
+    const now = core.runs.get(run.id);
+    if (now?.state === "waiting") core.announce(now);
+  }
+
+  /** Its time may be over, or its object may have died. */
+  async revive(run: LiveRun): Promise<void> {
+    const core = this.#core;
+    if (run.approval !== undefined) return commitApproved(core, run.id);
+    const { inline } = core.settings.get(run.sessionId);
+    const call = this.#calls.get(run.id);
+    const now = core.platform.now();
+    if (call !== undefined) {
+      if (inline !== null && now - (run.heardAt ?? now) > inline.timeoutMs) call.abort(timedOut(inline.timeoutMs));
+    } else if (run.restarts < MAX_INSTANCE_RESTARTS) {
+      core.runs.change(run.id, { state: "pending", restarts: run.restarts + 1 });
+    } else {
+      const reason = `The object was restarted ${run.restarts + 1} times while onCompaction was at work.`;
+      finish(core, run.id, (live) => conclude(core, live, { kind: "failed", code: "interrupted", reason }));
+    }
+  }
+
+  async commitApproved(runId: string): Promise<void> {
+    return commitApproved(this.#core, runId);
   }
 }
 
@@ -177,7 +161,7 @@ function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: LiveR
 /** Rejects when the time is over, and when the run was ended elsewhere. */
 async function callInTime(
   { id: runId, sessionId, trigger, focus }: LiveRun,
-  { compact, timeoutMs }: InlineSettings,
+  { compact, timeoutMs }: NonNullable<SessionSettings["inline"]>,
   { view, call }: { readonly view: readonly UIMessage[]; readonly call: AbortController },
 ): Promise<unknown> {
   const { signal } = call;
@@ -287,7 +271,7 @@ function propose(
 }
 
 /** Commits a summary that a person approved, or that a timeout applies. Does nothing while the wait goes on. */
-export async function commitApproved(core: Core, runId: string): Promise<void> {
+async function commitApproved(core: Core, runId: string): Promise<void> {
   const carried = await readCarried(core, runId);
   finish(core, runId, (live) => {
     const now = core.platform.now();

@@ -4,8 +4,12 @@
  * Replaces methods of the one object that Think passes to `configureSession`. Think still reads and writes the messages.
  */
 import type { ThinkSession } from "@cloudflare/think";
-import type { Session } from "../agent/sessions/session.ts";
+import type { Session as Handle } from "../agent/sessions/session.ts";
+import type { FunctionMethods } from "../own-function/room.ts";
 import { compactAndWait, storedForm } from "../sessions-source/compact-and-wait.ts";
+
+/** Our session with the room of own functions, which every agent of Think has. */
+export type Session = Handle & FunctionMethods;
 
 /** A threshold that no conversation reaches, so that compaction happens only on request. */
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -21,7 +25,7 @@ export class Heard {
   }
 
   /** Replaces the session's methods about compaction, and returns the session. `ours` is called when one of them is. */
-  listen(session: ThinkSession, ours: () => Session): ThinkSession {
+  listen(session: ThinkSession, ours: () => Handle): ThinkSession {
     session.compactAfter = (tokens) => {
       this.#threshold = true;
       return this.#keep(session, (each) => each.compactAfter(tokens));

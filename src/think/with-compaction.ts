@@ -12,6 +12,7 @@ import type { Rooms } from "../agent/extension.ts";
 import { mustBeHost, THINK } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import { checkFields } from "../known-fields.ts";
+import { ownFunction } from "../own-function/room.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import {
   hostCompaction,
@@ -20,7 +21,7 @@ import {
   type HostedCore,
 } from "../sessions-source/hosted-agent.ts";
 import { isEviction } from "./internals.ts";
-import { Heard } from "./session.ts";
+import { Heard, type Session } from "./session.ts";
 import { hookTurns } from "./turns.ts";
 
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
@@ -64,7 +65,8 @@ export function withCompaction(base: unknown, options: ThinkCompactionOptions<Ro
   checkFields("withCompaction", options, { clients: true, rooms: true });
   const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
   void new Doors(clients, tableOf(rooms));
-  return mix(base as ThinkClass, { clients, rooms });
+  // Think's own sessions have onCompaction.
+  return mix(base as ThinkClass, { clients, rooms: [ownFunction(), ...rooms] });
 }
 
 function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; readonly rooms: Rooms }) {
@@ -88,7 +90,7 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
           rewrites: (message) => isEviction(this, message),
         },
         settings: () => (session) => {
-          heard.tell(session);
+          heard.tell(session as Session);
           this.compaction?.(session);
         },
         beforeStart: () => {

@@ -13,9 +13,8 @@ import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
-import type { Core, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
+import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
 import { endRun } from "./end-run.ts";
-import { commitApproved, isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { askForRun } from "./start/ask.ts";
 
@@ -55,7 +54,8 @@ export class Dispatcher {
       this.#core.announce(run);
       if ((await this.#core.rooms.summaries?.serve(run)) === true) return;
       // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
-      if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
+      const functions = this.#functionsOf(run);
+      if (functions !== null) this.#core.platform.background(functions.start(run));
       else await this.#createInstance(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
@@ -124,7 +124,8 @@ export class Dispatcher {
   }
 
   async #reconcile(run: LiveRun): Promise<void> {
-    if (isInline(this.#core, run)) return reviveInline(this.#core, run);
+    const functions = this.#functionsOf(run);
+    if (functions !== null) return functions.revive(run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
@@ -217,8 +218,9 @@ export class Dispatcher {
     const decided = this.#core.transaction(() => approve(this.#core, run, summary));
     if (decided.kind !== "approved") return decided;
     this.#core.announce(decided.run);
-    if (isInline(this.#core, run)) {
-      await commitApproved(this.#core, runId);
+    const functions = this.#functionsOf(run);
+    if (functions !== null) {
+      await functions.commitApproved(runId);
       return { ...decided, run: this.#core.runs.mustGet(runId) };
     }
     this.#nudgedAt.delete(runId);
@@ -238,7 +240,7 @@ export class Dispatcher {
    * because its next step learns that the run is over.
    */
   async stop(runs: readonly LiveRun[]): Promise<void> {
-    const durable = runs.filter((run) => !isInline(this.#core, run));
+    const durable = runs.filter((run) => this.#functionsOf(run) === null);
     await Promise.allSettled(durable.map((run) => this.#control(run, (instance) => instance.terminate())));
   }
 
@@ -285,6 +287,12 @@ export class Dispatcher {
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
     return receipt;
+  }
+
+  /** The room that makes the run's summary without a workflow, or null. */
+  #functionsOf(run: LiveRun): FunctionRoom | null {
+    const { functions } = this.#core.rooms;
+    return functions?.makes(run) === true ? functions : null;
   }
 
   #mustHaveRoom(kind: RunRecord["kind"]): SummaryRoom {
@@ -339,7 +347,7 @@ export class Dispatcher {
   /** Requires a live run of the workflow, because a caller's function cannot be stopped in the middle and resumed. */
   #mustBeDurable(runId: string, what: string): LiveRun {
     const run = this.#mustBeLive(runId);
-    if (!isInline(this.#core, run)) return run;
+    if (this.#functionsOf(run) === null) return run;
     throw new PalimpsestError(
       "invalid_state",
       `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it: its time is limited.`,

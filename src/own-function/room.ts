@@ -1,0 +1,76 @@
+/**
+ * The room of own functions: a session's own code makes its summaries, in place of the durable workflow.
+ *
+ * Its runs have the ledger, the limits, the audit and the commit of every other run (runs.ts).
+ */
+import type { Told } from "../agent/core.ts";
+import type { Extension } from "../agent/extension.ts";
+import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../limits.ts";
+import { FunctionRuns } from "./runs.ts";
+
+export interface OnCompactionOptions {
+  /** Most time of the function in ms. Default five minutes, at most an hour. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Throws `invalid_options`. */
+function resolveInline(
+  compact: InlineCompaction,
+  options: OnCompactionOptions,
+): NonNullable<SessionSettings["inline"]> {
+  checkFields("onCompaction", options, { timeoutMs: true });
+  const { timeoutMs = DEFAULT_FUNCTION_LIMIT_MS } = options;
+  if (typeof compact !== "function") {
+    throw new PalimpsestError("invalid_options", "onCompaction takes a function that returns a summary, or null.");
+  }
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_FUNCTION_LIMIT_MS) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
+    );
+  }
+  return { compact, timeoutMs };
+}
+
+/** The declaration that the room adds to a session and to a manager of sessions. */
+export interface FunctionMethods {
+  /**
+   * Replaces the durable workflow by a caller's function, which is called off the append's path. After `timeoutMs`, five minutes by
+   * default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
+   */
+  onCompaction(compact: InlineCompaction, options?: OnCompactionOptions): this;
+}
+
+class FunctionBuilder implements FunctionMethods {
+  readonly #tell: (told: Told) => void;
+
+  /** @internal */
+  constructor(tell: (told: Told) => void) {
+    this.#tell = tell;
+  }
+
+  onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
+    const inline = resolveInline(compact, options);
+    this.#tell({ settings: (settings) => ({ ...settings, inline }) });
+    return this;
+  }
+}
+
+/** A function is declared in code and not from outside. */
+const NO_CALLS = {};
+
+/** Adds `onCompaction` to each session, as in `withCompaction(Base, { rooms: [ownFunction()] })`. */
+export function ownFunction(): Extension<FunctionMethods, FunctionMethods, typeof NO_CALLS> {
+  return {
+    name: "ownFunction",
+    calls: NO_CALLS,
+    install: (core) => ({
+      session: (state) => new FunctionBuilder((told) => state.tell(told)),
+      manager: ({ tell }) => new FunctionBuilder(tell),
+      functions: new FunctionRuns(core),
+    }),
+  };
+}
