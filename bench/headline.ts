@@ -112,21 +112,30 @@ export function describeKept(results: Results): string {
   return [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
 }
 
+/** The column of the figures for sources that had no part in choosing the weights. */
+const LEFT_OUT = "rescued there, left out";
+
 /** What summaries and names bring back, beside the floor and at the worst. Empty where no session was measured. */
 function describeSight(results: Results): string {
   const [wide, narrow] = ["a fifteenth", "a thirtieth"].map((share) => {
     const table = results["fidelity"]?.finding.tables.find(
       ({ caption = "" }) => caption.includes(share) && caption.endsWith("by source"),
     );
-    const row = table?.rows.find(([name]) => name === "all sessions");
-    return (column: string): string => renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
+    const leftOut = results["fidelity"]?.finding.tables.find(({ caption = "" }) =>
+      caption.startsWith(`Weights chosen on the other sources, ${share}`),
+    );
+    return (column: string): string => {
+      const at = column === LEFT_OUT ? leftOut : table;
+      const row = at?.rows.find(([name]) => name === (column === LEFT_OUT ? "mean over sources" : "all sessions"));
+      return renderCell(row?.[at?.columns.indexOf(column) ?? -1] ?? NONE);
+    };
   });
   if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";
   const [ours, floor] = ["rescued by ours", "by the floor"] as const;
   return [
     `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
     `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
-    `- These are means of ${wide("sessions")} real sessions, on which our settings were chosen. The worst has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
+    `- These are means of ${wide("sessions")} real sessions. With weights that were chosen without it, a source has ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)} in the mean. The worst session has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
   ]
     .map((line) => wrap(line).replaceAll("\n", "\n  "))
     .join("\n");

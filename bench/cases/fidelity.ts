@@ -7,6 +7,7 @@ import type { Cell, Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { measureRescue, type Rescue } from "../ruler/rescue.ts";
+import { CANDIDATES, leaveEachOut, type LeftOut } from "../ruler/settings.ts";
 import { ABSENT, listSessions } from "../transcripts.ts";
 
 /** Shares of the threshold for summaries and names. The first is the default and the second one is for small views. */
@@ -56,6 +57,7 @@ async function measure(lab: Lab): Promise<Finding> {
       "The ruler shares nothing with the choice of names. It judges ASCII names only.",
       "The threshold is a sixth of a session, from 3,000 to 60,000 tokens. The summariser is the offline one. Planner, extractor and choice of names are the product's, without a Worker around them.",
       "All policies have the same head and tail at the same moments. “The summary alone” has no names. The floor has no sentence: it lists the warmest rare words by the ruler's own dictionary (0.99 to the power of their age, half for what only tools said) in as many characters as ours.",
+      "For each source, the candidate weights that are best on all other sources are taken, and measured on the one that was left out. The mean of that is what a source that nobody has seen may expect. What a summary may take of the room was looked at over all sources.",
       "A session's name begins with its source. Sizes include the sentence that frames a summary. What is still in force has a budget of its own and is counted on no side.",
     ],
     tables: isReal ? measured.flatMap(({ name, sessions: some }) => tablesOf(name, some)) : [],
@@ -90,6 +92,7 @@ function measureAll(sessions: readonly Session[], ruler: RareWords, share: numbe
 
 function tablesOf(share: string, measured: readonly Measured[]): Table[] {
   const bySource = [...Map.groupBy(measured, ({ source }) => source)];
+  const leftOut = leaveOut(measured);
   const byDomain = [...Map.groupBy(measured, ({ source }) => DOMAINS[source] ?? "other")];
   const columns = [
     "head and tail",
@@ -112,7 +115,37 @@ function tablesOf(share: string, measured: readonly Measured[]): Table[] {
       columns: ["kind of work", "sessions", ...columns],
       rows: byDomain.map(([domain, some]) => [domain, some.length, ...meansOf(some)]),
     },
+    {
+      caption: `Weights chosen on the other sources, ${share} of the threshold, and every candidate on each source`,
+      columns: [
+        "source left out",
+        "best on the others",
+        "rescued there, left out",
+        ...CANDIDATES.map(({ name }) => name),
+      ],
+      rows: [
+        ...leftOut.map(({ source, chosen, score, scores }) => [source, chosen, ...[score, ...scores].map(round)]),
+        [ALL_SOURCES, "", ...meansOfLeftOut(leftOut)],
+      ],
+    },
   ];
+}
+
+/** The row with the means over sources that were left out. */
+const ALL_SOURCES = "mean over sources";
+
+function meansOfLeftOut(leftOut: readonly LeftOut[]): number[] {
+  const columns = CANDIDATES.map((_, at) => leftOut.map(({ scores }) => scores[at] ?? 0));
+  return [leftOut.map(({ score }) => score), ...columns].map((scores) => round(mean(scores)));
+}
+
+function leaveOut(measured: readonly Measured[]): LeftOut[] {
+  return leaveEachOut(
+    measured.map(({ source, rescue }) => ({
+      source,
+      scores: rescue.byCandidate.map((rescued) => rescued / rescue.open),
+    })),
+  );
 }
 
 function meansOf(some: readonly Measured[]): Cell[] {
@@ -149,6 +182,12 @@ function checksOf({ name, target, sessions }: (typeof SHARES)[number] & { sessio
       claim: `rescued beyond the floor, in the kind of work where that is least, ${room}`,
       measured: round(Math.min(...least)),
       target: 0,
+      better: "more",
+    },
+    {
+      claim: `rescued, mean over sources, each with weights that were chosen on the others, ${room}`,
+      measured: round(mean(leaveOut(sessions).map(({ score }) => score))),
+      target,
       better: "more",
     },
   ];

@@ -15,7 +15,8 @@ import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../s
 import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
-import { NAME_CHARS_PER_TOKEN, NOTHING_AROUND, pinWithin, type Around } from "../../src/steps/pinned/keep.ts";
+import { NOTHING_AROUND, pinWithin, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
+import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { renderInForce, renderNames } from "../../src/steps/pinned/render.ts";
 import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
@@ -38,6 +39,8 @@ export interface Standing extends Draft {
   readonly pinned: Pinned;
   /** The first drafts that it was made of. */
   readonly leaves: readonly Draft[];
+  /** The names that other weights choose, in the same room and at the same moment. */
+  readonly namesBy: (weights: Weights) => readonly string[];
 }
 
 /** Summarises a chunk's messages, or folds drafts, in at most `tokens`. */
@@ -116,20 +119,17 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
   const draft = foldAll(parts, { policy, summariser, id });
   const { spanTokens } = plan;
   const { around, summaryTokens } = looks ? view.around(plan) : { around: NOTHING_AROUND, summaryTokens: 0 };
-  const { pinned } = pinWithin(draft.text, draft.facts, {
-    countTokens: estimateTokens,
-    spanTokens,
-    pinnedTokens: policy.pinnedTokens,
-    loadedTokens: looks ? policy.loadedTokens : 0,
-    namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOf(draft)),
-    around,
-  });
-  return { ...draft, id, level: plan.level, pinned, leaves };
-}
-
-/** Tokens that a summary takes of the budget that it shares with names. */
-function roomOf({ text }: Draft): number {
-  return Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
+  const pin = (weights: Weights): Pinned =>
+    pinWithin(draft.text, draft.facts, {
+      countTokens: estimateTokens,
+      spanTokens,
+      pinnedTokens: policy.pinnedTokens,
+      loadedTokens: looks ? policy.loadedTokens : 0,
+      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(draft.text)),
+      around: { ...around, weights },
+    }).pinned;
+  const namesBy = (weights: Weights): readonly string[] => pin(weights).names;
+  return { ...draft, id, level: plan.level, pinned: pin(WEIGHTS), leaves, namesBy };
 }
 
 /** Merges in rounds, as the workflow does. */
@@ -200,7 +200,7 @@ class View {
       summaries: others.map(({ text, pinned }) => `${text}\n${renderInForce(pinned)}`),
       hidden: others.map(({ facts }) => facts),
     });
-    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOf(other), 0) };
+    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(other.text), 0) };
   }
 
   overlay(id: string): Standing {

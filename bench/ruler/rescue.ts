@@ -19,6 +19,7 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { summaryMessage } from "../../src/steps/view/view.ts";
 import { compactAlong, type Compaction, type Standing, type Summariser } from "../drift/compact.ts";
 import type { RareWords } from "./rare-words.ts";
+import { CANDIDATES } from "./settings.ts";
 
 /** Messages in which a word counts as needed soon. */
 const AHEAD = 60;
@@ -45,6 +46,8 @@ export interface Rescue {
   readonly rescued: number;
   readonly summaryAlone: number;
   readonly floor: number;
+  /** Number of open words that summary and names say, for each candidate of settings.ts. */
+  readonly byCandidate: readonly number[];
   /** Mean size of summary and names with the sentence that frames them, as a share of the threshold. */
   readonly size: number;
 }
@@ -61,23 +64,37 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
   const whole = told.reduce((sum, { characters }) => sum + characters / CHARS_PER_TOKEN, 0);
   const thresholdTokens = Math.floor(Math.max(LEAST_THRESHOLD, Math.min(MOST_THRESHOLD, whole / THRESHOLD_SHARE)));
   const policy: Policy = resolvePolicy({ thresholdTokens, share });
+  const byCandidate = CANDIDATES.map(() => 0);
   let [compactions, needed, open, rescued, summaryAlone, floor, size] = [0, 0, 0, 0, 0, 0, 0];
   const along = compactAlong({ messages, policy, summariser: offline, most: MOST, rebuilds: true, looks: true });
   for (const [at, { standing, after }] of withPlaces(along, told)) {
     const shown = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
     const inForce = sayInForce(standing);
     const words = judge(told, { at, shown, inForce, rareWords });
-    const said = say(standing, true);
+    const said = say(standing, standing.at(-1)?.pinned.names ?? []);
     compactions++;
     needed += words.needed;
     open += words.open.length;
     rescued += countSaid(words.open, said, rareWords);
-    summaryAlone += countSaid(words.open, say(standing, false), rareWords);
+    summaryAlone += countSaid(words.open, say(standing, []), rareWords);
+    for (const [candidate, { weights }] of CANDIDATES.entries()) {
+      const names = standing.at(-1)?.namesBy(weights) ?? [];
+      byCandidate[candidate] = (byCandidate[candidate] ?? 0) + countSaid(words.open, say(standing, names), rareWords);
+    }
     const listed = fillFloor(words.hidden, words.seen, said.length);
     floor += words.open.filter((word) => listed.has(word)).length;
     size += said.length / CHARS_PER_TOKEN / thresholdTokens;
   }
-  return { compactions, needed, open, rescued, summaryAlone, floor, size: size / Math.max(1, compactions) };
+  return {
+    compactions,
+    needed,
+    open,
+    rescued,
+    summaryAlone,
+    floor,
+    byCandidate,
+    size: size / Math.max(1, compactions),
+  };
 }
 
 /** The extractive model, as a session without a model of its own uses it. */
@@ -108,8 +125,7 @@ function sayInForce(standing: readonly Standing[]): string {
 }
 
 /** The summaries as the view frames them, without what is in force. */
-function say(standing: readonly Standing[], withNames: boolean): string {
-  const names = withNames ? (standing.at(-1)?.pinned.names ?? []) : [];
+function say(standing: readonly Standing[], names: readonly string[]): string {
   return standing
     .map(({ id, text }, at) => {
       const pinned = { ...NOTHING_PINNED, names: at === standing.length - 1 ? names : [] };

@@ -4,12 +4,11 @@
  * Reads and writes nothing. It runs inside the transaction of a commit, so it reads a bounded number of message bytes
  * ({@link AROUND_BYTES}), the newest first. Names from older messages may then be said twice.
  */
-import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
 import type { OverlayRow } from "../../memory/statements.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { lookAround } from "../../steps/pinned/around.ts";
-import { NAME_CHARS_PER_TOKEN, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
+import { roomOfSummary, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
 import { renderInForce } from "../../steps/pinned/render.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
@@ -56,10 +55,7 @@ export function readAround(
       // Only overlays before it, because a branch may leave behind this summary and see no later one.
       hidden: before.overlays.map((row) => redaction.facts(factsOf(core, toRecord(row), sessionId))),
     }),
-    summaryTokens: summaries.reduce(
-      (sum, text) => sum + Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS,
-      0,
-    ),
+    summaryTokens: summaries.reduce((sum, text) => sum + roomOfSummary(text), 0),
     namesOf: before.overlays.map(({ overlayId }) => overlayId),
     freedTokens: behind.overlays.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
   };

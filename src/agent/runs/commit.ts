@@ -9,8 +9,7 @@ import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
-import { NAME_CHARS_PER_TOKEN, pinWithin } from "../../steps/pinned/keep.ts";
-import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
@@ -87,7 +86,7 @@ export function pinBeside(
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
+  const own = roomOfSummary(withoutEmptySections(text));
   return pinWithin(text, facts, {
     spanTokens: planOf(run).spanTokens + freedTokens,
     pinnedTokens,

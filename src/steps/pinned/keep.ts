@@ -6,7 +6,7 @@
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/measure.ts";
-import { chooseWords, NO_TALK, type Talk } from "../salience/choose.ts";
+import { chooseWords, NO_TALK, type Room, type Talk, type Weights } from "../salience/choose.ts";
 import { mergeWords, type Words } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
@@ -27,6 +27,8 @@ export interface Around {
   readonly shows: (word: string) => boolean;
   /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
   readonly loaded: ReadonlySet<string>;
+  /** How names are weighed. By default as everywhere. */
+  readonly weights?: Weights | undefined;
 }
 
 export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false, loaded: new Set() };
@@ -65,6 +67,7 @@ export function keepFacts(
     countTokens,
     talk: around.talk,
     isShown,
+    weights: around.weights,
   });
   const pinned = { ...inForce, names };
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
@@ -106,6 +109,14 @@ export function pinWithin(
  * than tokenizers do.
  */
 export const NAME_CHARS_PER_TOKEN = 3.3;
+/** Characters of the sentence that frames a shown summary, with the blank lines around it. */
+const FRAME_CHARS = 58;
+
+/** Tokens that a shown summary takes of the budget that it shares with names. */
+export function roomOfSummary(text: string): number {
+  return Math.ceil((text.length + FRAME_CHARS) / NAME_CHARS_PER_TOKEN);
+}
+
 /** By the session's own counter, names may take at most this multiple of their budget. */
 export const MOST_COUNTED = 2;
 /** Most tries to meet that limit. Each try comes close to it. */
@@ -114,11 +125,7 @@ const TRIES = 5;
 /** The names that fit the budget as they are shown. */
 function pickNames(
   words: Words,
-  {
-    budgetTokens,
-    countTokens,
-    ...room
-  }: { budgetTokens: number; countTokens: CountTokens; talk: Talk; isShown: (word: string) => boolean },
+  { budgetTokens, countTokens, ...room }: { budgetTokens: number; countTokens: CountTokens } & Omit<Room, "characters">,
 ): readonly string[] {
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
   for (let at = 0; at < TRIES && characters > 0; at++) {

@@ -24,21 +24,30 @@ export type Talk = ReadonlyMap<string, number>;
 const TALK_FADES_TO = 0.9;
 /** The weight of a word that was only read in a visible message, relative to a written one. */
 const TALK_READ_SHARE = 0.4;
-/** Spreading: the power that keeps nearness to the talk from outweighing heat, and the least nearness of a far place. */
-const SPREAD_POWER = 0.2;
+/** Weights that were chosen on real conversations, leaving each source out in turn (`bench/ruler/settings.ts`). */
+export interface Weights {
+  /** The part of heat that does not fade, for each logarithm of the places that say a word. */
+  readonly lasting: number;
+  /** The power that keeps nearness to the talk from outweighing heat. */
+  readonly spread: number;
+  /**
+   * The worth of a word, number or address that only tools said, relative to an identifier that only tools said. Such a
+   * word has plain letters, or is a compound of them. Numbers include times, dates and ranges. Identifiers that were
+   * read are written soon far more often.
+   */
+  readonly plain: number;
+  /**
+   * Names that differ in their digits alone, such as `e101` to `e308`, are a series. The worth of each is divided by
+   * this power of their number, because few of a long series are needed again.
+   */
+  readonly series: number;
+}
+
+export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.2, plain: 0.4, series: 0.2 };
+
+/** The least nearness of a place that is far from the talk. */
 const SPREAD_LEAST = 0.1;
-/**
- * The worth of a word or number that only tools said, relative to an identifier that only tools said. Such a word has
- * plain letters, or is a compound of them. Numbers include times, dates and ranges. Identifiers that were read are
- * written soon far more often.
- */
-const PLAIN_SHARE = 0.4;
-const PLAIN = /^\p{Lu}?\p{Ll}+$|^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$/u;
-/**
- * Names that differ in their digits alone, such as `e101` to `e308`, are a series. The worth of each is divided by this
- * power of their number, because few of a long series are needed again.
- */
-const SERIES_POWER = 0.2;
+const PLAIN = /^\p{Lu}?\p{Ll}+$|^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$|:\/\//u;
 /** The largest bonus for a name whose parts all occur in the talk. */
 const NAME_SHARE = 0.5;
 /**
@@ -72,11 +81,13 @@ export interface Room {
   readonly talk: Talk;
   /** True for a word that the reader sees anyway. */
   readonly isShown: (word: string) => boolean;
+  /** Default: {@link WEIGHTS}. */
+  readonly weights?: Weights | undefined;
 }
 
 /** The chosen words, in the order in which they were last said. */
-export function chooseWords(words: Words, { characters, talk, isShown }: Room): string[] {
-  const worths = weighWords(words, talk).filter(({ word }) => !isShown(word));
+export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
+  const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
   const best = worths.toSorted((a, b) => b.worth / widthOf(b.word) - a.worth / widthOf(a.word)).slice(0, MAX_CHOICE);
   const chosen = new Set(fill(best, characters));
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
@@ -88,7 +99,7 @@ export function isName([word, , , count]: WordRow): boolean {
 }
 
 /** The worth of each word, regardless of its length. */
-function weighWords(words: Words, talk: Talk): Worth[] {
+function weighWords(words: Words, talk: Talk, weights: Weights): Worth[] {
   const { rows } = words;
   const rarity = (count: number): number => Math.log((words.places + 2) / (count + 1)) + 0.1;
   const near = new Float64Array(words.places);
@@ -117,11 +128,12 @@ function weighWords(words: Words, talk: Talk): Worth[] {
       spread += (near[place] ?? 0) / Math.sqrt((many[place] ?? 0) + 4);
       company += ((lit[place] ?? 0) - own) / ((all[place] ?? 0) - rare + 3);
     }
-    spread = (spread / Math.sqrt(places.length || 1) + SPREAD_LEAST) ** SPREAD_POWER;
+    spread = (spread / Math.sqrt(places.length || 1) + SPREAD_LEAST) ** weights.spread;
     company /= places.length || 1;
-    const worth = heatOf(row) * spread * (1 + company) * (1 + NAME_SHARE * name(word));
-    const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 && PLAIN.test(word) ? PLAIN_SHARE : 1);
-    return [{ word, worth: (worth * share) / lengthOf(word) ** SERIES_POWER }];
+    const heat = heatOf(row) + weights.lasting * Math.log1p(count);
+    const worth = heat * spread * (1 + company) * (1 + NAME_SHARE * name(word));
+    const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 && PLAIN.test(word) ? weights.plain : 1);
+    return [{ word, worth: (worth * share) / lengthOf(word) ** weights.series }];
   });
 }
 

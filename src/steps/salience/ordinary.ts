@@ -22,6 +22,8 @@ const WORD = /^[\p{L}\p{M}'’-]+$/u;
 const INNER_CAPITAL = /\p{Ll}\p{Lu}/u;
 /** Endings that any English word may have. The list holds stems without them. */
 const ENDINGS = ["ing", "ed", "es", "s"];
+/** A word with a common prefix, ending, or both, around at least four letters. */
+const DERIVED = /^(?:inter|over|mis|in|re|un)?(\p{L}{4,}?)(?:ation|ness?|ly)?$/u;
 /** Size of the cache of results, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
 /** A shorter word counts as ordinary. In a compound, such as `Wi-Fi`, it counts as any other part. */
@@ -46,8 +48,16 @@ function tellOrdinary(word: string): boolean {
   if (!WORD.test(word) || INNER_CAPITAL.test(word)) return false;
   const parts = word.toLowerCase().split("-");
   return parts.every(
-    (part) => part === CANNOT || (parts.length === 1 && part.length < MIN_LETTERS) || isListed(stem(part)),
+    (part) =>
+      part === CANNOT || (parts.length === 1 && part.length < MIN_LETTERS) || isListed(stem(part)) || isDerived(part),
   );
+}
+
+/** True for a word that English makes of an ordinary one, such as "rechecked" and "tentatively". */
+function isDerived(word: string): boolean {
+  const inner = stem(word);
+  const [, base = ""] = DERIVED.exec(inner) ?? [];
+  return base !== "" && base !== inner && isListed(stem(base));
 }
 
 function stem(word: string): string {

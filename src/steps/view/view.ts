@@ -137,7 +137,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
       {
         type: "text",
         text:
-          `[Record of ${count}, condensed: background, not a new request.${origin}]\n\n` +
+          `[Record of ${count}, not a new request.${origin}]\n\n` +
           parts.filter((part) => part !== "").join("\n\n") +
           withoutHeading(besides(source)),
       },

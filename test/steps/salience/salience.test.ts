@@ -117,6 +117,12 @@ describe("words that name something", () => {
     expect(["state-of-the-art", "follow-up", "one-to-one"].filter((word) => !isOrdinary(word))).toEqual([]);
   });
 
+  it("are no words that English makes of an ordinary one with a common prefix or ending", () => {
+    for (const word of ["rechecked", "Restocking", "tentatively", "silently", "unpack", "recreate", "freshness"])
+      expect(isOrdinary(word), word).toBe(true);
+    expect(["kubectl", "Qdrant", "Reddit", "Redis", "Instagram", "Docker"].filter(isOrdinary)).toEqual([]);
+  });
+
   it("are slices of what was said, whatever that is", () => {
     assert(
       property(string({ unit: "binary", maxLength: 300 }), (text) => {
@@ -131,12 +137,21 @@ describe("words that name something", () => {
 
 describe("which words are chosen first", () => {
   it("identifiers before plain words and numbers, where only a tool said them", () => {
-    const plain = ["nebulous", "Firebase", "Client/Server", "12:45:30", "265-286"];
+    const plain = ["nebulous", "Firebase", "Client/Server", "12:45:30", "265-286", "https://a.example/b"];
     for (const word of plain) {
       const id = "q".repeat(word.length - 2) + "_q";
       expect(choose(read(`${word}\n${id}`), widthOf(id)), word).toEqual([id]);
     }
     expect(choose(wrote("nebulous\nrun_this"), widthOf("nebulous"))).toEqual(["nebulous"]);
+  });
+
+  it("a word of many places before one of a single place that is as warm", () => {
+    const often = mergeWords([read("abc_one"), ...Array.from({ length: 4 }, () => read("abc_two"))]);
+    const cold = {
+      ...often,
+      rows: often.rows.map(([word, , , ...rest]): Words["rows"][number] => [word, 0, 0.3, ...rest]),
+    };
+    expect(choose(cold, widthOf("abc_one"))).toEqual(["abc_two"]);
   });
 
   it("a name of its own before one of a long series", () => {
