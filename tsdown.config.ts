@@ -19,6 +19,7 @@ const subpaths = defineConfig({
     index: "src/index.ts",
     context: "src/context/index.ts",
     doors: "src/doors/index.ts",
+    embeddings: "src/embeddings/index.ts",
     events: "src/events/index.ts",
     harness: "src/sessions-source/harness.ts",
     import: "src/import/index.ts",

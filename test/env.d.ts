@@ -7,6 +7,7 @@ import type {
   BareAgent,
   BuiltAgent,
   DefaultAgent,
+  MeaningAgent,
   PalimpsestAgent,
   PlainAgent,
   StorageProbe,
@@ -24,6 +25,7 @@ declare global {
       UnboundAgent: DurableObjectNamespace<UnboundAgent>;
       BareAgent: DurableObjectNamespace<BareAgent>;
       DefaultAgent: DurableObjectNamespace<DefaultAgent>;
+      MeaningAgent: DurableObjectNamespace<MeaningAgent>;
       PlainAgent: DurableObjectNamespace<PlainAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       ChatAgent: DurableObjectNamespace<ChatAgent>;

@@ -2,6 +2,10 @@
 import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
+import { costs } from "../src/costs/room.ts";
+import { embeddings } from "../src/embeddings/embeddings.ts";
+import { recall } from "../src/recall/room.ts";
+import { secretRules } from "../src/redact/secret-rules.ts";
 import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
@@ -14,6 +18,7 @@ import type { Outcome } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
+import { scriptedEmbed } from "./recall/scripted-embedder.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
 import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";
 
@@ -141,6 +146,24 @@ export class DefaultAgent extends withCompaction(Agent, { rooms: ALL_ROOMS }) {
     if (session.id.startsWith("own")) session.onCompaction(() => Promise.reject(new Error("quokka-own")));
   }
 }
+
+const scripted = embeddings({ model: "scripted", embed: scriptedEmbed, dayTokens: 1_000_000 });
+const meaningRooms = [recall({ embeddings: scripted }), costs(), ownFunction()] as const;
+
+/** An agent whose recall also goes by meaning. Its summaries are a function of its own, so that a compaction is over at once. */
+export class MeaningAgent extends withCompaction(Agent, { rooms: meaningRooms }) {
+  override configureSession(session: MeaningSession): void {
+    if (session.id.startsWith("clean")) session.redactSecrets(secretRules());
+    if (!session.id.startsWith("compacts")) return;
+    session.compactAfter(2_000).onCompaction((messages) => ({
+      fromMessageId: messages[0]?.id ?? "",
+      toMessageId: messages.at(-5)?.id ?? "",
+      summary: "Much was said about all kinds of things.",
+    }));
+  }
+}
+
+export type MeaningSession = SessionOf<typeof meaningRooms>;
 
 /** An agent of the SDK alone. */
 export class PlainAgent extends Agent {}

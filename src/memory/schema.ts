@@ -270,6 +270,20 @@ const FAMILIES = {
     // Messages that are too long to be indexed whole.
     `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
   ],
+  // Vectors of messages for the search by meaning (src/embeddings). A page has those of neighbouring messages, all of one
+  // model. `told` marks the messages that were taken in, also those without a text.
+  embeddings: [
+    `CREATE TABLE palimpsest_embeddings (
+       session_id TEXT NOT NULL,
+       page       INTEGER NOT NULL,
+       model      TEXT NOT NULL,
+       size       INTEGER NOT NULL,
+       told       BLOB NOT NULL,
+       vectors    BLOB NOT NULL,
+       PRIMARY KEY (session_id, page)
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_embedding_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
+  ],
   // Context blocks (src/context). `scope` is one session's scope or the shared one.
   blocks: [
     `CREATE TABLE palimpsest_blocks (

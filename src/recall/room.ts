@@ -10,26 +10,43 @@ import { z } from "zod";
 import type { Core, RecalledVersion } from "../agent/core.ts";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
+import { PalimpsestError } from "../errors.ts";
 import { defined, parseInput } from "../agent/inputs.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { SessionState } from "../agent/sessions/session-state.ts";
-import { recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
+import type { Embeddings, MeaningSearch, Near } from "../agent/views/by-meaning.ts";
+import { meaningAsked, recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
 import type { Recall } from "../agent/views/recalled.ts";
 import { HiddenMessages } from "../memory/messages/hidden-messages.ts";
+import { checkFields } from "../known-fields.ts";
 import { MessageSearch, type SearchHit, type SearchOptions } from "../memory/search/search.ts";
 import { inPieces, type Pieces } from "../steps/text/pieces.ts";
 import { recallCalls } from "./calls.ts";
 import { recallInputs } from "./inputs.ts";
 import { answerSearch } from "./session-search.ts";
 
+/** The searches of one agent. */
+interface Searches {
+  readonly words: MessageSearch;
+  /** Null where the room was added without embeddings. */
+  readonly meaning: MeaningSearch | null;
+}
+
+export interface RecallOptions {
+  /** A search by meaning beside the one by words, from `palimpsest/embeddings`. Default: words alone. */
+  readonly embeddings?: Embeddings | undefined;
+}
+
 class SessionRecall {
   readonly #state: SessionState;
   readonly #search: MessageSearch;
+  readonly #meaning: MeaningSearch | null;
 
   /** @internal */
-  constructor(state: SessionState, search: MessageSearch) {
+  constructor(state: SessionState, { words, meaning }: Searches) {
     this.#state = state;
-    this.#search = search;
+    this.#search = words;
+    this.#meaning = meaning;
   }
 
   /**
@@ -44,22 +61,33 @@ class SessionRecall {
     const { memory } = core;
     const countTokens = core.counterOf(id);
     const search = this.#search;
-    const ask = function* (sessionId: string): Pieces<Recall> {
+    const ask = function* (sessionId: string, near: Near | undefined): Pieces<Recall> {
       yield* search.catchUp(sessionId);
       const { summaries } = core.rooms;
       const version = summaries === null ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
       const places = new HiddenMessages(memory.session(sessionId).tree, search);
-      return yield* recallIn({ places, version }, checked, countTokens);
+      return yield* recallIn({ places, version, near }, checked, countTokens);
     };
     const pause = pauseOf(core);
-    const own = await this.#state.read(async () => inPieces(ask(id), pause));
+    const near = await this.#near(id, checked);
+    const own = await this.#state.read(async () => inPieces(ask(id, near), pause));
     if (own.kind === "found") return own;
     const { sessions } = memory;
     for (let earlier = sessions.earlierOf(id); earlier !== null; earlier = sessions.earlierOf(earlier)) {
-      const answer = await inPieces(ask(earlier), pause);
+      const answer = await inPieces(ask(earlier, await this.#near(earlier, checked)), pause);
       if (answer.kind === "found") return answer;
     }
     return own;
+  }
+
+  /** Asked before the answer is chosen, because the model may take a while. Undefined where words alone are searched. */
+  async #near(sessionId: string, request: RecallRequest): Promise<Near | undefined> {
+    const meaning = this.#meaning;
+    if (meaning === null) return undefined;
+    const { core } = this.#state;
+    const { tree } = core.memory.session(sessionId);
+    const asked = await core.read(sessionId, () => meaningAsked(new HiddenMessages(tree, this.#search), request));
+    return asked === null ? undefined : meaning.near(sessionId, asked);
   }
 
   /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
@@ -110,16 +138,28 @@ export interface RecallMethods extends Methods<SessionRecall> {}
 /** What it adds to a manager of sessions. */
 export interface ManagerRecallMethods extends Methods<ManagerRecall> {}
 
-/** Search, and the originals under the summaries: `withCompaction(Base, { rooms: [recall()] })`. */
-export function recall(): Extension<RecallMethods, ManagerRecallMethods, typeof recallCalls> {
-  return { name: "recall", calls: recallCalls, install };
+/** Search, and the originals under the summaries: `withCompaction(Base, { rooms: [recall()] })`. Throws `invalid_options`. */
+export function recall(
+  options: RecallOptions = {},
+): Extension<RecallMethods, ManagerRecallMethods, typeof recallCalls> {
+  checkFields("recall", options, { embeddings: true });
+  const { embeddings = null } = options;
+  if (embeddings !== null && typeof (embeddings as Partial<Embeddings>).open !== "function") {
+    throw new PalimpsestError(
+      "invalid_options",
+      'recall: embeddings come from `embeddings({ model, embed })` of "palimpsest/embeddings".',
+    );
+  }
+  return { name: "recall", calls: recallCalls, install: (core) => install(core, embeddings) };
 }
 
-function install(core: Core): Installed<RecallMethods, ManagerRecallMethods> {
+function install(core: Core, embeddings: Embeddings | null): Installed<RecallMethods, ManagerRecallMethods> {
   const { memory } = core;
   const search = memory.searchWith(new MessageSearch(core.db, (sessionId, row) => memory.readContent(sessionId, row)));
+  const placesOf = (sessionId: string): HiddenMessages => new HiddenMessages(memory.session(sessionId).tree, search);
+  const searches = { words: search, meaning: embeddings?.open(core, placesOf) ?? null };
   return {
-    session: (state) => new SessionRecall(state, search),
+    session: (state) => new SessionRecall(state, searches),
     manager: (state) => new ManagerRecall(state, search),
     searchAll: async (query) => answerSearch(search, core, query),
     // Where compaction may hide messages or cut notes.
@@ -128,7 +168,7 @@ function install(core: Core): Installed<RecallMethods, ManagerRecallMethods> {
       const isKept = core.rooms.summaries?.isKept(settings) === true;
       if (settings.policy === null && !isKept && !memory.session(sessionId).hasOverlays()) return {};
       return {
-        recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), search).recall(request)),
+        recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), searches).recall(request)),
       };
     },
   };

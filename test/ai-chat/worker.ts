@@ -12,16 +12,20 @@ import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { recall } from "../../src/recall/room.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
+import { embeddings } from "../../src/embeddings/embeddings.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
+import { scriptedEmbed } from "../recall/scripted-embedder.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
+
+const byMeaning = recall({ embeddings: embeddings({ model: "scripted", embed: scriptedEmbed }) });
 
 /**
  * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
  * `idle` does not compact, and `auto` goes by what it costs to carry outputs.
  */
-export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Cloudflare.Env> {
+export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning] })<Cloudflare.Env> {
   override compaction = compactionOf(this.name);
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.includes("narrow") ? 4_000 : 32 * 1024 * 1024;

@@ -13,6 +13,12 @@ import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
+import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
+import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/options.ts";
+import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
+import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
+import { MAX_PIECES, PIECE_CHARS } from "../../src/steps/recall/pieces-of-message.ts";
+import { ENTRY_BYTES } from "../../src/steps/recall/vectors.ts";
 import { INDEX_PIECE_CHARS } from "../../src/memory/search/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/steps/recall/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
@@ -157,6 +163,14 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
     says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + CONTEXT_ROWS} rows of the index.`,
+    says`a vector of at most ${MAX_DIMENSIONS} numbers for each text.`,
+    says`agent and UTC day, by estimate. Default ${DEFAULT_EMBEDDING_TOKENS} |`,
+    says`A batch is ${BATCH_TEXTS} texts, and at most ${CALLS_AFTER} batches follow one recall or compaction.`,
+    says`left alone for ${PAUSE_MS / 1_000} seconds, and for longer`,
+    says`up to ${MAX_PIECES} pieces of some ${PIECE_CHARS} characters of each message.`,
+    says`a byte for each dimension and ${ENTRY_BYTES} more for each piece, in pages of ${EMBEDDED_TOGETHER} messages.`,
+    says`for each page of the newest ${SEARCHED_PAGES}, so it searches ${SEARCHED_PAGES * EMBEDDED_TOGETHER} messages by meaning`,
+    says`in pieces of ${COMPARED_BYTES / 1_000_000} MB.`,
     says`**A message is searched up to ${limits.SEARCH_MAX_BYTES / 1_000_000} MB.**`,
   ],
   "docs/chat.md": [says`so one turn's reply, holds ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB.`],
@@ -237,6 +251,11 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "| 50 | 10,000 |",
     "14 chunks on the free plan",
     "| 10 GB | 10 GB |",
+  ],
+  // Measured with random vectors, in the database of a process.
+  "docs/recall.md": [
+    "a recall reads at most 4 rows for each page",
+    "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
   ],
   // Counted by test/shadow/shadow.test.ts.
   "docs/shadow.md": ["calls the agent 3 times", "writes 6 rows, and its run 2", "meanwhile writes 3"],

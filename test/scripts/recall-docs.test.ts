@@ -11,6 +11,16 @@ test("docs/recall.md shows what is run in test/agent/views/looking-back.test.ts,
   expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);
 });
 
+test.each(["example of a model", "example"])(
+  "docs/recall.md shows the %s of test/recall/embeddings.test.ts",
+  (mark) => {
+    const source = readFileSync(resolve(root, "test/recall/embeddings.test.ts"), "utf8");
+    const example = new RegExp(`// ${mark}\\n([^]*?)\\n *// end`).exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
+    expect(example).toMatch(/embeddings|byMeaning/);
+    expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);
+  },
+);
+
 test("docs/shadow.md shows what is run in test/shadow/shadow.test.ts, letter by letter", () => {
   const source = readFileSync(resolve(root, "test/shadow/shadow.test.ts"), "utf8");
   const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");

@@ -11,6 +11,7 @@ import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
 import { say, talk } from "../conversation.ts";
+import { scriptEmbedder } from "../recall/scripted-embedder.ts";
 
 /** A conversation, written through the store's own calls. */
 interface Kept {
@@ -174,6 +175,27 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       expect((await place.session.search("quokka")).map(({ id }) => id)).toEqual(["m6"]);
       const recalled = await place.session.recall({ query: "scheduler" });
       expect(recalled.kind === "found" && recalled.messages.map(({ id }) => id)).toContain("m1");
+    });
+  });
+
+  test("S2: recall finds by meaning what a summary hides, and forgets it with the message", async () => {
+    const script = scriptEmbedder();
+    const { name } = newChat();
+    await kept(name, async (place, { palimpsest }) => {
+      const text = "Bob bought a red sedan.";
+      for (const message of talk(0, 3)) await place.append(message);
+      await place.append({ id: "sedan", role: "user", parts: [{ type: "text", text }] });
+      for (const message of talk(3, 40)) await place.append(message);
+      await place.session.addCompaction("They spoke of files.", "m1", "m35");
+      const found = await place.session.recall({ query: "Which automobile?" });
+      expect(found.byMeaning).toEqual({ kind: "searched", waiting: 0 });
+      expect(found.text).toContain(text);
+      await place.remove("sedan");
+      expect(palimpsest.db.run("SELECT page FROM palimpsest_embeddings")).toEqual([]);
+      await place.session.addCompaction("They spoke of files again.", "m1", "m35");
+      script.calls.length = 0;
+      expect((await place.session.recall({ query: "Which automobile?" })).text).not.toContain("sedan");
+      expect(JSON.stringify(script.calls)).not.toContain("sedan");
     });
   });
 

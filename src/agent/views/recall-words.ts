@@ -30,6 +30,7 @@ import {
 } from "../../steps/recall/passages.ts";
 import { quote, type Quote, type Quoted } from "../../steps/recall/quote.ts";
 import { Pace, type Pieces } from "../../steps/text/pieces.ts";
+import type { Near } from "./by-meaning.ts";
 import type { Recall } from "./recalled.ts";
 
 /** Tokens of an answer for each message that is read for it. A turn of a conversation is hardly shorter. */
@@ -62,6 +63,8 @@ export interface WordsAsked {
   readonly maxTokens: number;
   /** Names in words what a search did not see. Called once the session is indexed. */
   readonly partial: () => string;
+  /** What is near to the query by its meaning. Absent where the agent searches by words alone. */
+  readonly near?: Near | undefined;
 }
 
 interface Within {
@@ -73,10 +76,10 @@ interface Held extends Ask, Holding {
   readonly weight: number;
 }
 
-/** Null when no message has any of the words. */
+/** Null when no message has any of the words, and none is near. */
 export function* recallWords(
   places: HiddenMessages,
-  { query, ranges, maxTokens, partial }: WordsAsked,
+  { query, ranges, maxTokens, partial, near }: WordsAsked,
   countTokens: CountTokens,
 ): Pieces<Recall | null> {
   const asks = readQuestion(query);
@@ -84,18 +87,18 @@ export function* recallWords(
   const asksTalk = isQuestion(query, asks.length);
   const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
   const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
-  if (hits.size === 0) return null;
+  if (hits.size === 0 && (near === undefined || near.seqs.size === 0)) return null;
   const besides = contextOf(places, asks, { query, ranges, share: work });
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
-  const ranked = rankMessages(votes, { isInside: places.inside(ranges), near: nearShares(asksTalk) }).slice(
-    0,
-    Math.ceil(maxTokens / TOKENS_OF_A_TURN),
-  );
+  const isInside = places.inside(ranges);
+  const byWords = rankMessages(votes, { isInside, near: nearShares(asksTalk) });
+  const ranked = (near?.rank(byWords, { isInside }) ?? byWords).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
   const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
   const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
   const passages = cuts.flatMap((cut) => cut.passages);
+  const worth = yield* weighPassages(passages, votes, asksTalk);
   const chosen = yield* choosePassages(passages, {
-    worth: yield* weighPassages(passages, votes, asksTalk),
+    worth: near?.weigh(cuts, passages, worth) ?? worth,
     work,
     room: maxTokens - NOTE_TOKENS,
     costOf: ({ seq, text }, told) =>
@@ -112,7 +115,7 @@ export function* recallWords(
     const told = quote(shown);
     const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
     const leftOut = isCounted || missed === 0 ? missed : null;
-    const text = `${told.text}${notes({ shown, told, leftOut, lost, partial: partial() })}`;
+    const text = `${told.text}${notes({ shown, told, leftOut, lost, partial: [partial(), sayMeaning(near)].join(" ").trim() })}`;
     if (countTokens(text) > maxTokens) continue;
     const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
       id: message.id,
@@ -121,9 +124,9 @@ export function* recallWords(
       createdAt,
       overlayId: places.overlayOver(seq),
       clipped: told.clipped.has(seq),
-      beside: !hits.has(seq),
+      beside: !hits.has(seq) && near?.seqs.has(seq) !== true,
     }));
-    return { kind: "found", text, messages, leftOut };
+    return { kind: "found", text, messages, leftOut, ...(near !== undefined && { byMeaning: near.state }) };
   }
   return { kind: "nothing", reason: "no-match", text: "What was found does not fit. Ask with a larger maxTokens." };
 }
@@ -194,6 +197,14 @@ function toQuoted(cuts: readonly Read[], passages: readonly Passage[]): Told[] {
       ? []
       : [{ cut, createdAt, day: new Date(createdAt).toISOString().slice(0, 10), passages: shown }];
   });
+}
+
+/** Says what of a search by meaning was not done. */
+export function sayMeaning(near: Pick<Near, "state"> | undefined): string {
+  if (near === undefined) return "";
+  if (near.state.kind === "failed") return "Searched by words alone, because the search by meaning does not work now.";
+  const { waiting } = near.state;
+  return waiting === 0 ? "" : `Of ${waiting} of the messages only the words were searched.`;
 }
 
 interface Said {

@@ -22,10 +22,12 @@ import {
 import type { Original, HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import type { Pieces } from "../../steps/text/pieces.ts";
+import { readQuestion, workShare } from "../../steps/recall/asked.ts";
 import { excerptMessage } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import type { RecalledVersion } from "../core.ts";
-import { recallWords } from "./recall-words.ts";
+import type { MeaningAsked, Near } from "./by-meaning.ts";
+import { recallWords, sayMeaning } from "./recall-words.ts";
 import type { Recall, RecalledMessage } from "./recalled.ts";
 
 /** Most originals that share an answer equally, so that the first of many long ones does not take it whole. */
@@ -102,19 +104,21 @@ export interface Recalled {
   readonly places: HiddenMessages;
   /** Reads a version of the notes. Null where the agent keeps none. */
   readonly version: ((asked: RecalledVersion) => Recall) | null;
+  /** What is near to the query by its meaning. */
+  readonly near?: Near | undefined;
 }
 
 const NO_NOTES: Recall = { kind: "nothing", reason: "unknown", text: "There are no notes of this conversation." };
 
 /** Runs in pieces of one message at most. Throws `invalid_input` for a request that names nothing, or a budget out of bounds. */
 export function* recall(
-  { places, version }: Recalled,
+  { places, version, near }: Recalled,
   request: RecallRequest,
   countTokens: CountTokens,
 ): Pieces<Recall> {
   const asked = checkRequest(request);
   if (asked.notes !== undefined) return version?.({ ...asked, version: asked.notes }) ?? NO_NOTES;
-  const found = yield* find(places, asked, countTokens);
+  const found = yield* find(places, { ...asked, near }, countTokens);
   if ("kind" in found) return found;
   const answer = new Answer(asked.maxTokens, countTokens);
   let [looked, full] = [0, false];
@@ -131,7 +135,23 @@ export function* recall(
   return answer.end(found, left);
 }
 
-type Asked = RecallRequest & { readonly maxTokens: number };
+type Asked = RecallRequest & { readonly maxTokens: number; readonly near?: Near | undefined };
+
+/**
+ * What to ask of a search by meaning for a request. Null where there is nothing to search so: no query, one in quotes alone, one that
+ * describes work, or no place. Work is ranked by its names, and those are found by their words.
+ */
+export function meaningAsked(places: HiddenMessages, request: RecallRequest): MeaningAsked | null {
+  const { query, ids, around, overlayId, everywhere, notes } = checkRequest(request);
+  if (query === undefined || ids !== undefined || around !== undefined || notes !== undefined) return null;
+  const asks = readQuestion(query);
+  if (asks.some(({ isRequired }) => isRequired) || workShare(query, asks.length) === 1) return null;
+  const overlay = overlayId === undefined ? undefined : places.overlayNamed(overlayId);
+  if (overlay === null) return null;
+  const hidden = places.outOfView();
+  const ranges = overlay === undefined ? (everywhere === true ? null : hidden) : places.under(overlay);
+  return ranges?.length === 0 ? null : { query, ranges, hidden };
+}
 
 function checkRequest(request: RecallRequest): Asked {
   const { maxTokens = RECALL_TOKENS } = request;
@@ -196,14 +216,16 @@ function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): 
     return { kind: "nothing", reason: "nothing-hidden", text: advice };
   }
   const partial = (): string => sayPartial(places.countPartial(ranges));
-  const answer = yield* recallWords(places, { query, ranges, maxTokens: asked.maxTokens, partial }, countTokens);
+  const { maxTokens, near } = asked;
+  const answer = yield* recallWords(places, { query, ranges, maxTokens, partial, near }, countTokens);
   if (answer !== null) return answer;
   const where =
     asked.everywhere === true ? "" : " What you can see already was not searched; for that, say everywhere.";
   return {
     kind: "nothing",
     reason: "no-match",
-    text: `No message has any of these words. Try other ones.${where} ${partial()}`.trimEnd(),
+    text: `No message has any of these words. Try other ones.${where} ${[partial(), sayMeaning(near)].join(" ")}`.trimEnd(),
+    ...(near !== undefined && { byMeaning: near.state }),
   };
 }
 

@@ -11,9 +11,19 @@ export interface RecalledMessage {
   readonly overlayId: string | null;
   /** True when the text holds only a part of it. */
   readonly clipped: boolean;
-  /** True when it has none of the query's words and stands beside a message that has. */
+  /** True when it has none of the query's words, means something else, and stands beside a message that was found. */
   readonly beside: boolean;
 }
+
+/** Whether a search by meaning was a part of an answer. */
+export type ByMeaning =
+  /** `waiting` messages under the summaries have no vector yet, so only their words were searched. */
+  | { readonly kind: "searched"; readonly waiting: number }
+  /**
+   * The answer was found by words alone. The embedding model did not answer, answered with something else than vectors, is left alone for
+   * a while after it failed, or today's tokens are spent.
+   */
+  | { readonly kind: "failed"; readonly reason: "no-answer" | "bad-answer" | "paused" | "budget" };
 
 export type Recall =
   /** `leftOut` is the number of further results without room. It is null when nobody counted them, as where notes go on. */
@@ -22,5 +32,12 @@ export type Recall =
       readonly text: string;
       readonly messages: readonly RecalledMessage[];
       readonly leftOut: number | null;
+      /** Only where the room of recall has embeddings, and a query was asked. */
+      readonly byMeaning?: ByMeaning;
     }
-  | { readonly kind: "nothing"; readonly reason: "no-match" | "unknown" | "nothing-hidden"; readonly text: string };
+  | {
+      readonly kind: "nothing";
+      readonly reason: "no-match" | "unknown" | "nothing-hidden";
+      readonly text: string;
+      readonly byMeaning?: ByMeaning;
+    };

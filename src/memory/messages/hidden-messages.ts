@@ -172,6 +172,12 @@ export class HiddenMessages {
     }
   }
 
+  /** Where a host keeps the messages, asks for several at once before they are read. */
+  need(seqs: readonly number[]): void {
+    const { contents } = this.#tree;
+    if (contents.host !== null) contents.need(seqs.flatMap((seq) => this.#tree.content(seq) ?? []));
+  }
+
   /** Returns null for a message that was deleted or pruned, and for a record, whose messages are in the previous session. */
   read(seq: number): Original | null {
     const row = this.#tree.content(seq);

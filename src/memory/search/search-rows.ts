@@ -1,5 +1,5 @@
 /**
- * Removes words from the search index. Every agent has this part of the index.
+ * Removes words from the search index, and vectors beside it. Every agent has this part of the index.
  *
  * Searching is an optional room. An agent that declared it earlier may still have an index, so edited or deleted text
  * must leave that index even if the room is gone (S2).
@@ -39,12 +39,14 @@ export class SearchRows {
    * rebuilds that.
    */
   replaced(sessionId: string, seq: number, _message: UIMessage): void {
+    this.#sql.deleteVectors(sessionId, seq);
     const indexed = this.load(sessionId);
     if (indexed !== null && seq <= indexed.indexedTo) this.clearing(sessionId);
   }
 
   /** Call it when messages were deleted. */
   removed(sessionId: string, rows: readonly { readonly seq: number }[]): void {
+    for (const { seq } of rows) this.#sql.deleteVectors(sessionId, seq);
     const indexed = this.load(sessionId);
     if (indexed === null) return;
     for (const { seq } of rows) if (seq <= indexed.indexedTo) this.#sql.deleteWords(rowidOf(indexed.n, seq));
@@ -52,6 +54,7 @@ export class SearchRows {
 
   /** Call it before all messages of a session are deleted. */
   clearing(sessionId: string): void {
+    this.#sql.deleteSessionVectors(sessionId);
     const indexed = this.load(sessionId);
     if (indexed === null) return;
     this.#sql.deleteSessionWords(sessionId, indexed);

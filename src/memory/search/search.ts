@@ -197,6 +197,7 @@ export class MessageSearch extends SearchRows {
   }
 
   override replaced(sessionId: string, seq: number, message: UIMessage): void {
+    this.#sql.deleteVectors(sessionId, seq);
     const indexed = this.load(sessionId);
     if (indexed === null || seq > indexed.indexedTo) return;
     this.#sql.deleteWords(rowidOf(indexed.n, seq));

@@ -34,6 +34,9 @@ export function placeOf(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 
+/** Places of messages whose vectors stand in one row. A forgotten message costs the vectors of so many at most. */
+export const EMBEDDED_TOGETHER = 128;
+
 /** The statements that remove words. Every agent has them, even one that no longer declares search. */
 export class ForgetStatements {
   readonly #db: Db;
@@ -68,6 +71,16 @@ export class ForgetStatements {
     this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
     const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
     this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
+  }
+
+  /** Deletes the vectors of a message, with those of its page. They are made again when they are searched. */
+  deleteVectors(sessionId: string, seq: number): void {
+    const page = Math.floor(seq / EMBEDDED_TOGETHER);
+    this.#db.run("DELETE FROM palimpsest_embeddings WHERE session_id = ? AND page = ?", sessionId, page);
+  }
+
+  deleteSessionVectors(sessionId: string): void {
+    this.#db.run("DELETE FROM palimpsest_embeddings WHERE session_id = ?", sessionId);
   }
 }
 

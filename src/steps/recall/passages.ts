@@ -188,6 +188,23 @@ function neighboursOf(at: number, places: readonly number[], near: readonly numb
   return found;
 }
 
+/** Gives each passage's likeness to those near it as well, by their shares. A passage keeps the most that it gets. */
+export function spreadLikeness(
+  passages: readonly Passage[],
+  likeness: Float64Array,
+  near: readonly number[],
+): Float64Array {
+  const places = placesOf(passages, near.length);
+  const spread = new Float64Array(passages.length);
+  for (const [at, own] of likeness.entries()) {
+    if (own === 0) continue;
+    for (const { other, share } of neighboursOf(at, places, near)) {
+      spread[other] = Math.max(spread[other] ?? 0, own * share);
+    }
+  }
+  return spread;
+}
+
 /**
  * The factor of each passage, which is higher if its message is by the one speaker whom the asks name. Messages name
  * their speaker before a colon where roles do not tell who speaks.

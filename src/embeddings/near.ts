@@ -1,0 +1,112 @@
+/**
+ * Joins what is near to a query by meaning with what was found by words.
+ *
+ * Both are lists, and the place in each list decides (reciprocal rank fusion). A cosine of one model says nothing beside that of another,
+ * or beside a score of words, and places need no scale.
+ */
+import type { Near } from "../agent/views/by-meaning.ts";
+import type { ByMeaning } from "../agent/views/recalled.ts";
+import { piecesOf } from "../steps/recall/pieces-of-message.ts";
+import { spreadLikeness, type Cut, type Passage } from "../steps/recall/passages.ts";
+
+/** A piece of a message that is similar to the query. */
+export interface SimilarPiece {
+  readonly seq: number;
+  readonly piece: number;
+  readonly similarity: number;
+}
+
+/** The usual constant of the fusion. A place among the first counts little more than the next one. */
+const RANK_CONSTANT = 60;
+/** Most messages that are near. Later ones are hardly about the query. */
+const MOST_NEAR = 200;
+/** Of these, the ones that count as found. The rest only helps others. */
+const MOST_FOUND = 20;
+/** The share of its likeness that a message's neighbours get, by distance. Turns of a conversation explain each other. */
+const NEAR_SHARES: readonly number[] = [1, 0.5, 0.4, 0.33, 0.28, 0.24, 0.2, 0.17, 0.14, 0.12, 0.1];
+
+/** An answer by words alone. */
+export function nothingNear(state: ByMeaning): Near {
+  return { state, seqs: new Set(), rank: (byWords) => byWords, weigh: (_cuts, _passages, byWords) => byWords };
+}
+
+/** The pieces may have any order. */
+export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near {
+  // Numbers are sorted ten times as fast as objects, and few of many pieces are kept.
+  const least =
+    Float64Array.from(pieces, ({ similarity }) => similarity)
+      .toSorted()
+      .at(-MOST_NEAR) ?? -1;
+  const best = pieces
+    .filter(({ similarity }) => similarity >= least)
+    .toSorted((a, b) => b.similarity - a.similarity || b.seq - a.seq)
+    .slice(0, MOST_NEAR);
+  if (best.length === 0) return nothingNear(state);
+  const average = pieces.reduce((sum, { similarity }) => sum + similarity, 0) / pieces.length;
+  const span = (best[0]?.similarity ?? 0) - average;
+  // How far a piece stands out of all pieces. Cosines of many models hardly differ otherwise.
+  const likeness = new Map<number, Map<number, number>>();
+  for (const { seq, piece, similarity } of best) {
+    const share = span > 0 ? Math.max(0, (similarity - average) / span) : 1;
+    likeness.set(seq, (likeness.get(seq) ?? new Map()).set(piece, share));
+  }
+  const found = [...new Set(best.map(({ seq }) => seq))].slice(0, MOST_FOUND);
+  return {
+    state,
+    seqs: new Set(found),
+    rank: (byWords, { isInside }) => fused([byWords, rankLikely(likeness, isInside)]),
+    weigh: (cuts, passages, byWords) =>
+      weighBoth(byWords, spreadLikeness(passages, likenessIn(cuts, passages, likeness), NEAR_SHARES)),
+  };
+}
+
+/** Messages by their likeness and that of their neighbours. */
+function rankLikely(
+  likeness: ReadonlyMap<number, ReadonlyMap<number, number>>,
+  isInside: (seq: number) => boolean,
+): number[] {
+  const worth = new Map<number, number>();
+  for (const [seq, pieces] of likeness) {
+    const own = Math.max(...pieces.values());
+    for (let near = seq - NEAR_SHARES.length + 1; near < seq + NEAR_SHARES.length; near++) {
+      const share = own * (NEAR_SHARES[Math.abs(near - seq)] ?? 0);
+      if (share > (worth.get(near) ?? 0) && isInside(near)) worth.set(near, share);
+    }
+  }
+  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
+}
+
+function fused(lists: readonly (readonly number[])[]): number[] {
+  const worth = new Map<number, number>();
+  for (const list of lists) {
+    for (const [place, seq] of list.entries()) worth.set(seq, (worth.get(seq) ?? 0) + 1 / (RANK_CONSTANT + place + 1));
+  }
+  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
+}
+
+/** The likeness of each passage, by the piece that it is in. */
+function likenessIn(
+  cuts: readonly Cut[],
+  passages: readonly Passage[],
+  likeness: ReadonlyMap<number, ReadonlyMap<number, number>>,
+): Float64Array {
+  const shares = new Map<Passage, number>();
+  for (const cut of cuts) {
+    const known = likeness.get(cut.seq);
+    if (known === undefined) continue;
+    for (const [at, piece] of piecesOf(cut).entries()) for (const each of piece) shares.set(each, known.get(at) ?? 0);
+  }
+  return Float64Array.from(passages, (each) => shares.get(each) ?? 0);
+}
+
+/** 1 for a passage that is the first by words and by likeness. */
+function weighBoth(byWords: Float64Array, byLikeness: Float64Array): Float64Array {
+  const worth = new Float64Array(byWords.length);
+  for (const list of [byWords, byLikeness]) {
+    const ranked = [...list.keys()]
+      .filter((at) => (list[at] ?? 0) > 0)
+      .toSorted((a, b) => (list[b] ?? 0) - (list[a] ?? 0) || b - a);
+    for (const [place, at] of ranked.entries()) worth[at] = (worth[at] ?? 0) + 1 / (RANK_CONSTANT + place + 1);
+  }
+  return worth.map((each) => (each * (RANK_CONSTANT + 1)) / 2);
+}

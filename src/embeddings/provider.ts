@@ -1,0 +1,104 @@
+/**
+ * Calls the embedding model, within a time, a budget of tokens, and with a pause after it failed.
+ *
+ * A failure is a value. Nobody who asks by meaning waits for a model that is down: after a failure it is left alone, for longer each time.
+ */
+import type { Core } from "../agent/core.ts";
+import type { ByMeaning } from "../agent/views/recalled.ts";
+import { utcDay } from "../steps/decide/budget.ts";
+import type { CheckedOptions, EmbedCall } from "./options.ts";
+import type { EmbeddingStatements } from "./statements.ts";
+
+/** Longest time of one call (ms). A model waits for the answer of `recall`. */
+const CALL_MS = 10_000;
+/** The first pause after a failure (ms). Each further failure doubles it, up to the longest. */
+export const PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 600_000;
+/** Most dimensions of a vector, so that the vectors of a page fit into one row. No usual model has more. */
+export const MAX_DIMENSIONS = 3_072;
+
+/** Vectors for texts, or why there are none. */
+export type Embedded =
+  | { readonly kind: "vectors"; readonly vectors: readonly (readonly number[])[]; readonly tokens: number }
+  | Extract<ByMeaning, { kind: "failed" }>;
+
+export class Provider {
+  readonly #core: Core;
+  readonly #sql: EmbeddingStatements;
+  readonly #options: CheckedOptions;
+  /** Questions are asked although the model refuses a message. */
+  readonly #down = { query: { failures: 0, until: 0 }, passage: { failures: 0, until: 0 } };
+
+  constructor(core: Core, sql: EmbeddingStatements, options: CheckedOptions) {
+    this.#core = core;
+    this.#sql = sql;
+    this.#options = options;
+  }
+
+  get model(): string {
+    return this.#options.model;
+  }
+
+  /** Calls the model once. The caller stores the vectors and {@link count}s their tokens. */
+  async embed(sessionId: string, texts: readonly string[], purpose: EmbedCall["purpose"]): Promise<Embedded> {
+    const now = this.#core.platform.now();
+    const down = this.#down[purpose];
+    if (now < down.until) return { kind: "failed", reason: "paused" };
+    const countTokens = this.#core.counterOf(sessionId);
+    const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
+    if (this.#sql.spend(utcDay(now)) + tokens > this.#options.dayTokens) return { kind: "failed", reason: "budget" };
+    const answer = await this.#call(texts, purpose);
+    const vectors = answer === null ? null : readVectors(answer, texts.length);
+    if (vectors === null) {
+      down.until = this.#core.platform.now() + Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** down.failures++);
+      return { kind: "failed", reason: answer === null ? "no-answer" : "bad-answer" };
+    }
+    down.failures = 0;
+    return { kind: "vectors", vectors, tokens };
+  }
+
+  /** Adds tokens to today's and to the session's costs. Call it inside a transaction. */
+  count(sessionId: string, tokens: number): void {
+    this.#sql.addSpend(utcDay(this.#core.platform.now()), tokens);
+    const summariser = { inputTokens: tokens, outputTokens: 0 };
+    this.#core.rooms.counted(sessionId, { model: this.model, summariser });
+  }
+
+  /** Null when the model did not answer in time. */
+  async #call(texts: readonly string[], purpose: EmbedCall["purpose"]): Promise<{ readonly said: unknown } | null> {
+    const call = new AbortController();
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const error = new Error(`The embedding model did not answer within ${CALL_MS} ms.`);
+      call.abort(error);
+      reject(error);
+    }, CALL_MS);
+    try {
+      const answer = (async (): Promise<unknown> => this.#options.embed(texts, { purpose, signal: call.signal }))();
+      return { said: await Promise.race([answer, late]) };
+    } catch {
+      // Its words may quote the conversation, so they are not kept.
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Null for anything else than a vector of the same length for each text. */
+function readVectors({ said }: { readonly said: unknown }, count: number): number[][] | null {
+  if (!Array.isArray(said) || said.length !== count) return null;
+  const vectors: number[][] = [];
+  for (const each of said as unknown[]) {
+    if (!Array.isArray(each) && !(each instanceof Float32Array)) return null;
+    const vector = [...(each as Iterable<unknown>)];
+    if (!vector.every(isFiniteNumber)) return null;
+    vectors.push(vector);
+  }
+  const size = vectors[0]?.length ?? 0;
+  return size > 0 && size <= MAX_DIMENSIONS && vectors.every(({ length }) => length === size) ? vectors : null;
+}
+
+function isFiniteNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}

@@ -1,0 +1,300 @@
+/**
+ * The search by meaning of one agent. It makes the vectors of hidden messages and compares them with a query.
+ *
+ * An append makes no vector. A recall makes those of one batch, beside the vector of its query. The rest is made batch by batch after a
+ * recall and after a compaction, while nobody waits. Each batch is stored in a transaction of its own as soon as the model answered, so a
+ * kill loses the batch that was under way and no other. A message that changed meanwhile is left out.
+ *
+ * Vectors stand in pages of {@link EMBEDDED_TOGETHER} messages, each made by one model. A page of another model counts as absent, and the
+ * next batch of its messages takes its place.
+ */
+import type { Core } from "../agent/core.ts";
+import { pauseOf } from "../agent/let-others-in.ts";
+import { redactionOf } from "../agent/redaction.ts";
+import type { MeaningAsked, MeaningSearch, Near } from "../agent/views/by-meaning.ts";
+import type { HiddenMessages } from "../memory/messages/hidden-messages.ts";
+import type { SeqRange } from "../memory/search/search-rows.ts";
+import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
+import { pieceTexts } from "../steps/recall/pieces-of-message.ts";
+import { ofLengthOne, packEntries, similarIn, type Entry } from "../steps/recall/vectors.ts";
+import { inPieces, Pace, type Pieces } from "../steps/text/pieces.ts";
+import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
+import type { Provider } from "./provider.ts";
+import type { EmbeddingStatements, ToldRow } from "./statements.ts";
+
+/** Most texts of one call. Providers take a hundred. */
+export const BATCH_TEXTS = 64;
+/** How much smaller a batch is after one that failed. */
+const SMALLER = 4;
+/** Most messages that are read for one batch, with those in which nothing was written. */
+const BATCH_MESSAGES = 256;
+/** Most characters of messages that are read for one batch, and in one piece before others get their turn. */
+const BATCH_CHARS = 1_000_000;
+const BATCH_PIECE_CHARS = 64_000;
+/** Most calls after a recall or a compaction. What is left waits for the next one. */
+export const CALLS_AFTER = 100;
+/** Most pages of a session that are searched, the newest. */
+export const SEARCHED_PAGES = 400;
+/** Bytes of vectors that are compared in one piece, about ten milliseconds' worth. */
+export const COMPARED_BYTES = 4_000_000;
+
+/** A message as it was read for a batch. */
+interface Told {
+  readonly seq: number;
+  readonly digest: string | undefined;
+  readonly texts: readonly string[];
+}
+
+/** `refused` when the model failed for one message alone. */
+type BatchResult = "made" | "nothing" | "failed" | "refused";
+
+export class EmbeddingSearch implements MeaningSearch {
+  readonly #core: Core;
+  readonly #sql: EmbeddingStatements;
+  readonly #provider: Provider;
+  readonly #placesOf: (sessionId: string) => HiddenMessages;
+  /** By session, the batch that is under way, so that it is asked for once. */
+  readonly #batches = new Map<string, Promise<BatchResult>>();
+  readonly #catchingUp = new Set<string>();
+  /** Texts of a batch. Fewer after a failure, so that one text that the model refuses does not hold up the rest. */
+  #batchTexts = BATCH_TEXTS;
+  #last: { readonly query: string; readonly vector: readonly number[] } | null = null;
+
+  constructor(
+    core: Core,
+    {
+      sql,
+      provider,
+      placesOf,
+    }: {
+      readonly sql: EmbeddingStatements;
+      readonly provider: Provider;
+      readonly placesOf: (sessionId: string) => HiddenMessages;
+    },
+  ) {
+    this.#core = core;
+    this.#sql = sql;
+    this.#provider = provider;
+    this.#placesOf = placesOf;
+    core.onRunEnded(({ sessionId, outcome }) => {
+      if (outcome.kind === "applied" || outcome.kind === "rebased" || outcome.kind === "split")
+        this.#catchUp(sessionId);
+    });
+  }
+
+  async near(sessionId: string, { query, ranges, hidden }: MeaningAsked): Promise<Near> {
+    const [asked, batch] = await Promise.all([this.#embedQuery(sessionId, query), this.#batch(sessionId)]);
+    if (asked.kind === "failed") return nothingNear(asked);
+    if (batch === "refused") await this.#passOver(sessionId);
+    const found = await inPieces(this.#compare(sessionId, ranges, asked.vector), pauseOf(this.#core));
+    const { untold } = this.#untold(sessionId, hidden, asked.vector.length);
+    if (untold > 0 && batch === "made") this.#catchUp(sessionId);
+    return nearOf(found, { kind: "searched", waiting: untold });
+  }
+
+  async #embedQuery(sessionId: string, query: string) {
+    const text = redactionOf(this.#core.settings.get(sessionId)).text(query);
+    if (this.#last?.query === text) return { kind: "vector", vector: this.#last.vector } as const;
+    const answer = await this.#provider.embed(sessionId, [text], "query");
+    if (answer.kind === "failed") return answer;
+    const vector = answer.vectors[0] ?? [];
+    this.#last = { query: text, vector };
+    this.#core.transaction(() => this.#provider.count(sessionId, answer.tokens));
+    return { kind: "vector", vector } as const;
+  }
+
+  /** Makes the vectors of hidden messages that have none, after the caller was answered. */
+  #catchUp(sessionId: string): void {
+    if (this.#catchingUp.has(sessionId)) return;
+    this.#catchingUp.add(sessionId);
+    const work = async (): Promise<void> => {
+      for (let call = 0; call < CALLS_AFTER; call++) if ((await this.#batch(sessionId)) !== "made") return;
+    };
+    this.#core.platform.background(
+      work()
+        // The session may be gone by now. What is left waits for the next recall.
+        .catch(() => undefined)
+        .finally(() => this.#catchingUp.delete(sessionId)),
+    );
+  }
+
+  /** Makes the vectors of one batch, or joins the batch that is under way. */
+  async #batch(sessionId: string): Promise<BatchResult> {
+    const running = this.#batches.get(sessionId);
+    if (running !== undefined) return running;
+    const batch = this.#makeBatch(sessionId).finally(() => this.#batches.delete(sessionId));
+    this.#batches.set(sessionId, batch);
+    return batch;
+  }
+
+  async #makeBatch(sessionId: string): Promise<BatchResult> {
+    const told = await this.#read(sessionId, this.#batchTexts);
+    if (told.length === 0) return "nothing";
+    const texts = told.flatMap((each) => each.texts);
+    if (texts.length === 0) {
+      this.#core.transaction(() => this.#store(sessionId, told, []));
+      return "made";
+    }
+    const answer = await this.#provider.embed(sessionId, texts, "passage");
+    if (answer.kind === "failed") {
+      if (answer.reason !== "no-answer" && answer.reason !== "bad-answer") return "failed";
+      this.#batchTexts = Math.max(1, Math.floor(this.#batchTexts / SMALLER));
+      return told.filter((each) => each.texts.length > 0).length === 1 ? "refused" : "failed";
+    }
+    this.#batchTexts = Math.min(BATCH_TEXTS, this.#batchTexts * SMALLER);
+    this.#core.transaction(() => {
+      this.#provider.count(sessionId, answer.tokens);
+      this.#store(sessionId, told, answer.vectors);
+    });
+    return "made";
+  }
+
+  /**
+   * Where the model embeds a query and refuses one message alone, leaves the message to its words. Without that it would be asked for
+   * again and again, and older messages would never be.
+   */
+  async #passOver(sessionId: string): Promise<void> {
+    const told = await this.#read(sessionId, 1);
+    this.#core.transaction(() =>
+      this.#store(
+        sessionId,
+        told.map((each) => ({ ...each, texts: [] })),
+        [],
+      ),
+    );
+  }
+
+  /** The newest hidden messages that were not taken in, up to so many texts. */
+  async #read(sessionId: string, texts: number): Promise<Told[]> {
+    return this.#core.read(sessionId, async () => {
+      const places = this.#placesOf(sessionId);
+      const { seqs } = this.#untold(sessionId, places.outOfView(), this.#last?.vector.length ?? 0);
+      const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
+      places.need(next);
+      return inPieces(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));
+    });
+  }
+
+  *#readMessages(
+    places: HiddenMessages,
+    sessionId: string,
+    { seqs, texts: most }: { readonly seqs: readonly number[]; readonly texts: number },
+  ): Pieces<Told[]> {
+    const { text: redact } = redactionOf(this.#core.settings.get(sessionId));
+    const told: Told[] = [];
+    const pace = new Pace(BATCH_PIECE_CHARS);
+    let [texts, chars] = [0, 0];
+    for (const seq of seqs) {
+      // The digest comes first. A message that changes after it is noticed when its vectors are stored.
+      const digest = this.#sql.digest(sessionId, seq);
+      const read = digest === undefined ? null : places.read(seq);
+      const pieces =
+        read === null
+          ? []
+          : pieceTexts(read.message)
+              .map(redact)
+              .filter((text) => text.trim() !== "");
+      if (told.length > 0 && texts + pieces.length > most) break;
+      texts += pieces.length;
+      const size = pieces.reduce((sum, { length }) => sum + length, 0);
+      chars += size;
+      told.push({ seq, digest, texts: pieces });
+      if (chars > BATCH_CHARS) break;
+      if (pace.isOver(size)) yield;
+    }
+    return told;
+  }
+
+  /** Stores vectors in the pages of their messages. A message that changed since it was read is left out. */
+  #store(sessionId: string, told: readonly Told[], vectors: readonly (readonly number[])[]): void {
+    let at = 0;
+    const read = told.map((each) => {
+      const own = vectors.slice(at, at + each.texts.length);
+      at += each.texts.length;
+      return { ...each, own };
+    });
+    const kept = read.filter(({ seq, digest }) => this.#sql.digest(sessionId, seq) === digest);
+    const size = vectors[0]?.length ?? 0;
+    for (const [page, messages] of Map.groupBy(kept, ({ seq }) => pageOf(seq))) {
+      const known = this.#sql.page(sessionId, page);
+      const isSame = known !== undefined && this.#isValid(known, size);
+      const marks = isSame ? new Uint8Array(known.told) : new Uint8Array(EMBEDDED_TOGETHER / 8);
+      const entries: Entry[] = [];
+      for (const { seq, own } of messages) {
+        mark(marks, seq);
+        entries.push(...own.map((vector, piece) => ({ offset: seq % EMBEDDED_TOGETHER, piece, vector })));
+      }
+      const packed = packEntries(isSame ? new Uint8Array(known.vectors) : new Uint8Array(), entries);
+      const isEmpty = packed.length === 0;
+      const row = { page, model: this.#provider.model, size: isEmpty ? 0 : size || (known?.size ?? 0) };
+      this.#sql.put(sessionId, { ...row, told: marks, vectors: packed });
+    }
+  }
+
+  /** Whether the vectors of a page can be compared with those of this model and size. 0 is any size. */
+  #isValid({ model, size }: Pick<ToldRow, "model" | "size">, of: number): boolean {
+    return model === this.#provider.model && (size === 0 || of === 0 || size === of);
+  }
+
+  /** The hidden messages that were not taken in, newest first, and their number. */
+  #untold(sessionId: string, hidden: readonly SeqRange[], size: number): { seqs: Iterable<number>; untold: number } {
+    const newestFirst = hidden.toSorted((a, b) => b.toSeq - a.toSeq);
+    const newest = newestFirst[0]?.toSeq ?? -1;
+    const rows = this.#sql.told(sessionId, pageOf(newest), SEARCHED_PAGES);
+    const marks = new Map(
+      rows.filter((row) => this.#isValid(row, size)).map(({ page, told }) => [page, new Uint8Array(told)]),
+    );
+    const isTold = (seq: number): boolean => isMarked(marks.get(pageOf(seq)), seq);
+    const oldest = (pageOf(newest) - SEARCHED_PAGES + 1) * EMBEDDED_TOGETHER;
+    let untold = 0;
+    for (const { fromSeq, toSeq } of newestFirst)
+      for (let seq = fromSeq; seq <= toSeq; seq++) if (!isTold(seq)) untold++;
+    return { seqs: untoldIn(newestFirst, oldest, isTold), untold };
+  }
+
+  /** The pieces of a session that can be compared with a vector, with their similarity. */
+  *#compare(sessionId: string, ranges: readonly SeqRange[] | null, vector: readonly number[]): Pieces<SimilarPiece[]> {
+    const question = ofLengthOne(vector);
+    const isInside = (seq: number): boolean =>
+      ranges === null || ranges.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
+    const newest = ranges === null ? Number.MAX_SAFE_INTEGER : Math.max(...ranges.map(({ toSeq }) => toSeq));
+    const rows = this.#sql.told(sessionId, pageOf(newest), SEARCHED_PAGES);
+    const found: SimilarPiece[] = [];
+    const pace = new Pace(COMPARED_BYTES);
+    for (const { page } of rows.filter((row) => row.size > 0 && this.#isValid(row, vector.length))) {
+      // A page may have gone since, or may have been made again by another model.
+      const row = this.#sql.page(sessionId, page);
+      if (row === undefined || row.size !== vector.length || !this.#isValid(row, vector.length)) continue;
+      for (const { offset, piece, similarity } of similarIn(new Uint8Array(row.vectors), question)) {
+        const seq = page * EMBEDDED_TOGETHER + offset;
+        if (isInside(seq)) found.push({ seq, piece, similarity });
+      }
+      if (pace.isOver(row.vectors.byteLength)) yield;
+    }
+    return found;
+  }
+}
+
+function pageOf(seq: number): number {
+  return Math.floor(seq / EMBEDDED_TOGETHER);
+}
+
+function mark(marks: Uint8Array, seq: number): void {
+  const at = seq % EMBEDDED_TOGETHER;
+  marks[at >> 3] = (marks[at >> 3] ?? 0) | (1 << (at & 7));
+}
+
+function isMarked(marks: Uint8Array | undefined, seq: number): boolean {
+  const at = seq % EMBEDDED_TOGETHER;
+  return ((marks?.[at >> 3] ?? 0) & (1 << (at & 7))) !== 0;
+}
+
+function* untoldIn(
+  newestFirst: readonly SeqRange[],
+  oldest: number,
+  isTold: (seq: number) => boolean,
+): Generator<number> {
+  for (const { fromSeq, toSeq } of newestFirst) {
+    for (let seq = toSeq; seq >= Math.max(fromSeq, oldest); seq--) if (!isTold(seq)) yield seq;
+  }
+}
