@@ -18,6 +18,11 @@ export interface SimilarPiece {
 
 /** The usual constant of the fusion. A place among the first counts little more than the next one. */
 const RANK_CONSTANT = 60;
+/**
+ * The weight of a place by meaning, where one by words has 1. With as much, a weak model takes away from what words find, and with half it
+ * adds to it (docs/decisions/0017).
+ */
+const MEANING_SHARE = 0.5;
 /** Most messages that are near. Later ones are hardly about the query. */
 const MOST_NEAR = 200;
 /** Of these, the ones that count as found. The rest only helps others. */
@@ -54,7 +59,7 @@ export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near 
   return {
     state,
     seqs: new Set(found),
-    rank: (byWords, { isInside }) => fused([byWords, rankLikely(likeness, isInside)]),
+    rank: (byWords, { isInside }) => fused(byWords, rankLikely(likeness, isInside)),
     weigh: (cuts, passages, byWords) =>
       weighBoth(byWords, spreadLikeness(passages, likenessIn(cuts, passages, likeness), NEAR_SHARES)),
   };
@@ -76,12 +81,18 @@ function rankLikely(
   return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
 }
 
-function fused(lists: readonly (readonly number[])[]): number[] {
+function fused(byWords: readonly number[], byLikeness: readonly number[]): number[] {
   const worth = new Map<number, number>();
-  for (const list of lists) {
-    for (const [place, seq] of list.entries()) worth.set(seq, (worth.get(seq) ?? 0) + 1 / (RANK_CONSTANT + place + 1));
+  for (const [place, seq] of byWords.entries()) worth.set(seq, placeWorth(place));
+  for (const [place, seq] of byLikeness.entries()) {
+    worth.set(seq, (worth.get(seq) ?? 0) + MEANING_SHARE * placeWorth(place));
   }
   return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
+}
+
+/** 1 for the first place. */
+function placeWorth(place: number): number {
+  return (RANK_CONSTANT + 1) / (RANK_CONSTANT + place + 1);
 }
 
 /** The likeness of each passage, by the piece that it is in. */
@@ -102,11 +113,13 @@ function likenessIn(
 /** 1 for a passage that is the first by words and by likeness. */
 function weighBoth(byWords: Float64Array, byLikeness: Float64Array): Float64Array {
   const worth = new Float64Array(byWords.length);
-  for (const list of [byWords, byLikeness]) {
-    const ranked = [...list.keys()]
-      .filter((at) => (list[at] ?? 0) > 0)
-      .toSorted((a, b) => (list[b] ?? 0) - (list[a] ?? 0) || b - a);
-    for (const [place, at] of ranked.entries()) worth[at] = (worth[at] ?? 0) + 1 / (RANK_CONSTANT + place + 1);
+  for (const [list, share] of [
+    [byWords, 1],
+    [byLikeness, MEANING_SHARE],
+  ] as const) {
+    const ranked = [...list.keys()].filter((at) => (list[at] ?? 0) > 0);
+    ranked.sort((a, b) => (list[b] ?? 0) - (list[a] ?? 0) || b - a);
+    for (const [place, at] of ranked.entries()) worth[at] = (worth[at] ?? 0) + share * placeWorth(place);
   }
-  return worth.map((each) => (each * (RANK_CONSTANT + 1)) / 2);
+  return worth.map((each) => each / (1 + MEANING_SHARE));
 }
