@@ -31,10 +31,8 @@ import { headBefore } from "../steps/plan/cut.ts";
 import { digest, sumDigests } from "../steps/text/digest.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Span } from "../steps/plan/outline.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
-import { gatherFacts } from "../steps/pinned/gather.ts";
+import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
-import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import { beginApproval, declined, silenceAsYes } from "../agent/runs/approval.ts";
 import { noteHindsight } from "../agent/reports/hindsight.ts";
@@ -45,7 +43,7 @@ import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
-import { readSlices } from "../agent/runs/read-slices.ts";
+import { gatherSpan } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/visible-span.ts";
 
 /** The one step of such a run in the ledger. */
@@ -225,16 +223,10 @@ async function readChosen(
   { given, shown }: { readonly given: InlineSummary; readonly shown: readonly Shown[] },
 ): Promise<ChosenSpan> {
   const history = core.memory.session(sessionId);
-  const redaction = redactionOf(core.settings.get(sessionId));
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
-  const reader = history.spanReader(chosen.plan.span, GATHERED_BYTES);
-  const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
-  const parts = reader === null ? [] : await readSlices(core, { sessionId, reader }, gather);
-  return { ...chosen, facts: mergeFacts(parts) };
+  const gathered = await gatherSpan(core, { sessionId, span: chosen.plan.span });
+  return { ...chosen, facts: gathered?.facts ?? NO_FACTS };
 }
-
-/** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
-const GATHERED_BYTES = 40_000;
 
 function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {

@@ -2,10 +2,12 @@
  * Counts what came of the names that a view hides, once something was said after its newest overlay.
  *
  * Reads rows that are there and asks no model. It keeps six counts and no word beside the overlay, so that nothing of
- * them can outlive a message that is edited or deleted (S2). It reads at most {@link HINDSIGHT_BYTES} of messages, and
- * lets other requests in between the pieces of its work.
+ * them can outlive a message that is edited or deleted (S2). It reads at most {@link HINDSIGHT_BYTES} of messages in
+ * slices, and lets other requests in between the pieces of its work.
  */
+import type { UIMessage } from "ai";
 import type { History } from "../../memory/messages/history.ts";
+import type { Slice } from "../../memory/messages/since.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
 import { countAgain, findAgain } from "../../steps/hindsight/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
@@ -23,9 +25,20 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
   const history = (): History => core.memory.session(sessionId);
   const found = await core.read(sessionId, () => history().since({ leafId, maxBytes: HINDSIGHT_BYTES }));
   if (found === null || found.later.length === 0) return null;
-  const { newest, overlays, shown, later, unread } = found;
+  const { newest, overlays, unread } = found;
+  const pause = pauseOf(core);
+  const read = async (slices: readonly Slice[]): Promise<UIMessage[]> => {
+    const messages: UIMessage[] = [];
+    for (const slice of slices) {
+      messages.push(...(await core.read(sessionId, () => history().readSlice(slice))));
+      await pause();
+    }
+    return messages;
+  };
+  const shown = await read(found.shown);
+  const later = await read(found.later);
   const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);
-  const again = await inPieces(findAgain({ hidden, shown, later }), pauseOf(core));
+  const again = await inPieces(findAgain({ hidden, shown, later }), pause);
   const counts = countAgain(
     again,
     overlays.map(({ text }) => text),

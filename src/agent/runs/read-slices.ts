@@ -1,9 +1,14 @@
 /**
- * Reads the messages of a span in slices, with room for appends and other calls after each.
+ * Reads the messages of a span in slices, with room for appends and other calls after each, and gathers their facts.
  *
  * A host's messages are fetched slice by slice, too.
  */
 import type { UIMessage } from "ai";
+import type { Facts } from "../../steps/pinned/fact.ts";
+import { gatherFacts } from "../../steps/pinned/gather.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { Span } from "../../steps/plan/outline.ts";
+import { redactionOf } from "../redaction.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";
 import type { Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
@@ -22,4 +27,30 @@ export async function readSlices<T>(
     if (messages.length > 0) newestFirst.push(work(messages));
     await pause();
   }
+}
+
+/** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
+const GATHERED_BYTES = 40_000;
+
+export interface Gathered {
+  readonly facts: Facts;
+  /** Whether the span still has the messages that were read. */
+  isCurrent(): boolean;
+}
+
+/** The facts of a span's messages. Null where its ends are gone. */
+export async function gatherSpan(
+  core: Needs<"memory" | "read" | "settings" | "uses">,
+  { sessionId, span }: { readonly sessionId: string; readonly span: Span },
+): Promise<Gathered | null> {
+  const history = core.memory.session(sessionId);
+  const redaction = redactionOf(core.settings.get(sessionId));
+  const reader = history.spanReader(span, GATHERED_BYTES);
+  if (reader === null) return null;
+  const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
+  const parts = await readSlices(core, { sessionId, reader }, gather);
+  return {
+    facts: mergeFacts(parts),
+    isCurrent: () => history.hasRead(reader, history.sourceDigest(span) ?? ""),
+  };
 }

@@ -25,6 +25,8 @@ import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { findReasonToWait } from "../runs/start/trigger.ts";
+import { gatherSpan } from "../runs/read-slices.ts";
+import type { Span } from "../../steps/plan/outline.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
@@ -57,6 +59,9 @@ export interface SessionStatus {
 
 /** A session of an agent with these rooms. */
 export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
+
+/** Most reads of the messages under a caller's summary, one after another where they change meanwhile. */
+const MOST_READS = 3;
 
 // The constructor adds the methods of its parts.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
@@ -175,18 +180,30 @@ export class Session extends Configured {
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
-    const commit = await this.#state.read(() =>
-      this.#state.write((history) => {
-        const span = visibleSpan(history, fromMessageId, toMessageId);
-        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
-        return history.addOverlay({ span, summary, pinnedTokens, loadedTokens, namesTokens });
-      }),
-    );
+    const span = await this.#state.read((history) => visibleSpan(history, fromMessageId, toMessageId));
+    const commit = await this.#cover(summary, span);
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
       `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and may contain earlier summaries or lie beside them, not cut through them.`,
     );
+  }
+
+  /** Gathers the facts of the span in slices, and again where its messages changed meanwhile. */
+  async #cover(summary: string, span: Span): Promise<CommitResult> {
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const gathered = await gatherSpan(this.#core, { sessionId: this.id, span });
+      const commit = await this.#state.read(() =>
+        this.#state.write((history) => {
+          if (gathered?.isCurrent() === false) return null;
+          const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
+          const facts = gathered?.facts;
+          return history.addOverlay({ span, summary, facts, pinnedTokens, loadedTokens, namesTokens });
+        }),
+      );
+      if (commit !== null) return commit;
+    }
+    return { kind: "stale", reason: "changed" };
   }
 
   /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */

@@ -31,7 +31,7 @@ import {
   type RecentHistory,
   type View,
 } from "./view.ts";
-import { readSince, type SinceOverlay } from "./since.ts";
+import { findSince, readSlice, type SinceOverlay, type Slice } from "./since.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 import { elementTokens, walkShown, walkView } from "./walk.ts";
 
@@ -510,7 +510,12 @@ export class History extends SessionOverlays {
   since({ leafId, maxBytes }: { leafId: string | null; maxBytes: number }): SinceOverlay | null {
     if (leafId !== null && this.tree.newest()?.id !== leafId && !this.has(leafId)) return null;
     const start = this.#start(leafId);
-    return start === null ? null : readSince(this.tree, start, maxBytes);
+    return start === null ? null : findSince(this.tree, start, maxBytes);
+  }
+
+  /** The messages of a slice of {@link since}, as they are now. */
+  readSlice(slice: Slice): UIMessage[] {
+    return readSlice(this.tree, slice);
   }
 
   /** Estimated tokens of the view. The active leaf's total is cached from append to append. Throws `unknown_leaf`. */

@@ -1,14 +1,15 @@
 /**
- * Reads a branch as its newest overlay left it: the overlays of the view, the messages beside them, and those since.
+ * Finds a branch as its newest overlay left it: the overlays of the view, the messages beside them, and those since.
  *
- * Reads one row without content for each visible element, and the content of at most `maxBytes`. The messages beside
- * the overlays come first, so that of a longer branch its newest messages stay unread.
+ * Reads one row without content for each visible element. The content of at most `maxBytes` is then read in slices. The
+ * messages beside the overlays come first, so that of a longer branch its newest messages stay unread.
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseFacts } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import { SLICE_BYTES } from "./span-reader.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessages, overlayMessage } from "./view.ts";
 import { PATH_START, walkView, type MessageElement, type OverlayElement } from "./walk.ts";
@@ -18,16 +19,19 @@ export interface SinceOverlay {
   readonly newest: OverlayRow;
   /** The overlays of the view, oldest first, and the text of each as the view shows it. */
   readonly overlays: readonly { readonly row: OverlayRow; readonly text: string }[];
-  /** The messages that stood in the view when the newest overlay was added, oldest first. */
-  readonly shown: readonly UIMessage[];
-  /** The messages since then, oldest first. */
-  readonly later: readonly UIMessage[];
+  /** The messages that stood in the view when the newest overlay was added, oldest first, in slices to read. */
+  readonly shown: readonly Slice[];
+  /** The messages since then, oldest first, in slices to read. */
+  readonly later: readonly Slice[];
   /** The number of messages that were not read. */
   readonly unread: number;
 }
 
+/** Messages of at most {@link SLICE_BYTES} without their content, oldest first. */
+export type Slice = readonly MessageElement<ShapeRow>[];
+
 /** Null where no overlay is in force on the branch. */
-export function readSince(tree: Tree, start: Place, maxBytes: number): SinceOverlay | null {
+export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOverlay | null {
   if (tree.sql.overlayAtOrBelow(tree.sessionId, start, PATH_START) === undefined) return null;
   const elements = [...walkView(tree, start, { content: false })].toReversed();
   const overlays = elements.filter((each): each is OverlayElement => each.kind === "overlay");
@@ -38,25 +42,46 @@ export function readSince(tree: Tree, start: Place, maxBytes: number): SinceOver
   const room = { bytes: maxBytes, unread: 0 };
   const shown = messages.flatMap((element) => upTo(element, top));
   const later = messages.flatMap((element) => after(element, top));
-  const read = (wanted: readonly MessageElement<ShapeRow>[]): UIMessage[] => {
-    const fit = wanted.filter(({ row: { bytes } }) => {
-      const fits = bytes <= room.bytes;
-      if (fits) room.bytes -= bytes;
-      else room.unread++;
-      return fits;
-    });
-    return elementMessages(
-      tree,
-      fit.map((element) => ({ ...element, row: tree.contentAt(element.row.seq) })),
+  const fit = (wanted: Slice): Slice[] =>
+    slicesOf(
+      wanted.filter(({ row: { bytes } }) => {
+        const fits = bytes <= room.bytes;
+        if (fits) room.bytes -= bytes;
+        else room.unread++;
+        return fits;
+      }),
     );
-  };
   return {
     newest,
     overlays: overlays.map(({ overlay, isLast }) => ({ row: overlay, text: textOf(overlay, isLast) })),
-    shown: read(shown),
-    later: read(later),
+    shown: fit(shown),
+    later: fit(later),
     unread: room.unread,
   };
+}
+
+/** A message that is larger than a slice is one of its own. */
+function slicesOf(elements: Slice): Slice[] {
+  const slices: MessageElement<ShapeRow>[][] = [];
+  let left = 0;
+  for (const element of elements) {
+    left -= element.row.bytes;
+    if (left < 0 || slices.length === 0) {
+      slices.push([]);
+      left = SLICE_BYTES - element.row.bytes;
+    }
+    slices.at(-1)?.push(element);
+  }
+  return slices;
+}
+
+/** The messages of a slice, as they are now. Leaves out those that were deleted since. */
+export function readSlice(tree: Tree, slice: Slice): UIMessage[] {
+  const found = slice.flatMap((element) => {
+    const row = tree.content(element.row.seq);
+    return row === undefined ? [] : [{ ...element, row }];
+  });
+  return elementMessages(tree, found);
 }
 
 /** The part of a message up to a place, or nothing. */

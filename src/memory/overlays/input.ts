@@ -2,6 +2,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
+import type { Facts } from "../../steps/pinned/fact.ts";
 import type { OverlayDetails } from "./details.ts";
 
 export interface OverlayInput {
@@ -17,6 +18,8 @@ export interface OverlayInput {
   /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
   readonly leafId?: string;
   readonly details?: Partial<OverlayDetails>;
+  /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
+  readonly facts?: Facts | undefined;
   /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
   /** Token limit for loaded texts beside that summary. */

@@ -129,7 +129,7 @@ export abstract class SessionOverlays {
     if (known || typeof summary !== "string") return input;
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
-    const facts = gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
+    const facts = input.facts ?? gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
     const budget = { spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens: this.options.countTokens };
     return { ...input, details: { ...details, facts, pinned: pinWithin(summary, facts, budget).pinned } };
   }

@@ -1,0 +1,98 @@
+/** What gathers words of a conversation reads them in slices of a stated size, and writers get their turn after each. */
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
+import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
+import { newAgent } from "../../agents.ts";
+import { say } from "../../conversation.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
+import { inside } from "../inside.ts";
+
+/** Beyond any threshold, so that nothing but the test compacts. */
+const SESSION = "large!90000000";
+/** Rows without content, and columns beside it. */
+const BESIDE = 100_000;
+
+const long = (id: string, bytes: number, words = ""): UIMessage => ({
+  id,
+  role: "user",
+  parts: [{ type: "text", text: words + "Go on. ".repeat(bytes / 7) }],
+});
+
+/** The most characters that the agent's database gave between two pauses, while the work was done, and how many pauses there were. */
+async function slicesOf({ palimpsest }: PalimpsestAgent, work: () => Promise<unknown>) {
+  const { db, uses } = palimpsest;
+  const read = { now: 0, most: 0, pauses: 0 };
+  const count = <Row extends object>(row: Row): Row => {
+    for (const value of Object.values(row)) read.now += typeof value === "string" ? value.length : 8;
+    read.most = Math.max(read.most, read.now);
+    return row;
+  };
+  const originals = { run: db.run.bind(db), each: db.each.bind(db), letOthersIn: uses.letOthersIn.bind(uses) };
+  Object.assign(db, {
+    run: (...args: Parameters<typeof db.run>) => originals.run(...args).map(count),
+    *each(...args: Parameters<typeof db.each>) {
+      for (const row of originals.each(...args)) yield count(row);
+    },
+  });
+  Object.assign(uses, {
+    letOthersIn: async () => {
+      read.pauses++;
+      read.now = 0;
+      await originals.letOthersIn();
+      read.now = 0;
+    },
+  });
+  await work();
+  Object.assign(db, { run: originals.run, each: originals.each });
+  Object.assign(uses, { letOthersIn: originals.letOthersIn });
+  return read;
+}
+
+test("a caller's summary over megabytes, with a message of many rows, reads no more than a slice at once", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 30; n++) await session.appendMessage(long(`m${n}`, 100_000));
+    await session.appendMessage(long("huge", 6_000_000, "Never touch src/fence-3.ts. "));
+    await session.appendMessage(say(31));
+    const { most, pauses } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "huge"));
+    expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(pauses).toBeGreaterThan(30);
+    const [overlay] = await session.getCompactions();
+    expect(JSON.stringify(overlay?.details.pinned)).toContain("Never touch src/fence-3.ts.");
+  });
+});
+
+test("a message that changes while a caller's summary is added stands in it as it is then, and others are appended meanwhile", async () => {
+  await inside(newAgent(), async (manager) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 20; n++) await session.appendMessage(long(`m${n}`, 100_000));
+    const [added] = await Promise.all([
+      session.addCompaction("All of it.", "m0", "m18"),
+      (async () => {
+        for (let n = 20; n < 26; n++) await session.appendMessage(say(n));
+        await session.upsertMessage(long("m1", 1_000, "Never touch src/fence-3.ts. "));
+      })(),
+    ]);
+    expect(JSON.stringify(added.details.pinned)).toContain("Never touch src/fence-3.ts.");
+    expect((await session.getView()).messages.at(-1)?.id).toBe("m25");
+  });
+});
+
+test("hindsight reads a long tail in slices, and counts what it counted in one piece", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 12; n++) await session.appendMessage(say(n));
+    await session.addCompaction("We worked.", "m2", "m9");
+    for (let n = 12; n < 20; n++)
+      await session.appendMessage(long(`m${n}`, 110_000, `Look at src/scheduler-7.ts, ${n}. `));
+    const { most, pauses } = await slicesOf(agent, async () => {
+      const { now } = await session.hindsight();
+      expect(now).toMatchObject({ messages: 8, unread: 0 });
+      expect(now?.names).toBeGreaterThan(0);
+    });
+    expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
+    expect(most).toBeLessThan(HINDSIGHT_BYTES);
+    expect(pauses).toBeGreaterThan(3);
+  });
+});
