@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compactAlong, type Compaction } from "../../../bench/drift/compact.ts";
 import { listSessions } from "../../../bench/transcripts.ts";
-import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
+import { gatherFacts, gatherRules } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
 import { pickLoaded } from "../../../src/steps/pinned/pick-loaded.ts";
 import { renderLoaded } from "../../../src/steps/pinned/render-loaded.ts";
@@ -181,6 +181,12 @@ const REAL = listSessions().map(({ name, text }) => ({
 }));
 if (REAL.length === 0) console.warn("Skipped: what stays loaded in real sessions (set PALIMPSEST_TRANSCRIPTS).");
 
+/** Whether a person typed the message. Longer ones are pasted plans, diffs and outputs, whose lines are no rules of theirs. */
+function isTyped({ role, parts }: UIMessage): boolean {
+  const words = parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
+  return role === "user" && words <= 1_000;
+}
+
 describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that says nothing", () => {
   const DEPTHS = new Set([1, 5, 10, 20]);
   const silent = { text: "## Goal\n- (none)", tokens: 8 };
@@ -207,6 +213,31 @@ describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that
       `What was loaded, in view at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.named} named for want of room`,
     );
     expect(found.kept).toBeGreaterThan(5);
+  });
+
+  test("every rule of a user that is hidden is in view word for word at depth 1, 5, 10 and 20, or the view says that some found no room", () => {
+    const found = { kept: 0, left: 0 };
+    for (const { name, messages } of REAL) {
+      const whole = messages.reduce((sum, message) => sum + JSON.stringify(message.parts).length / 4, 0);
+      const policy = resolvePolicy({ thresholdTokens: Math.max(8_000, Math.ceil(whole / 24)) });
+      const summariser = { tell: () => silent, fold: () => silent };
+      let depth = 0;
+      for (const { standing, after } of compactAlong({ messages, policy, summariser, most: 20, rebuilds: true })) {
+        if (!DEPTHS.has(++depth)) continue;
+        const rows = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
+        const newest = messages.findLastIndex(({ id }) => rows.has(id));
+        const hidden = messages.slice(0, newest + 1).filter(({ id }) => !rows.has(id));
+        const view = standing.map(({ pinned }) => renderInForce(pinned)).join("\n");
+        const room = standing.reduce((sum, { pinned }) => sum + (pinned.leftRules ?? 0), 0);
+        const rules = gatherRules(hidden.filter(isTyped));
+        const lost = rules.filter(({ value }) => !view.includes(value));
+        if (room === 0) expect(lost, `${name}, depth ${depth}`).toEqual([]);
+        found.kept += rules.length - lost.length;
+        found.left += lost.length;
+      }
+    }
+    console.info(`Rules, in view at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.left} without room`);
+    expect(found.kept).toBeGreaterThan(20);
   });
 
   interface Looked {
