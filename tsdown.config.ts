@@ -29,6 +29,7 @@ const subpaths = defineConfig({
     notes: "src/notes/index.ts",
     "own-function": "src/own-function/index.ts",
     page: "src/page/index.ts",
+    "prompt-cache": "src/prompt-cache/index.ts",
     react: "src/react/index.ts",
     costs: "src/costs/index.ts",
     recall: "src/recall/index.ts",

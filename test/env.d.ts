@@ -6,6 +6,7 @@ import type { Lineage, StockThink, Thinker } from "./think/worker.ts";
 import type {
   BareAgent,
   BuiltAgent,
+  CachedAgent,
   DefaultAgent,
   MeaningAgent,
   PalimpsestAgent,
@@ -26,6 +27,7 @@ declare global {
       BareAgent: DurableObjectNamespace<BareAgent>;
       DefaultAgent: DurableObjectNamespace<DefaultAgent>;
       MeaningAgent: DurableObjectNamespace<MeaningAgent>;
+      CachedAgent: DurableObjectNamespace<CachedAgent>;
       PlainAgent: DurableObjectNamespace<PlainAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       ChatAgent: DurableObjectNamespace<ChatAgent>;

@@ -7,6 +7,8 @@ import { embeddings } from "../src/embeddings/embeddings.ts";
 import { recall } from "../src/recall/room.ts";
 import { secretRules } from "../src/redact/secret-rules.ts";
 import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
+import { continuePrompt } from "../src/prompt-cache/continue.ts";
+import { promptCache } from "../src/prompt-cache/room.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
@@ -19,6 +21,7 @@ import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
 import { scriptedEmbed } from "./recall/scripted-embedder.ts";
+import { cachingModel } from "./prompt-cache/caching-provider.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
 import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";
 
@@ -165,6 +168,14 @@ export class MeaningAgent extends withCompaction(Agent, { rooms: meaningRooms })
 
 export type MeaningSession = SessionOf<typeof meaningRooms>;
 
+/** An agent that remembers the prompts which it sends to a provider with a cache. A session `cheap` has prices of a cheap summariser. */
+export class CachedAgent extends withCompaction(Agent, { clients: "all", rooms: [promptCache(), costs()] }) {
+  override configureSession(session: Session): void {
+    const prices = session.id === "cheap" ? { input: 0.1, output: 0.5, cacheRead: 0.1, cacheWrite: 1.25 } : undefined;
+    session.compactAfter(4_000, { chunkTokens: 8_000, prices });
+  }
+}
+
 /** An agent of the SDK alone. */
 export class PlainAgent extends Agent {}
 
@@ -192,6 +203,7 @@ function modelOf({ agentName, runId, choice }: ModelRequest): SummaryModel {
     name,
     windowTokens: 32_000,
   });
+  if (agentName.startsWith("cached")) return modelBesideCache(agentName);
   if (choice === "nobody's") throw new Error("There is no such model.");
   if (choice !== null) return other(choice, choice);
   const first = { model: scriptedModel(agentName, runId), name: "scripted", windowTokens: windowOf(agentName) };
@@ -200,6 +212,16 @@ function modelOf({ agentName, runId, choice }: ModelRequest): SummaryModel {
     ...(isScripted(`${agentName}/fallback`) && { fallback: other("fallback", "second") }),
     ...(isScripted(`${agentName}/chunks`) && { chunks: other("chunks", "small") }),
   };
+}
+
+/** `cached-plain` summarises with the agent's own model, `cached-own` may continue its prompts, and `cached-cheap` has another model too. */
+function modelBesideCache(agentName: string): SummaryModel {
+  const own = cachingModel(agentName, "own");
+  const windowTokens = agentName.startsWith("cached-narrow") ? 6_000 : 32_000;
+  const continues = continuePrompt(own, { windowTokens });
+  if (agentName.startsWith("cached-plain")) return { model: own, windowTokens };
+  const model = agentName.startsWith("cached-cheap") ? cachingModel(agentName, "cheap") : own;
+  return { model, windowTokens: 32_000, continues };
 }
 
 export default {

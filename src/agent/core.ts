@@ -17,6 +17,8 @@ import type { EndedRun, LiveRun, Outcome, RunPatch, RunRecord, Runs, StepRecord 
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
+import type { CallCost } from "../model/call-cost.ts";
+import type { SentPrompt } from "../model/chosen.ts";
 import type { Again, Hindsight } from "../steps/hindsight/hindsight.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
@@ -244,6 +246,7 @@ export interface RoomHooks {
   copied(fromId: string, toId: string): void;
   continued(fromId: string, toId: string, stoodFor: readonly number[]): void;
   counted(sessionId: string, call: UsageReport | SummariserCall): void;
+  sent(sessionId: string, model: string): SentPrompt | null;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;
@@ -258,7 +261,7 @@ export interface SummariserCall {
   readonly model: string;
   /** True for a summary that nobody is shown. */
   readonly isShadow?: boolean;
-  readonly summariser: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly summariser: Omit<CallCost, "estimatedTokens">;
 }
 
 /** A text that a model always sees. */

@@ -8,6 +8,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import type { SentPrompt } from "../model/chosen.ts";
 import type {
   Core,
   FollowUpRoom,
@@ -69,6 +70,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly followUps?: FollowUpRoom;
   /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
   readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
+  /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
+  readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
@@ -155,6 +158,10 @@ export class InstalledRooms implements RoomHooks {
 
   counted(sessionId: string, call: UsageReport | SummariserCall): void {
     for (const room of this.#rooms) room.counted?.(sessionId, call);
+  }
+
+  sent(sessionId: string, model: string): SentPrompt | null {
+    return this.#rooms.find(({ sent }) => sent !== undefined)?.sent?.(sessionId, model) ?? null;
   }
 
   shown(sessionId: string, messages: UIMessage[]): UIMessage[] {

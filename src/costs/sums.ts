@@ -5,6 +5,7 @@
  * of its path, of which a provider with a cache reads as much as the prompt before had. A cache is taken to forget
  * nothing between two calls.
  */
+import type { SummariserCall } from "../agent/core.ts";
 import { costOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
 import type { CostRow } from "./statements.ts";
 
@@ -43,7 +44,7 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
 export function addSummary(
   before: CostRow | null,
   { model, summarises }: Pick<CostRow, "model" | "summarises">,
-  { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
+  { inputTokens, outputTokens, cachedTokens = 0 }: SummariserCall["summariser"],
 ): CostRow {
   const row = before ?? emptyRow(model, summarises);
   return {
@@ -51,6 +52,7 @@ export function addSummary(
     calls: row.calls + 1,
     inputTokens: row.inputTokens + inputTokens,
     outputTokens: row.outputTokens + outputTokens,
+    cachedTokens: row.cachedTokens + cachedTokens,
   };
 }
 

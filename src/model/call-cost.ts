@@ -9,6 +9,8 @@ import { estimateTokens } from "../steps/tokens/tokens.ts";
 export interface CallCost {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** The input tokens that the provider read from its prompt cache. Absent where it reported none. */
+  readonly cachedTokens?: number;
   /** Tokens of the sum that we estimated, because the provider reported no plausible count. */
   readonly estimatedTokens: number;
 }
@@ -17,6 +19,7 @@ export interface CallCost {
 export interface ReportedUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
+  readonly cachedTokens?: number | undefined;
 }
 
 /** A prompt counts at most this many times its estimate, plus an allowance for the provider's framing. */
@@ -32,7 +35,9 @@ export function costOf(reported: ReportedUsage, asked: string, written: string):
   const mostAsked = MOST_TIMES_ESTIMATE * estimate.input + MOST_FRAMING_TOKENS;
   const input = believable(reported.inputTokens, estimate.input, mostAsked);
   const output = believable(reported.outputTokens, estimate.output, MOST_WRITTEN_TOKENS);
+  const cached = believable(reported.cachedTokens, 0, input ?? 0) ?? 0;
   return {
+    ...(cached > 0 && { cachedTokens: cached }),
     inputTokens: input ?? estimate.input,
     outputTokens: output ?? estimate.output,
     estimatedTokens: (input === null ? estimate.input : 0) + (output === null ? estimate.output : 0),

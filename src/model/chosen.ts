@@ -4,8 +4,10 @@
  * This module knows no provider. Providers have modules of their own (workers-ai.ts, openai-compatible.ts), and a Worker bundles only those
  * that it imports.
  */
-import type { LanguageModel } from "ai";
+import type { LanguageModel, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import type { Prices } from "../steps/decide/break-even.ts";
+import type { PromptInput } from "../steps/draft/prompt.ts";
 import { extractiveModel } from "./extractive.ts";
 
 /** Smallest window, in tokens, that holds a prompt, a chunk and an answer. */
@@ -22,6 +24,39 @@ export interface SummaryModel {
   readonly fallback?: SummaryModel;
   /** Summarises the chunks of a long span, where a cheaper model is good enough. This model then merges them. */
   readonly chunks?: SummaryModel;
+  /** The agent's own model, where it may continue the prompt that the agent last sent. See `palimpsest/prompt-cache`. */
+  readonly continues?: Continues;
+}
+
+/** The prompt that the agent last sent to a model, whose cache still holds it. */
+export interface SentPrompt {
+  /** The request as JSON. */
+  readonly request: string;
+  /** The session's prices, by which ways to ask are compared. */
+  readonly prices: Prices;
+}
+
+/** A summary to ask for, with the prompt of the plain call. */
+export interface Question {
+  readonly sent: SentPrompt;
+  readonly messages: readonly UIMessage[];
+  readonly input: PromptInput;
+  readonly plain: { readonly system: string; readonly prompt: string };
+  readonly answerTokens: number;
+}
+
+/** A way to ask that continues the prompt which the agent last sent. */
+export interface Continues {
+  /** The model, as `provider:model`, and its name in ledgers. */
+  readonly id: string;
+  readonly name: string;
+  /** Null where the plain call is to be made. `before` is the text that the call continues. */
+  ask(question: Question): {
+    readonly model: ChosenModel;
+    readonly system: string;
+    readonly prompt: string;
+    readonly before: string;
+  } | null;
 }
 
 /** The run for which a Workflow chooses its model. */
@@ -39,10 +74,11 @@ export interface ChosenModel {
   readonly windowTokens: number;
   readonly fallback?: ChosenModel;
   readonly chunks?: ChosenModel;
+  readonly continues?: Continues;
 }
 
 /** Checks a summariser and its further models. Throws `invalid_options`. */
-export function checkModel({ model, windowTokens, name, fallback, chunks }: SummaryModel): ChosenModel {
+export function checkModel({ model, windowTokens, name, fallback, chunks, continues }: SummaryModel): ChosenModel {
   if (!Number.isSafeInteger(windowTokens) || windowTokens < MIN_WINDOW_TOKENS) {
     throw new PalimpsestError(
       "invalid_options",
@@ -55,6 +91,7 @@ export function checkModel({ model, windowTokens, name, fallback, chunks }: Summ
     name: name ?? (typeof model === "string" ? model : `${model.provider}:${model.modelId}`),
     ...(fallback !== undefined && { fallback: checkModel(fallback) }),
     ...(chunks !== undefined && { chunks: checkModel(chunks) }),
+    ...(continues !== undefined && { continues }),
   };
 }
 

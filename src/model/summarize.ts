@@ -13,6 +13,8 @@ export interface SummarizeInput {
   readonly model: LanguageModel;
   readonly system: string;
   readonly prompt: string;
+  /** The text before it that the model itself adds. */
+  readonly before?: string | null;
   readonly maxOutputTokens: number;
   /** Time limit of the call in milliseconds. */
   readonly limitMs: number;
@@ -34,13 +36,13 @@ const CUT_OFF: ReadonlySet<FailureCode> = new Set<FailureCode>(["timeout", "answ
 
 /** Asks the model once. A provider's failure is returned as a value and never thrown. */
 export async function summarize(input: SummarizeInput): Promise<SummarizeResult> {
-  const { model, system, prompt, maxOutputTokens, limitMs } = input;
+  const { model, system, prompt, before = null, maxOutputTokens, limitMs } = input;
   const stop = new AbortController();
   const timer = setTimeout(() => {
     stop.abort(new DOMException(`No answer within ${Math.round(limitMs / 1_000)} seconds.`, "TimeoutError"));
   }, limitMs);
   const answer = new Answer(maxOutputTokens * ANSWER_CHARS_PER_TOKEN);
-  const costs = (): CallCost => costOf(answer.usage, `${system}\n${prompt}`, answer.written);
+  const costs = (): CallCost => costOf(answer.usage, `${before ?? ""}${system}\n${prompt}`, answer.written);
   try {
     const asked = { model, system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
     // The AI SDK 6 and 7 both have this name.
@@ -87,7 +89,8 @@ class Answer {
     else if (part.type === "finish-step") {
       this.began = true;
       this.finishReason = part.finishReason;
-      this.usage = part.usage;
+      const { inputTokenDetails: details } = part.usage as Partial<typeof part.usage>;
+      this.usage = { ...part.usage, cachedTokens: details?.cacheReadTokens };
     }
   }
 

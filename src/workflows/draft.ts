@@ -6,7 +6,8 @@
  * workflow goes down a rung.
  */
 import { NonRetryableError } from "cloudflare:workflows";
-import type { ChosenModel } from "../model/chosen.ts";
+import type { UIMessage } from "ai";
+import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import { extract, extractiveModel } from "../model/extractive.ts";
 import type { Failure, FailureCode } from "../model/failures.ts";
@@ -51,8 +52,10 @@ interface Again {
 }
 
 export async function summarizeChunk(by: Drafting, index: number, again?: Again): Promise<Drafted> {
-  const repairOf = again === undefined ? {} : { repairOf: again.repairOf };
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...repairOf });
+  const { continues } = by.model;
+  const first = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
+  const how = again === undefined ? first : { repairOf: again.repairOf };
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -93,7 +96,9 @@ export async function repairDraft(
   rejected: DraftReceipt,
   source: (again: Again) => Promise<Drafted>,
 ): Promise<Drafted> {
-  if (rejected.problems.every(({ kind }) => MENDABLE.has(kind))) return mendDraft(by, rejected);
+  // A model that continued the agent's prompt may have gone on with the conversation. Such an answer holds nothing to mend.
+  const holdsMatter = by.model.continues === undefined || rejected.problems.every(({ kind }) => kind === "too-large");
+  if (holdsMatter && rejected.problems.every(({ kind }) => MENDABLE.has(kind))) return mendDraft(by, rejected);
   return source({ repairOf: rejected.soundKey, problems: rejected.problems.map(({ detail }) => detail) });
 }
 
@@ -152,6 +157,9 @@ interface Source {
   readonly degraded: boolean;
   readonly askTokens: number;
   readonly leftMs: number;
+  /** A chunk's messages, and the prompt that the agent last sent. */
+  readonly messages?: readonly UIMessage[];
+  readonly sent?: SentPrompt;
   /** Removes from an answer the references to messages that cannot be true. */
   refer(text: string): string;
 }
@@ -163,7 +171,7 @@ async function ask(
 ): Promise<Drafted> {
   const { model } = by;
   const { brief, key, generation, facts, askTokens } = source;
-  const { system, prompt } = buildPrompt({
+  const told: PromptInput = {
     ...input,
     focus: brief.focus,
     template: brief.template,
@@ -171,8 +179,9 @@ async function ask(
     alone: brief.policy.pinnedTokens === 0,
     // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
-  });
-  const answer = await askOnce(by, { system, prompt, answerTokens: askTokens, leftMs: source.leftMs });
+  };
+  const asked = chooseCall(model, source, told);
+  const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
   const text = source.refer(stripInvisible(answer.text));
   const extracted = model === EXTRACTIVE;
@@ -185,7 +194,7 @@ async function ask(
   return saveAnswer(by, {
     key,
     text,
-    model: model.name,
+    model: asked.model.name,
     finishReason,
     cost: extracted ? null : cost,
     degraded: extracted || source.degraded,
@@ -194,6 +203,14 @@ async function ask(
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
   });
+}
+
+/** The call to make: the plain one, or one that continues the agent's own prompt where that costs less. */
+function chooseCall(model: ChosenModel, { sent, messages = [], askTokens }: Source, input: PromptInput) {
+  const plain = buildPrompt(input);
+  const question = { messages, input, plain, answerTokens: askTokens };
+  const continued = sent === undefined ? null : model.continues?.ask({ ...question, sent });
+  return continued ?? { model, ...plain, before: null };
 }
 
 /** Stores an answer under a new answer id. */
@@ -230,6 +247,8 @@ export function newBoundary(): string {
 interface Question {
   readonly system: string;
   readonly prompt: string;
+  /** The prompt that this one continues. */
+  readonly before?: string | null;
   readonly answerTokens: number;
   /** Time (ms) that is left in this step for a model's answer. */
   readonly leftMs: number;
@@ -238,28 +257,34 @@ interface Question {
 /** Calls the model once. Without a text it throws an error that either allows or forbids a retry of the step. */
 export async function askOnce(
   by: Drafting,
-  { system, prompt, answerTokens, leftMs }: Question,
+  { system, prompt, before = null, answerTokens, leftMs }: Question,
 ): Promise<SummarizeResult & { readonly kind: "text" }> {
   const began = Date.now();
   const answer = await summarize({
     model: by.model.model,
     system,
     prompt,
+    before,
     maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 2,
     // The body of a timed-out step keeps running. Without this limit its request would go on, and be paid for, beside its retry.
     limitMs: Math.max(LEAST_TRY_MS, Math.min(MODEL_CALL_MS, leftMs)),
   });
-  return answer.kind === "text" ? answer : giveUp(by, answer, Date.now() - began);
+  if (answer.kind === "text") return answer;
+  return giveUp(by, { ...answer, isContinued: before !== null }, Date.now() - began);
 }
+
+type Failed = Failure & { readonly cost: CallCost | null; readonly isContinued: boolean };
 
 async function giveUp(
   { port, mark, model }: Drafting,
-  { code, reason, retryable, retryAfterMs, cost }: Failure & { readonly cost: CallCost | null },
+  { code, reason, retryable, retryAfterMs, cost, isContinued }: Failed,
   tookMs: number,
 ): Promise<never> {
   const waitMs = Math.min(retryAfterMs ?? 0, MAX_POLITE_WAIT_MS);
   const failed = { model: model.name, code, reason, cost, tookMs, waitMs, answerId: crypto.randomUUID() };
   const noted = await tell(() => port.noteFailure(mark, failed));
+  // The next try of the step makes the plain call.
+  if (isContinued) throw new Error(reason);
   const again = retryable && noted.kind === "noted" && noted.again;
   if (!again) throw new NonRetryableError(`${OF_SOURCE.has(code) ? SOURCE_FAULT : ""}${reason}`);
   // The provider named this wait. The step's own backoff is added to it.

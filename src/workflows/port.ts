@@ -11,6 +11,7 @@ import type { Outcome } from "../memory/runs/runs.ts";
 import type { FailureCode } from "../model/failures.ts";
 import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
+import type { SentPrompt } from "../model/chosen.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
@@ -120,6 +121,8 @@ export interface ChunkRequest {
   readonly model: string;
   /** Key of the next answer. Set only to ask again. */
   readonly repairOf?: string;
+  /** The model that may continue the agent's prompt, with its name in ledgers. */
+  readonly continues?: { readonly id: string; readonly name: string };
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -152,6 +155,8 @@ export type ChunkReading =
       readonly key: string;
       /** Oldest first. */
       readonly messages: readonly UIMessage[];
+      /** The prompt that the agent last sent. Absent where none is known, and on every try but the first. */
+      readonly sent?: SentPrompt;
     })
   | DraftReceipt
   | RunEnded;

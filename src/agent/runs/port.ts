@@ -10,6 +10,7 @@ import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
 import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
+import type { SentPrompt } from "../../model/chosen.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
@@ -122,7 +123,8 @@ export class RunPort implements CompactionPort {
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await readChunkSource(core, found.chunk);
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
-    return { ...source, leftMs: found.leftMs };
+    const sent = mark.attempt === 1 ? this.#promptOf(found.chunk.sessionId, request) : null;
+    return { ...source, leftMs: found.leftMs, ...(sent !== null && { sent }) };
   }
 
   async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
@@ -264,6 +266,13 @@ export class RunPort implements CompactionPort {
     const sessionId = core.hosted.size === 0 ? null : (core.runs.get(this.#runId)?.sessionId ?? null);
     const call = (): T | RunEnded => inRun(core, { runId: this.#runId, mark }, work);
     return sessionId === null ? call() : core.read(sessionId, call);
+  }
+
+  /** The prompt that the agent last sent, where the model that would continue it may be asked. */
+  #promptOf(sessionId: string, { continues }: ChunkRequest): SentPrompt | null {
+    const core = this.#core;
+    if (continues === undefined || core.health.isOpen(continues.name, core.platform.now())) return null;
+    return core.rooms.sent(sessionId, continues.id);
   }
 
   #halve(run: LiveRun, index: number): readonly ChunkPlan[] {

@@ -25,6 +25,9 @@ import { maskableText, withOutput } from "./stub.ts";
 /** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
 
+/** The beginning of each stub. */
+export const STUB_START = "[Left out: an output of ";
+
 /** The words in stubs, by tool call id. */
 export type StubWords = Readonly<Record<string, string>>;
 
@@ -74,7 +77,7 @@ export function namesText(names: readonly string[]): string {
 }
 
 function stubText(messageId: string, characters: number, words: string): string {
-  const line = `[Left out: an output of ${characters} characters. recall ${referenceTo(messageId)} reads it again.]`;
+  const line = `${STUB_START}${characters} characters. recall ${referenceTo(messageId)} reads it again.]`;
   return words === "" ? line : `${line} ${words}`;
 }
 

@@ -1,0 +1,113 @@
+/**
+ * Asks for a summary behind the prompt that the agent last sent, so that the provider reads that prompt from its cache.
+ *
+ * The request is the agent's own, with one more message of the user. It is made only where the prompt holds the messages to summarise, fits
+ * the model's window together with the answer, and costs less than the plain call by the session's prices.
+ */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
+import { checkModel, type Continues, type Question } from "../model/chosen.ts";
+import { buildPrompt, rules } from "../steps/draft/prompt.ts";
+import { toolName, toolPart } from "../steps/message/tool-parts.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { aroundCalls, type AnyModel } from "./around.ts";
+import { chargesOf } from "./cheaper.ts";
+import { holdsMessages } from "./holds.ts";
+import { nameOf } from "./room.ts";
+import type { SentRequest } from "./sent.ts";
+
+export interface ContinueOptions {
+  /** The model's context window, in tokens. */
+  readonly windowTokens: number;
+  /** The model's name in ledgers and bills, as in `SummaryModel`. Default: `provider:model`. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * For a Workflow: `model` is the agent's own one and may continue its prompt, as in
+ * `{ model: cheap, windowTokens: 128_000, continues: continuePrompt(own, { windowTokens: 200_000 }) }`. Throws `invalid_options`.
+ */
+export function continuePrompt(model: AnyModel, options: ContinueOptions): Continues {
+  checkFields("continuePrompt", options, { windowTokens: true, name: true });
+  if (typeof model === "string") {
+    throw new PalimpsestError("invalid_options", "continuePrompt was given a name: give the model itself.");
+  }
+  const { windowTokens, name } = options;
+  const chosen = checkModel({ model, windowTokens, ...(name !== undefined && { name }) });
+  return {
+    id: nameOf(model),
+    name: chosen.name,
+    ask: (question) => {
+      const request = JSON.parse(question.sent.request) as SentRequest;
+      const prompt = promptBehind(question);
+      const before = question.sent.request;
+      const tokens = { cached: estimateTokens(before), added: estimateTokens(prompt.system + prompt.prompt) };
+      return fits(question, tokens, windowTokens) && holdsMessages(request.prompt, question.messages)
+        ? { model: { ...chosen, model: continued(model, request) }, ...prompt, before }
+        : null;
+    },
+  };
+}
+
+function fits(
+  { sent, plain, answerTokens }: Question,
+  { cached, added }: { readonly cached: number; readonly added: number },
+  windowTokens: number,
+): boolean {
+  // As much as the call allows an answer.
+  if (cached + added + 2 * Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) > windowTokens) return false;
+  const plainTokens = estimateTokens(plain.system + plain.prompt);
+  const calls = { plainTokens, cachedTokens: cached, addedTokens: added, answerTokens };
+  const charges = chargesOf(calls, sent.prices);
+  return charges.continued < charges.plain;
+}
+
+const SYSTEM = `Stop the work here. You keep the memory of the conversation above. Messages of it that no longer fit your context are replaced by the summary that you write now, and you go on from it without seeing them again. What you leave out is forgotten; what you invent is believed. The conversation is a record now: do not answer it, do not go on with its work, and call no tool.
+
+Rules:
+${rules('Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.', "summary")}`;
+
+const TASK = {
+  name: "continue",
+  system: SYSTEM,
+  task:
+    "Summarise a part of the conversation above. The transcript names the messages of that part, each by its number, its author and its " +
+    "first words. What stands before and behind the part is not in your summary.",
+  closing: "Now write the summary.",
+};
+
+/** The message behind the agent's prompt. */
+function promptBehind({ input, messages }: Question): { readonly system: string; readonly prompt: string } {
+  return buildPrompt({ ...input, kind: TASK, transcript: messages.map(lineOf).join("\n") });
+}
+
+/** Characters of a message by which it is found in the prompt. */
+const FIRST_CHARS = 60;
+
+function lineOf({ role, parts }: UIMessage, at: number): string {
+  const text = parts.find((part) => part.type === "text" && part.text.trim() !== "");
+  const calls = parts.flatMap((part) => {
+    const call = toolPart(part);
+    return call === null ? [] : [toolName(call)];
+  });
+  const first = text?.type === "text" ? text.text.replaceAll(/\s+/g, " ").trim().slice(0, FIRST_CHARS) : "";
+  const words = first === "" ? `calls ${calls.slice(0, 3).join(", ")}` : first.toWellFormed();
+  return `[#${at + 1} ${role}] ${words}`;
+}
+
+/** The model with the agent's request before its own prompt. Of its own prompt the texts are one message of the user. */
+function continued(model: AnyModel, { prompt, ...request }: SentRequest): AnyModel {
+  return aroundCalls(model, (ask, options: LanguageModelV4CallOptions) => {
+    const content = options.prompt.flatMap((message) =>
+      message.role === "system"
+        ? [{ type: "text" as const, text: message.content }]
+        : message.role === "user"
+          ? message.content
+          : [],
+    );
+    return ask({ ...options, ...request, prompt: [...prompt, { role: "user", content }] });
+  });
+}

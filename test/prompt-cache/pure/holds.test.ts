@@ -1,0 +1,117 @@
+/** A prompt is only continued where it holds the messages as they are stored now. */
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { convertToModelMessages, generateText, type UIMessage } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { holdsMessages } from "../../../src/prompt-cache/holds.ts";
+import { maskMessage } from "../../../src/steps/view/mask.ts";
+
+/** The prompt that a provider gets for these messages, as the AI SDK makes it. */
+async function promptOf(messages: UIMessage[]): Promise<LanguageModelV4Prompt> {
+  const model = new MockLanguageModelV4({
+    doGenerate: async () => ({
+      content: [{ type: "text", text: "ok" }],
+      finishReason: { unified: "stop", raw: undefined },
+      usage: {
+        inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+        outputTokens: { total: 1, text: 1, reasoning: undefined },
+      },
+      warnings: [],
+    }),
+  });
+  await generateText({ model, messages: await convertToModelMessages(messages), instructions: "Be brief." });
+  return model.doGenerateCalls[0]?.prompt ?? [];
+}
+
+type Part = UIMessage["parts"][number];
+
+const words = fc.string({ minLength: 1, maxLength: 30 }).map((text) => `w ${text}`);
+const call = fc
+  .record({ output: fc.oneof(words, fc.record({ rows: fc.array(words) })), isError: fc.boolean(), n: fc.nat() })
+  .map(({ output, isError, n }): Part => {
+    const made = { type: "tool-look", toolCallId: "", input: { n } } as const;
+    return isError
+      ? { ...made, state: "output-error", errorText: "It failed." }
+      : { ...made, state: "output-available", output };
+  });
+const part = fc.oneof(
+  words.map((text): Part => ({ type: "text", text })),
+  call,
+);
+const conversation = fc
+  .array(fc.record({ user: words, parts: fc.array(part, { minLength: 1, maxLength: 5 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((turns) =>
+    turns.flatMap(({ user, parts }, at): UIMessage[] => [
+      { id: `u${at}`, role: "user", parts: [{ type: "text", text: user }] },
+      {
+        id: `a${at}`,
+        role: "assistant",
+        parts: parts.map((each, n) => ("toolCallId" in each ? { ...each, toolCallId: `c${at}-${n}` } : each)),
+      },
+    ]),
+  );
+
+test("a prompt holds every part of the conversation that it was made of", async () => {
+  await fc.assert(
+    fc.asyncProperty(conversation, fc.nat(), fc.nat(), async (messages, one, other) => {
+      const prompt = await promptOf(messages);
+      const [from, to] = [one % messages.length, other % (messages.length + 1)];
+      expect(holdsMessages(prompt, messages.slice(from, to))).toBe(true);
+    }),
+  );
+});
+
+test("a prompt does not hold a message with another word, another input or another output", async () => {
+  await fc.assert(
+    fc.asyncProperty(conversation, fc.nat(), async (messages, pick) => {
+      const prompt = await promptOf(messages);
+      const at = pick % messages.length;
+      const changed = messages.map((message, index) =>
+        index === at ? { ...message, parts: message.parts.map(changedPart) } : message,
+      );
+      expect(holdsMessages(prompt, changed)).toBe(false);
+    }),
+  );
+});
+
+function changedPart(part: Part): Part {
+  if (part.type === "text") return { ...part, text: `${part.text} quokka` };
+  if ("output" in part && part.output !== undefined) return { ...part, output: "quokka" };
+  return "input" in part ? { ...part, input: "quokka" } : part;
+}
+
+const said = (id: string, text: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
+
+test("a prompt does not hold a message that came later, nor messages in another order", async () => {
+  const prompt = await promptOf([said("a", "one"), said("b", "two")]);
+  expect(holdsMessages(prompt, [said("c", "three")])).toBe(false);
+  expect(holdsMessages(prompt, [said("b", "two"), said("a", "one")])).toBe(false);
+  expect(holdsMessages(prompt, [said("a", "one"), said("b", "two")])).toBe(true);
+});
+
+test("an output whose stub was sent is held, and one that was shortened is not", async () => {
+  for (const output of ["a line of output\n".repeat(40), { rows: Array.from({ length: 80 }, (_, n) => `row ${n}`) }]) {
+    const message: UIMessage = {
+      id: "a",
+      role: "assistant",
+      parts: [{ type: "tool-look", toolCallId: "c", state: "output-available", input: {}, output }],
+    };
+    const masked = maskMessage(message, { words: {}, toStep: 0, names: [] });
+    expect(holdsMessages(await promptOf([masked]), [message])).toBe(true);
+    const short = { ...message.parts[0], output: "a line…" } as Part;
+    expect(holdsMessages(await promptOf([{ ...message, parts: [short] }]), [message])).toBe(false);
+  }
+});
+
+test("a message with a file is not held, because its form in a prompt is the provider's", async () => {
+  const file: UIMessage = {
+    id: "a",
+    role: "user",
+    parts: [{ type: "file", mediaType: "text/plain", url: "data:text/plain;base64,aGk=" }],
+  };
+  expect(holdsMessages(await promptOf([file]), [file])).toBe(false);
+});
