@@ -416,7 +416,7 @@ test("a shadow of one chunk takes a step, three calls of the agent and six rows,
 function look(made: Pick<ReturnType<typeof newAgent>, "stub">, status: InstanceStatus["status"]) {
   return inside(made, async (_, agent) => {
     const { platform, dispatcher } = agent.palimpsest;
-    const { now, instance, disarmWatchdog } = platform;
+    const before = { ...platform };
     const told: string[] = [];
     Object.assign(platform, {
       now: () => Date.now() + 3_600_000,
@@ -424,7 +424,7 @@ function look(made: Pick<ReturnType<typeof newAgent>, "stub">, status: InstanceS
       disarmWatchdog: async () => void told.push("rest"),
     });
     await dispatcher.watch();
-    Object.assign(platform, { now, instance, disarmWatchdog });
+    Object.assign(platform, before);
     return told;
   });
 }
