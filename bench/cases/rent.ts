@@ -6,6 +6,7 @@ import { cheapest } from "../cost/optimum.ts";
 import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";
 import { readSteps, type Played } from "../cost/view.ts";
 import { FIRST_EDIT_SHARE } from "../../src/steps/decide/rent.ts";
+import { EARLY_NAMES_SHARE } from "../../src/steps/pinned/room.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
 import type { Check, Finding, Table } from "../finding.ts";
@@ -26,12 +27,18 @@ const WINDOW = 200_000;
 /** Settings among which the rule's own are chosen on other sources. The shares are of an edit's price. */
 const ALPHAS = [0.5, 1, 2] as const;
 const FIRST_SHARES = [1, 1.5, 2] as const;
-const NAMES = [2_000, 4_000] as const;
+/** Tokens of names, and the share of them beside a first summary that the rent has not paid for. */
+const ROOMS = [
+  { namesTokens: 2_000, earlyShare: 1 },
+  { namesTokens: 4_000, earlyShare: 1 },
+  { namesTokens: 4_000, earlyShare: EARLY_NAMES_SHARE },
+] as const;
 const ANSWER_TOKENS = 1_500;
 const RULE = {
   ceilingTokens: THRESHOLD,
   protectTokens: 8_000,
   namesTokens: 4_000,
+  earlyShare: EARLY_NAMES_SHARE,
   summaryTokens: ANSWER_TOKENS,
   summariserShare: 1,
   alpha: 1,
@@ -180,14 +187,14 @@ function judge(
   return { name, source, tokens: tokensOf(conversation), requests, outcomes, optimum };
 }
 
-type Setting = Pick<RentOptions, "alpha" | "firstShare" | "namesTokens">;
+type Setting = Pick<RentOptions, "alpha" | "firstShare" | "namesTokens" | "earlyShare">;
 
 const SETTINGS: readonly Setting[] = ALPHAS.flatMap((alpha) =>
-  FIRST_SHARES.flatMap((firstShare) => NAMES.map((namesTokens) => ({ alpha, firstShare, namesTokens }))),
+  FIRST_SHARES.flatMap((firstShare) => ROOMS.map((room) => ({ alpha, firstShare, ...room }))),
 );
 
-function nameOf({ alpha, firstShare, namesTokens }: Setting): string {
-  return `rent at ${alpha}, first at ${firstShare}, names ${namesTokens}`;
+function nameOf({ alpha, firstShare, namesTokens, earlyShare }: Setting): string {
+  return `rent at ${alpha}, first at ${firstShare}, names ${namesTokens}, early ${earlyShare}`;
 }
 
 function ratiosOf({ input, output, cacheRead, cacheWrite }: Prices): Ratios {
@@ -315,12 +322,22 @@ function aloneTable(long: readonly Judged[], short: readonly Judged[]): Table {
   const sources = [...Map.groupBy([...long, ...short], ({ source }) => source)];
   return {
     caption: "Leave one source out: the rule's numbers, chosen on the others",
-    columns: ["source", "sessions", "a rent's share", "the first one's", "names", "bill with them", "bill with ours"],
+    columns: [
+      "source",
+      "sessions",
+      "a rent's share",
+      "the first one's",
+      "names",
+      "of these early",
+      "bill with them",
+      "bill with ours",
+    ],
     rows: sources.map(([source, own]) => {
       const without = (all: readonly Judged[]): Judged[] => all.filter((each) => each.source !== source);
       const chosen = choose(without(long), without(short));
-      const { alpha, firstShare, namesTokens } = chosen;
-      return [source, own.length, alpha, firstShare, namesTokens, round(billAt(own, chosen)), round(billAt(own, RULE))];
+      const { alpha, firstShare, namesTokens, earlyShare } = chosen;
+      const bills = [round(billAt(own, chosen)), round(billAt(own, RULE))];
+      return [source, own.length, alpha, firstShare, namesTokens, earlyShare, ...bills];
     }),
   };
 }

@@ -15,6 +15,7 @@ import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { keepFacts } from "../../src/steps/pinned/keep.ts";
+import { namesRoom } from "../../src/steps/pinned/room.ts";
 import { renderNames } from "../../src/steps/pinned/render.ts";
 import { chooseMaskWords, maskMessage, namesText, type Maskee } from "../../src/steps/view/mask.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -135,6 +136,8 @@ export interface RentOptions {
   readonly ceilingTokens: number;
   readonly protectTokens: number;
   readonly namesTokens: number;
+  /** The share of their room that names have beside a first summary that the rent has not paid for. */
+  readonly earlyShare: number;
   readonly summaryTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
@@ -185,7 +188,7 @@ class Rented {
     const terms = this.#terms();
     const rents = weighRents({ steps, sinceEdit: this.#sinceEdit, sinceSummary: this.#sinceSummary }, terms);
     const isFull = this.#view.tokens > ceilingTokens;
-    if (summaries && (isFull || rents.summary.isDue)) this.#summarise(terms);
+    if (summaries && (isFull || rents.summary.isDue)) this.#summarise(terms, rents.summary.isDue);
     else if (masks && rents.masks !== null && rents.mask.isDue) this.#mask(rents.masks);
   }
 
@@ -258,10 +261,10 @@ class Rented {
     return [...found].map(([message, places]) => ({ message, ...places }));
   }
 
-  #summarise(terms: RentTerms): void {
+  #summarise(terms: RentTerms, isDue: boolean): void {
     const { items } = this.#view;
     const { rareWords } = this.#conversation;
-    const { summaryTokens, namesTokens, protectTokens, prices, suffix } = this.#options;
+    const { namesTokens, earlyShare, protectTokens, prices, suffix } = this.#options;
     const from = this.#head();
     let [to, tail] = [items.length, 0];
     while (to > from && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
@@ -273,13 +276,16 @@ class Rented {
     const sources = wholeMessages(hidden);
     const transcript = renderTranscript(sources.map((message) => ({ kind: "message", message })));
     const task = { previous: this.#text, template: DEFAULT_TEMPLATE, references: false, pinsBeside: true };
-    this.#text = withoutEmptySections(extract({ ...task, transcript, drafts: [], summaryTokens }));
+    this.#text = withoutEmptySections(extract({ ...task, transcript, drafts: [], summaryTokens: terms.answerTokens }));
     const facts = gatherFacts(sources);
     const kept = { head: wholeMessages(items.slice(0, from)), tail: wholeMessages(items.slice(to)) };
     const earlier = this.#hidden.map((words) => ({ ...NO_FACTS, words }));
     const around = lookAround({ ...kept, summaries: [], hidden: earlier });
-    const room = { pinnedTokens: 0, namesTokens: Math.max(0, namesTokens - estimateTokens(this.#text)) };
-    const { pinned } = keepFacts(this.#text, facts, { ...room, countTokens: estimateTokens, around });
+    const takenTokens = estimateTokens(this.#text);
+    const isEarly = this.#hidden.length === 0 && !isDue;
+    const room = namesRoom({ stackTokens: namesTokens, takenTokens, isEarly, earlyShare });
+    const budget = { pinnedTokens: 0, namesTokens: room, countTokens: estimateTokens };
+    const { pinned } = keepFacts(this.#text, facts, { ...budget, around });
     this.#hidden = [mergeWords([...this.#hidden, facts.words])];
     const said = `${this.#text}\n${renderNames(pinned.names)}`;
     const answered = estimateTokens(this.#text);

@@ -10,6 +10,7 @@ import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
+import { namesRoom } from "../../steps/pinned/room.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
@@ -80,18 +81,22 @@ export function commitSummary(
 
 /** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
 export function pinBeside(
-  core: Needs<"counterOf">,
+  core: Needs<"counterOf" | "settings">,
   run: RunRecord,
   { text, facts, namesTokens }: Pick<Summary, "text" | "facts" | "namesTokens">,
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
   const own = roomOfSummary(withoutEmptySections(text));
+  const isByRent = core.settings.get(run.sessionId).when?.rule === "rent";
+  const plan = planOf(run);
+  const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
+  const isEarly = isByRent && run.trigger === "threshold" && isFirst;
   return pinWithin(text, facts, {
-    spanTokens: planOf(run).spanTokens + freedTokens,
+    spanTokens: plan.spanTokens + freedTokens,
     pinnedTokens,
     loadedTokens,
-    namesTokens: namesTokens ?? Math.max(0, stackTokens - summaryTokens - own),
+    namesTokens: namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + own, isEarly }),
     countTokens: core.counterOf(run.sessionId),
     around,
   }).pinned;

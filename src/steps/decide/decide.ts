@@ -44,14 +44,16 @@ export function decide(situation: Situation): Decision {
   if (hasEnded) return wait(waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`));
   if (lines === null) return { kind: "idle" };
   const isOver = tokens > lines.thresholdTokens;
-  if (!isOver && rents?.summary.isDue !== true) return wait(notDue(tokens, lines.thresholdTokens, rents));
+  const isDue = rents?.summary.isDue === true;
+  if (!isOver && !isDue) return wait(notDue(tokens, lines.thresholdTokens, rents));
   const live = situation.live();
   if (live !== null) return wait(atWork(live));
   const quiet = situation.quiet();
   if (quiet !== null) return wait(quiet);
   const postponed = tokens > lines.hardTokens ? null : situation.obstacle();
   const waiting = postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
-  return waiting === null ? { kind: "start", trigger: isOver ? "threshold" : "rent" } : wait(waiting);
+  // A view that its size alone makes due has not paid for its edit yet.
+  return waiting === null ? { kind: "start", trigger: isDue ? "rent" : "threshold" } : wait(waiting);
 }
 
 /**

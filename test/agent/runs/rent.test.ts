@@ -12,6 +12,8 @@ import type { FullManager } from "../../rooms.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { seeded } from "../../sim/random.ts";
+import { NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
+import { summaryOf } from "../../scripted-model.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
@@ -191,6 +193,33 @@ test("a view that is due for its rent is summarised under its ceiling, and rents
       protectHead: 1,
     },
   );
+});
+
+test("a first summary that its rent has not paid for has half of the room for names, and the next one all of it", async () => {
+  const stackTokens = 3_000;
+  const options = { ceiling: 12_000, tailTokenBudget: 1_000, protectHead: 0, stackTokens, summaryTokens: 400 };
+  const lengths = await inside(
+    newAgent((prompt) => summaryOf(prompt, "done")),
+    async (_, agent) => {
+      const session = Session.create(agent).compactAfter("auto", options);
+      const named: number[] = [];
+      for (const n of [1, 2]) {
+        // One huge output brings the view over its ceiling before its rent has come to anything.
+        const huge = Array.from({ length: 40 }, (_, at) => listing(100 * n + at)).join("");
+        await session.appendAll([say(10 * n), work(n, huge), say(10 * n + 1), say(10 * n + 2)]);
+        const [runId = ""] = (await session.status()).liveRunIds;
+        const { trigger, outcome } = await session.ended(runId);
+        expect({ trigger, kind: outcome?.kind }).toEqual({ trigger: "threshold", kind: "applied" });
+        const names = (await session.getCompactions()).at(-1)?.details.pinned.names ?? [];
+        named.push(names.join(" ").length);
+      }
+      return named;
+    },
+  );
+  const half = (stackTokens / 2) * NAME_CHARS_PER_TOKEN;
+  expect(lengths[0]).toBeLessThanOrEqual(half);
+  expect(lengths[0]).toBeGreaterThan(half / 3);
+  expect(lengths[1]).toBeGreaterThan(1.3 * (lengths[0] ?? 0));
 });
 
 test("plan() tells both rents, what is masked and what an edit would save", async () => {

@@ -210,7 +210,8 @@ test("a view is never past the hard line without a run: no soft reason holds the
     fc.property(fc.integer({ min: 0, max: 3_000 }), isDue, (tokens, summary) => {
       const rents = summary === null ? null : { masks: null, mask: IDLE, summary };
       const decision = decide({ ...QUIET, tokens, rents, obstacle: () => DOWN });
-      if (tokens > 1_500) expect(decision).toEqual({ kind: "start", trigger: "threshold" });
+      const trigger = summary?.isDue === true ? "rent" : "threshold";
+      if (tokens > 1_500) expect(decision).toEqual({ kind: "start", trigger });
       else expect(decision.kind).toBe("wait");
     }),
   );

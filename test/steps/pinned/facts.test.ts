@@ -8,7 +8,13 @@ import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "..
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
 import { lookAround } from "../../../src/steps/pinned/around.ts";
-import { type Around, keepFacts, NAME_CHARS_PER_TOKEN, NOTHING_AROUND } from "../../../src/steps/pinned/keep.ts";
+import {
+  type Around,
+  keepFacts,
+  MOST_COUNTED,
+  NAME_CHARS_PER_TOKEN,
+  NOTHING_AROUND,
+} from "../../../src/steps/pinned/keep.ts";
 import { pickInForce } from "../../../src/steps/pinned/pick.ts";
 import {
   IN_FORCE_HEADING,
@@ -241,7 +247,7 @@ describe("what is pinned", () => {
         const { pinned } = keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens, namesTokens });
         expect(estimateTokens(renderInForce(pinned))).toBeLessThanOrEqual(pinnedTokens);
         expect(renderNames(pinned.names).length).toBeLessThanOrEqual(namesTokens * NAME_CHARS_PER_TOKEN);
-        expect(estimateTokens(renderNames(pinned.names))).toBeLessThanOrEqual(2 * namesTokens);
+        expect(estimateTokens(renderNames(pinned.names))).toBeLessThanOrEqual(MOST_COUNTED * namesTokens);
         expect(keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens, namesTokens }).pinned).toEqual(pinned);
       }),
     );

@@ -1,0 +1,38 @@
+/** The room of the names beside a summary: what the summaries leave, and half of it all at most for an early one. */
+import { assert, boolean, integer, property } from "fast-check";
+import { expect, test } from "vitest";
+import { EARLY_NAMES_SHARE, namesRoom } from "../../../src/steps/pinned/room.ts";
+
+const tokens = integer({ min: 0, max: 20_000 });
+
+test("names never get more than the summaries leave, and nothing below none", () => {
+  assert(
+    property(tokens, tokens, boolean(), (stackTokens, takenTokens, isEarly) => {
+      const room = namesRoom({ stackTokens, takenTokens, isEarly });
+      expect(room).toBeGreaterThanOrEqual(0);
+      expect(room).toBeLessThanOrEqual(Math.max(0, stackTokens - takenTokens));
+      if (!isEarly) expect(room).toBe(Math.max(0, stackTokens - takenTokens));
+    }),
+  );
+});
+
+test("an early summary has half of the room for names at most, and loses none where the summaries take that much", () => {
+  assert(
+    property(tokens, tokens, (stackTokens, takenTokens) => {
+      const early = namesRoom({ stackTokens, takenTokens, isEarly: true });
+      const later = namesRoom({ stackTokens, takenTokens, isEarly: false });
+      expect(early).toBeLessThanOrEqual(stackTokens * EARLY_NAMES_SHARE);
+      expect(early).toBeLessThanOrEqual(later);
+      if (takenTokens >= Math.ceil(stackTokens * EARLY_NAMES_SHARE)) expect(early).toBe(later);
+    }),
+  );
+});
+
+test("more room for all never means less for names", () => {
+  assert(
+    property(tokens, tokens, tokens, boolean(), (stackTokens, more, takenTokens, isEarly) => {
+      const room = namesRoom({ stackTokens, takenTokens, isEarly });
+      expect(namesRoom({ stackTokens: stackTokens + more, takenTokens, isEarly })).toBeGreaterThanOrEqual(room);
+    }),
+  );
+});
