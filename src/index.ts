@@ -39,7 +39,7 @@ export type {
   SessionMetadata,
 } from "./memory/sessions/sessions.ts";
 export type { ModelUsage } from "./agent/reports/usage.ts";
-export type { UsageReport } from "./agent/reports/usage-report.ts";
+export type { UsageDollars, UsageReport } from "./agent/reports/usage-report.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { NotesForecast } from "./agent/core.ts";
 export type { HealthRow } from "./memory/runs/health-statements.ts";

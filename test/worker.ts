@@ -6,7 +6,7 @@ import { costs } from "../src/costs/room.ts";
 import { embeddings } from "../src/embeddings/embeddings.ts";
 import { recall } from "../src/recall/room.ts";
 import { secretRules } from "../src/redact/secret-rules.ts";
-import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
+import { ALL_ROOMS, allRooms, type AllRooms } from "../src/rooms.ts";
 import { continuePrompt } from "../src/prompt-cache/continue.ts";
 import { promptCache } from "../src/prompt-cache/room.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
@@ -58,7 +58,10 @@ export const ownFunctions = ((
 ).palimpsestOwnFunctions ??= new Map<string, OwnFunction>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
-export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: ALL_ROOMS }) {
+/** For one model alone, so that others have none. */
+const PRICES = { priced: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } };
+
+export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: allRooms(PRICES) }) {
   /**
    * Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` has
    * large chunks, and `by m` chooses the model m.

@@ -7,16 +7,31 @@ import { Figure } from "../session/beside.tsx";
 import { useCall } from "../use-agent.ts";
 
 type Costs = CallResult<"getCosts">;
+type Dollars = NonNullable<CallResult<"getUsage">[number]["dollars"]>;
+
+const USES = [
+  ["sent", "sent"],
+  ["cacheRead", "read from the cache"],
+  ["cacheWrite", "written to the cache"],
+  ["answered", "answered"],
+  ["summariser", "summaries"],
+] as const satisfies readonly (readonly [keyof Dollars, string])[];
 
 export function CostsCard({ sessionId, revision }: { sessionId: string; revision: unknown }) {
   const costs = useCall("getCosts", { sessionId }, revision);
+  const usage = useCall("getUsage", { sessionId }, revision);
   // The agent has no room of costs.
   if (costs.kind === "failed" && costs.code === "not_configured") return null;
   return (
     <section className="card" aria-labelledby="costs">
       <h2 id="costs">What the conversation costs</h2>
       <Shown asked={costs} what="the costs">
-        {(report) => <Report report={report} />}
+        {(report) => (
+          <>
+            <Report report={report} />
+            {usage.kind === "ready" && <ByUse dollars={usage.value.flatMap(({ dollars }) => dollars ?? [])} />}
+          </>
+        )}
       </Shown>
     </section>
   );
@@ -77,6 +92,18 @@ function Report({ report }: { report: Costs }) {
         </p>
       )}
     </>
+  );
+}
+
+/** What the priced models cost together, by use. */
+function ByUse({ dollars }: { dollars: readonly Dollars[] }) {
+  if (dollars.length === 0) return null;
+  return (
+    <dl className="figures" aria-label="Costs by use">
+      {USES.map(([use, name]) => (
+        <Figure key={use} name={name} value={money(dollars.reduce((sum, each) => sum + each[use], 0))} />
+      ))}
+    </dl>
   );
 }
 

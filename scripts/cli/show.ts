@@ -1,5 +1,6 @@
 /** Renders an agent's answers as lines for a terminal. Text of a conversation is stripped of control characters first. */
 import type { HealthReport } from "../../src/inspect/health.ts";
+import type { UsageDollars } from "../../src/agent/reports/usage-report.ts";
 import type { Proposal } from "../../src/agent/runs/approval.ts";
 import type { PlanReport } from "../../src/inspect/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
@@ -122,12 +123,26 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
       const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;
       return `summariser ${inert(model)}: ${painted(state, paint)}${failures > 0 ? `, ${plural(failures, "failure")} in a row` : ""}${rest}`;
     }),
-    ...usage.map(
-      ({ model, ratio, calls }) =>
-        `${inert(model) || "the model"} counts ${ratio.toFixed(2)} tokens for an estimated one (${plural(calls, "call")})`,
-    ),
+    ...usage.flatMap(({ model, ratio, calls, dollars }) => {
+      const name = inert(model) || "the model";
+      const counted = `${name} counts ${ratio.toFixed(2)} tokens for an estimated one (${plural(calls, "call")})`;
+      // A model that only summarised has no calls of the agent's own.
+      const isOwn = calls > 0 || dollars === undefined;
+      return [...(isOwn ? [counted] : []), ...(dollars === undefined ? [] : [tellDollars(name, dollars)])];
+    }),
     ...failures.map(({ reason, count }) => `${count} × ${inert(reason)}`),
   ];
+}
+
+/** The currency is that of the prices. */
+function tellDollars(name: string, dollars: UsageDollars): string {
+  const { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction } = dollars;
+  const uses = `sent ${money(sent)}, read from the cache ${money(cacheRead)}, written to it ${money(cacheWrite)}`;
+  return `${name} cost ${money(total)}: ${uses}, answered ${money(answered)}, summaries ${money(summariser)}; without compaction some ${money(withoutCompaction)}`;
+}
+
+function money(value: number): string {
+  return value.toFixed(value < 1 ? 4 : 2);
 }
 
 export function showShadows({ shadows }: ShadowComparison): string[] {

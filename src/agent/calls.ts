@@ -241,7 +241,7 @@ export const calls = {
   }),
   getUsage: call({
     group: "read",
-    does: "Reads the sums of model calls by model, the one that was called last first.",
+    does: "Reads the sums of model calls by model, the one that was called last first. With the room `costs()` and prices, also in money.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getUsage(),
   }),

@@ -27,7 +27,7 @@ import type { SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
-import type { UsageReport } from "./reports/usage-report.ts";
+import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
 import type { Recall } from "./views/recalled.ts";
 
@@ -247,6 +247,8 @@ export interface RoomHooks {
   continued(fromId: string, toId: string, stoodFor: readonly number[]): void;
   counted(sessionId: string, call: UsageReport | SummariserCall): void;
   sent(sessionId: string, model: string): SentPrompt | null;
+  /** By model. Empty where no room has prices. */
+  dollars(sessionId: string): ReadonlyMap<string, UsageDollars>;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;

@@ -19,7 +19,7 @@ import type {
   SummaryRoom,
   Told,
 } from "./core.ts";
-import type { UsageReport } from "./reports/usage-report.ts";
+import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
 /**
@@ -72,6 +72,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
   readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
+  /** What the counted calls of a session cost, by model. Models without a price are missing. */
+  readonly dollars?: (sessionId: string) => ReadonlyMap<string, UsageDollars>;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
@@ -162,6 +164,10 @@ export class InstalledRooms implements RoomHooks {
 
   sent(sessionId: string, model: string): SentPrompt | null {
     return this.#rooms.find(({ sent }) => sent !== undefined)?.sent?.(sessionId, model) ?? null;
+  }
+
+  dollars(sessionId: string): ReadonlyMap<string, UsageDollars> {
+    return this.#rooms.find(({ dollars }) => dollars !== undefined)?.dollars?.(sessionId) ?? new Map();
   }
 
   shown(sessionId: string, messages: UIMessage[]): UIMessage[] {

@@ -14,7 +14,7 @@ import { calibrationRatio } from "../steps/tokens/calibrate.ts";
 import { costCalls } from "./calls.ts";
 import { checkPrices, type PriceList } from "./prices.ts";
 import { CostStatements, type CostRow } from "./statements.ts";
-import { addCall, addSummary, reportCosts, type Costs } from "./sums.ts";
+import { addCall, addSummary, dollarsByModel, reportCosts, type Costs } from "./sums.ts";
 
 export interface CostsOptions {
   /** What a million tokens cost, by model. Without it costs are null, and tokens are counted all the same. */
@@ -56,6 +56,7 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
   const sql = new CostStatements(core.db);
   return {
     session: (state) => new SessionCosts(state, sql, prices),
+    dollars: (sessionId) => dollarsByModel(sql.costs(sessionId), prices),
     counted: (sessionId, call) => {
       if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
       const { model, summariser, isShadow = false } = call;

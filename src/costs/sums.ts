@@ -6,6 +6,7 @@
  * nothing between two calls.
  */
 import type { SummariserCall } from "../agent/core.ts";
+import type { UsageDollars } from "../agent/reports/usage-report.ts";
 import { costOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
 import type { CostRow } from "./statements.ts";
 
@@ -108,6 +109,46 @@ export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
     },
     unpriced: [...new Set(models.flatMap(({ shown }) => (shown.cost === null ? [shown.model] : [])))],
   };
+}
+
+const NO_TOKENS: Charged = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+const NO_DOLLARS: UsageDollars = {
+  sent: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  answered: 0,
+  summariser: 0,
+  total: 0,
+  withoutCompaction: 0,
+};
+
+/** What each model costs, by what its provider charges for. Models without a price are left out. */
+export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<string, UsageDollars> {
+  const found = new Map<string, UsageDollars>();
+  for (const row of rows) {
+    const prices = pricesOf(list, row.model);
+    if (prices === null) continue;
+    const before = found.get(row.model) ?? NO_DOLLARS;
+    const charged = chargedOf(row);
+    const all = costOf(charged, prices);
+    const total = before.total + all;
+    const of = (part: keyof Charged): number => costOf({ ...NO_TOKENS, [part]: charged[part] }, prices);
+    found.set(
+      row.model,
+      row.summarises > 0
+        ? { ...before, summariser: before.summariser + all, total }
+        : {
+            ...before,
+            sent: of("input"),
+            cacheRead: of("cacheRead"),
+            cacheWrite: of("cacheWrite"),
+            answered: of("output"),
+            total,
+            withoutCompaction: costOf(wholeOf(row), prices),
+          },
+    );
+  }
+  return found;
 }
 
 function told({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow) {

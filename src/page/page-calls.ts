@@ -21,6 +21,7 @@ export const PAGE_CALLS = [
   "getProvenance",
   "getRun",
   "getSessionInfo",
+  "getUsage",
   "getView",
   "getViewAsOf",
   "health",

@@ -147,7 +147,7 @@ export class Session extends Configured {
     await this.#state.read(() => this.#state.write(() => recordUsage(this.#core, this.id, checked)));
   }
 
-  /** The recorded usage by model, the last called first. */
+  /** The recorded usage by model, the last called first. With the room of costs and prices, also what it cost by use. */
   async getUsage(): Promise<ModelUsage[]> {
     return listUsage(this.#core, this.id);
   }

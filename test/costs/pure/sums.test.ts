@@ -1,7 +1,7 @@
 /** What model calls cost, summed by what a provider charges for, and what they would have cost without compaction. */
 import { expect, test } from "vitest";
 import { checkPrices, costOf, pricesOf } from "../../../src/costs/prices.ts";
-import { addCall, addSummary, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
+import { addCall, addSummary, dollarsByModel, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
 import type { CostRow } from "../../../src/costs/statements.ts";
 
 const PRICES = { big: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }, small: { input: 0.1, output: 0.4 } };
@@ -67,6 +67,41 @@ test("a model without a price makes the total unknown and is named, unless a pri
   expect(reportCosts([row], PRICES).withoutCompaction.total).toBeNull();
   expect(reportCosts([row], { "*": { input: 1, output: 1 } })).toMatchObject({ total: 0.001, unpriced: [] });
   expect(pricesOf(PRICES, "toString")).toBeNull();
+});
+
+test("usage has each model's costs by use, they add up to the total, and a model without a price is left out", () => {
+  const row = sums([
+    { inputTokens: 10_000, writtenTokens: 9_000, outputTokens: 500 },
+    { inputTokens: 12_000, cachedTokens: 9_000, writtenTokens: 2_500, sparedTokens: 4_000 },
+  ]);
+  const tokens = { inputTokens: 20_000, outputTokens: 1_000 };
+  const rows = [
+    row,
+    sums([{ inputTokens: 100 }], "other"),
+    addSummary(null, { model: "big", summarises: 1 }, tokens),
+    addSummary(null, { model: "small", summarises: 1 }, tokens),
+    addSummary(null, { model: "small", summarises: 2 }, tokens),
+  ];
+  const dollars = dollarsByModel(rows, PRICES);
+  const costs = reportCosts(rows, PRICES);
+  expect([...dollars.keys()]).toEqual(["big", "small"]);
+  const big = dollars.get("big");
+  expect(big?.sent).toBeCloseTo((1_500 * 3) / 1e6);
+  expect(big?.cacheRead).toBeCloseTo((9_000 * 0.3) / 1e6);
+  expect(big?.cacheWrite).toBeCloseTo((11_500 * 3.75) / 1e6);
+  expect(big?.answered).toBeCloseTo((500 * 15) / 1e6);
+  expect(big?.summariser).toBeCloseTo((20_000 * 3 + 1_000 * 15) / 1e6);
+  expect(dollars.get("small")?.summariser).toBeCloseTo((2 * (20_000 * 0.1 + 1_000 * 0.4)) / 1e6);
+  expect(dollars.get("small")).toMatchObject({ sent: 0, withoutCompaction: 0 });
+  for (const { total, withoutCompaction: _, ...uses } of dollars.values()) {
+    expect(Object.values(uses).reduce((sum, each) => sum + each, 0)).toBeCloseTo(total);
+  }
+  const priced = [...costs.agent, ...costs.summarisers, ...costs.shadows].reduce(
+    (sum, { cost }) => sum + (cost ?? 0),
+    0,
+  );
+  expect([...dollars.values()].reduce((sum, { total }) => sum + total, 0)).toBeCloseTo(priced);
+  expect(big?.withoutCompaction).toBeCloseTo(reportCosts([row], PRICES).withoutCompaction.total ?? Number.NaN);
 });
 
 test("a count that cannot be is no more than the whole prompt", () => {
