@@ -6,6 +6,9 @@ import type { CostRow } from "../../../src/costs/statements.ts";
 
 const PRICES = { big: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }, small: { input: 0.1, output: 0.4 } };
 
+/** Digits behind the point. Costs of some calls are below a cent. */
+const EXACT = 9;
+
 function call(counts: Partial<OwnCall>): OwnCall {
   const none = { cachedTokens: 0, writtenTokens: 0, sparedTokens: 0, pathSeq: 0, pathTokens: 0 };
   return { inputTokens: 0, outputTokens: 0, ...none, ...counts };
@@ -86,22 +89,22 @@ test("usage has each model's costs by use, they add up to the total, and a model
   const costs = reportCosts(rows, PRICES);
   expect([...dollars.keys()]).toEqual(["big", "small"]);
   const big = dollars.get("big");
-  expect(big?.sent).toBeCloseTo((1_500 * 3) / 1e6);
-  expect(big?.cacheRead).toBeCloseTo((9_000 * 0.3) / 1e6);
-  expect(big?.cacheWrite).toBeCloseTo((11_500 * 3.75) / 1e6);
-  expect(big?.answered).toBeCloseTo((500 * 15) / 1e6);
-  expect(big?.summariser).toBeCloseTo((20_000 * 3 + 1_000 * 15) / 1e6);
-  expect(dollars.get("small")?.summariser).toBeCloseTo((2 * (20_000 * 0.1 + 1_000 * 0.4)) / 1e6);
+  expect(big?.sent).toBeCloseTo((1_500 * 3) / 1e6, EXACT);
+  expect(big?.cacheRead).toBeCloseTo((9_000 * 0.3) / 1e6, EXACT);
+  expect(big?.cacheWrite).toBeCloseTo((11_500 * 3.75) / 1e6, EXACT);
+  expect(big?.answered).toBeCloseTo((500 * 15) / 1e6, EXACT);
+  expect(big?.summariser).toBeCloseTo((20_000 * 3 + 1_000 * 15) / 1e6, EXACT);
+  expect(dollars.get("small")?.summariser).toBeCloseTo((2 * (20_000 * 0.1 + 1_000 * 0.4)) / 1e6, EXACT);
   expect(dollars.get("small")).toMatchObject({ sent: 0, withoutCompaction: 0 });
   for (const { total, withoutCompaction: _, ...uses } of dollars.values()) {
-    expect(Object.values(uses).reduce((sum, each) => sum + each, 0)).toBeCloseTo(total);
+    expect(Object.values(uses).reduce((sum, each) => sum + each, 0)).toBeCloseTo(total, EXACT);
   }
   const priced = [...costs.agent, ...costs.summarisers, ...costs.shadows].reduce(
     (sum, { cost }) => sum + (cost ?? 0),
     0,
   );
-  expect([...dollars.values()].reduce((sum, { total }) => sum + total, 0)).toBeCloseTo(priced);
-  expect(big?.withoutCompaction).toBeCloseTo(reportCosts([row], PRICES).withoutCompaction.total ?? Number.NaN);
+  expect([...dollars.values()].reduce((sum, { total }) => sum + total, 0)).toBeCloseTo(priced, EXACT);
+  expect(big?.withoutCompaction).toBeCloseTo(reportCosts([row], PRICES).withoutCompaction.total ?? Number.NaN, EXACT);
 });
 
 test("a count that cannot be is no more than the whole prompt", () => {

@@ -48,10 +48,10 @@ test("with a price for its model, usage and health tell what it cost by use, and
   await agent.recordUsage(call);
   const usage = await agent.getUsage({});
   const [own] = usage;
-  expect(own?.dollars?.sent).toBeCloseTo((300 * 3) / 1e6);
-  expect(own?.dollars?.cacheRead).toBeCloseTo((200 * 0.3) / 1e6);
-  expect(own?.dollars?.cacheWrite).toBeCloseTo((500 * 3.75) / 1e6);
-  expect(own?.dollars?.answered).toBeCloseTo((10 * 15) / 1e6);
+  expect(own?.dollars?.sent).toBeCloseTo((300 * 3) / 1e6, 9);
+  expect(own?.dollars?.cacheRead).toBeCloseTo((200 * 0.3) / 1e6, 9);
+  expect(own?.dollars?.cacheWrite).toBeCloseTo((500 * 3.75) / 1e6, 9);
+  expect(own?.dollars?.answered).toBeCloseTo((10 * 15) / 1e6, 9);
   expect(own?.dollars).toMatchObject({ summariser: 0, total: (await agent.getCosts({})).total });
   expect(own?.dollars?.withoutCompaction).toBeGreaterThan(0);
   expect((await agent.health({})).usage).toEqual(usage);
