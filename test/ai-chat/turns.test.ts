@@ -3,6 +3,7 @@ import { evictDurableObject } from "cloudflare:test";
 import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
+import { providerOf } from "../prompt-cache/caching-provider.ts";
 import { both, connect, ended, inside, messagesOf, newChat, talkUntilCompacted, user } from "./chat.ts";
 
 skipRetryDelays();
@@ -82,3 +83,15 @@ function lookedUp(n: number): UIMessage {
   const call = { toolCallId: `look-${n}`, input: { n }, state: "output-available", output } as const;
   return { id: `w${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-look", ...call }] };
 }
+
+test("a summary continues the prompt that the chat last sent, and the provider reads that prompt from its cache", async () => {
+  const { name } = newChat("cached-own");
+  await talkUntilCompacted(name);
+  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  const { asked } = providerOf(name);
+  const at = asked.findIndex(({ summary }) => summary !== null);
+  expect(asked[at]?.summary?.kind).toBe("continue");
+  expect(asked[at]?.cachedTokens).toBeGreaterThan(1_000);
+  const turn = asked.slice(0, at).findLast(({ options }) => options.prompt.at(-1)?.role === "user");
+  expect(asked[at]?.options.prompt.slice(0, -1)).toEqual(turn?.options.prompt);
+});

@@ -10,10 +10,12 @@ import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { promptCache } from "../../src/prompt-cache/room.ts";
 import { recall } from "../../src/recall/room.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { embeddings } from "../../src/embeddings/embeddings.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
+import { cachingModel } from "../prompt-cache/caching-provider.ts";
 import { scriptedEmbed } from "../recall/scripted-embedder.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
@@ -23,9 +25,9 @@ const byMeaning = recall({ embeddings: embeddings({ model: "scripted", embed: sc
 
 /**
  * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
- * `idle` does not compact, and `auto` goes by what it costs to carry outputs.
+ * `idle` does not compact, `auto` goes by what it costs to carry outputs, and `cached` has a provider with a prompt cache.
  */
-export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning] })<Cloudflare.Env> {
+export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning, promptCache()] })<Cloudflare.Env> {
   override compaction = compactionOf(this.name);
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.includes("narrow") ? 4_000 : 32 * 1024 * 1024;
@@ -41,7 +43,9 @@ export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning] })<Cl
     const turn = await this.compacted({ tools });
     part.turns.push(turn.messages);
     return streamText({
-      model: chatModel(this),
+      model: this.name.startsWith("cached")
+        ? this.palimpsest.session().rememberPrompt(cachingModel(this.name, "own"))
+        : chatModel(this),
       tools,
       ...turn,
       stopWhen: isStepCount(8),

@@ -26,6 +26,7 @@ import {
   told,
 } from "./thinker.ts";
 import { SKILL } from "./worker.ts";
+import { providerOf } from "../prompt-cache/caching-provider.ts";
 
 skipRetryDelays();
 
@@ -400,4 +401,15 @@ test("older outputs are masked for the model alone, by rent, and the person sees
   await (await connect(name)).say(user("later", "And after a sleep?"));
   expect(told(part.prompts.at(-1))).toContain("Left out");
   await expectEqual(name);
+});
+
+test("a summary continues the prompt that Think last sent, and the provider reads that prompt from its cache", async () => {
+  const { name } = newThinker("cached-own");
+  // In a short conversation, the plain call is the cheaper one.
+  await talkUntilCompacted(name, 30);
+  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  const { asked } = providerOf(name);
+  const summary = asked.find((each) => each.summary !== null);
+  expect(summary?.summary?.kind).toBe("continue");
+  expect(summary?.cachedTokens).toBeGreaterThan(1_000);
 });

@@ -13,12 +13,14 @@ import type { ContextConfig } from "agents/context";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { compactAfter, withCompaction } from "../../src/think/with-compaction.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { promptCache } from "../../src/prompt-cache/room.ts";
 import { chatModel, tools } from "../ai-chat/chat-model.ts";
+import { cachingModel } from "../prompt-cache/caching-provider.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
 
-/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
-export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
+/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `cached` has a provider with a prompt cache, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
+export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<Cloudflare.Env> {
   /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
   /** How often a summary of the agent's own function was asked for. */
@@ -44,6 +46,7 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
   }
 
   override getModel() {
+    if (this.is("cached")) return this.palimpsest.session().rememberPrompt(cachingModel(this.name, "own"));
     return chatModel(this);
   }
 
@@ -68,6 +71,7 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
 
   override configureSession(session: ThinkSession) {
     if (this.is("idle") || this.is("auto")) return session;
+    if (this.is("cached")) return session.compactAfter(6_000);
     if (this.is("broken")) return session.compactAfter(Number.NaN);
     if (this.is("own")) {
       return session
