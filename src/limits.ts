@@ -75,6 +75,16 @@ export const DEFAULT_PINNED_TOKENS = 1_000;
 export const DEFAULT_LOADED_TOKENS = 2_000;
 export const DEFAULT_NAMES_TOKENS = 1_000;
 
+/** Divisor of the number of messages that bounds the messages of a tail, as with tokens. */
+export const TAIL_SHARE_OF_MESSAGES = 3;
+
+/** The summaries of a view are folded into one where they are more than a sixth of the number of messages. */
+export const STACK_SHARE_OF_MESSAGES = 6;
+
+/** The smallest span in messages is a twentieth of their number, and at least two, because a summary takes the place of one. */
+export const SPAN_SHARE_OF_MESSAGES = 20;
+export const MIN_SPAN_MESSAGES = 2;
+
 /** The default smallest span is a twentieth of the threshold, and at least this many tokens. */
 export const SPAN_SHARE_OF_THRESHOLD = 20;
 export const MIN_SPAN_TOKENS = 200;

@@ -141,6 +141,12 @@ export const calls = {
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).status(),
   }),
+  needsCompaction: call({
+    group: "watch",
+    does: "Says whether a compaction is due and nothing keeps it from starting.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).needsCompaction(),
+  }),
 
   // --- read ----------------------------------------------------------------------------------------------------------
 

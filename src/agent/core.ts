@@ -282,7 +282,7 @@ export interface Marks {
   /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
   readonly branchLeaf: Map<string, string>;
   /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
-  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
+  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number; readonly messages: number }>;
 }
 
 /**

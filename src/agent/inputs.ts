@@ -120,6 +120,7 @@ export const splitOptions = {
   focus: focus.nullable(),
   fresh: flag,
   ignoreBudget: flag,
+  summary: summary.optional(),
 } satisfies FieldsOf<SplitOptions>;
 
 export const newSession = {

@@ -122,6 +122,7 @@ const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
   tokenCounter: true,
   template: true,
   carryBlocks: true,
+  maxMessages: true,
   model: true,
 };
 

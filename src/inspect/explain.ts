@@ -94,8 +94,9 @@ interface Circumstances {
 }
 
 /** The sentence of every report about its view. */
-function describeView(outline: Outline, { thresholdTokens }: Policy): string {
-  return `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${thresholdTokens}.`;
+function describeView(outline: Outline, { thresholdTokens, maxMessages }: Policy): string {
+  const most = maxMessages === undefined ? "" : `, and at most ${maxMessages} messages and summaries`;
+  return `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${thresholdTokens}${most}.`;
 }
 
 export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): Planned {

@@ -21,7 +21,7 @@ import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
-import type { SpanPlan } from "../steps/plan/plan.ts";
+import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../steps/view/view.ts";
 import { openingOf } from "../agent/runs/boundary.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
@@ -71,7 +71,7 @@ export function findNotes(
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
   });
   if (outline === null) return decline("gone", "The branch is gone.");
-  if (!run.manual && run.trigger !== "rent" && outline.tokens <= run.policy.thresholdTokens) {
+  if (!run.manual && run.trigger !== "rent" && !isOver(outline, run.policy)) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const redaction = redactionOf({ secretRules });
@@ -191,7 +191,20 @@ function judge(
       `The view would still be ${tokensAfter} tokens: ${plan.tailTokens} are kept behind the notes.`,
     );
   }
+  const { maxMessages } = run.policy;
+  const messagesAfter = messagesBehind(outline, plan);
+  if (maxMessages !== undefined && messagesAfter > maxMessages) {
+    return decline(
+      "over-threshold",
+      `The view would still have more than ${maxMessages} messages: ${messagesAfter} are kept beside the notes.`,
+    );
+  }
   return { ...ready, namesTokens, tokensAfter };
+}
+
+/** Messages and summaries that stay in view with the notes. */
+function messagesBehind({ rows }: Outline, { keptId }: SpanPlan): number {
+  return keptId === null ? 1 : rows.length - rows.findIndex(({ id }) => id === keptId) + 1;
 }
 
 /** A request that notes cannot fulfil. */

@@ -89,6 +89,7 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   apply: [],
   reminderOfRooms: [],
   status: [],
+  needsCompaction: [],
   recordUsage: [
     of("id", (on, bad) => on.recordUsage({ inputTokens: 1, leafId: bad })),
     of("name", (on, bad) => on.recordUsage({ inputTokens: 1, model: bad })),

@@ -45,7 +45,7 @@ describe("the compiler knows", () => {
   test("the calls that are open, and no other", () => {
     type Open<List extends Clients> = keyof CompactionClient<List, AllRooms>;
     expectTypeOf<keyof CompactionClient>().toEqualTypeOf<
-      "cancelRun" | "compact" | "getRun" | "liveRuns" | "runs" | "status"
+      "cancelRun" | "compact" | "getRun" | "liveRuns" | "needsCompaction" | "runs" | "status"
     >();
     expectTypeOf<Open<"all">>().toEqualTypeOf<CallName>();
     expectTypeOf<Open<"none">>().toEqualTypeOf<never>();

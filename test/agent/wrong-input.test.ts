@@ -198,6 +198,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   compact: { good: {}, fields: ofCompaction },
   compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },
   runs: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
+  needsCompaction: ofSession,
   liveRuns: { good: {}, fields: { limit: "page" } },
   getRun: ofRun,
   waitForRun: { good: { runId: "r" }, fields: { runId: "id", timeoutMs: "wait" } },
@@ -254,7 +255,14 @@ const CALLS: Partial<Record<CallName, Call>> = {
   },
   compactAndSplit: {
     good: {},
-    fields: { ...inSession, name: "name", focus: "focusOrNull", fresh: "flag", ignoreBudget: "flag" },
+    fields: {
+      ...inSession,
+      name: "name",
+      focus: "focusOrNull",
+      fresh: "flag",
+      ignoreBudget: "flag",
+      summary: "summary",
+    },
   },
   newestSession: ofSession,
   addUsage: {

@@ -31,6 +31,21 @@ test("the model is sent the summary and the recent messages; the person sees eve
   expect(JSON.stringify(part.prompts.at(-1))).not.toContain("Please look at u4.");
 });
 
+test("a bound on messages compacts the view by their number, and the person sees everything", async () => {
+  const { name, part } = newChat("counted");
+  const person = await connect(name);
+  for (let n = 0; n < 7; n++) await person.say(user(`u${n}`));
+  expect((await ended(name))[0]).toMatchObject({ trigger: "messages", outcome: { kind: "applied" } });
+  const whole = await person.say(user("last", "And now?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
+  expect(whole).toHaveLength(16);
+  await inside(name, async ({ palimpsest }) => {
+    const status = await palimpsest.session().status();
+    expect(status.viewMessages).toBeLessThanOrEqual(12);
+    expect(status.maxMessages).toBe(12);
+  });
+});
+
 test("version 6 of the AI SDK says less of a step: what the turn has brought is in the next prompt all the same", async () => {
   const { name } = newChat("idle");
   const person = await connect(name);

@@ -75,12 +75,17 @@ export class Keeper extends withPlainCompaction(Agent) {
       session.compactAfter(2_000).onCompaction(durable(this, session, { onWriteBack }));
       return;
     }
-    session.onCompaction(durable(this, session, { configure: smallChunks, onWriteBack })).compactAfter(2_000);
+    const configure = this.name.startsWith("counted") ? byMessages : smallChunks;
+    session.onCompaction(durable(this, session, { configure, onWriteBack })).compactAfter(2_000);
   }
 }
 
 function smallChunks(ours: Session): void {
   ours.compactAfter(2_000, { chunkTokens: 1_500 });
+}
+
+function byMessages(ours: Session): void {
+  ours.compactAfter(60_000, { maxMessages: 12 });
 }
 
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
@@ -151,6 +156,7 @@ function isUnbound({ id }: DurableObjectState): boolean {
 function compactionOf(name: string) {
   if (name.startsWith("idle")) return undefined;
   if (name.startsWith("auto")) return compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
+  if (name.startsWith("counted")) return compactAfter(60_000, { maxMessages: 12 });
   return compactAfter(2_000, { chunkTokens: 1_500 });
 }
 

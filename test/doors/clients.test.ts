@@ -35,6 +35,7 @@ const WATCH: readonly CallName[] = [
   "getRun",
   "cancelRun",
   "status",
+  "needsCompaction",
   "hindsight",
 ];
 
@@ -139,6 +140,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
       ["plan", { sessionId }],
       ["plan", { sessionId, manual: true, rebuild: true }],
       ["status", { sessionId }],
+      ["needsCompaction", { sessionId }],
       ["runs", { sessionId }],
       ["liveRuns", {}],
       ["hindsight", { sessionId }],

@@ -101,6 +101,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/options.md": [
     says`| \`protectHead\` | ${limits.DEFAULT_PROTECT_HEAD} |`,
+    says`most messages of a view, at most ${limits.MAX_OUTLINE_ROWS};`,
     says`| \`headTokenBudget\` | ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold;`,
     says`| \`firstMessageTokens\` | ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
     says`| \`openingTokens\` | ${limits.OPENING_TOKENS}, at most ${share(limits.OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,

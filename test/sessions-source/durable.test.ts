@@ -67,6 +67,16 @@ async function keeperAtGate() {
   return { name, gate };
 }
 
+test("over a bound on messages our summary is written among the SDK's, far under the threshold", async () => {
+  const name = newKeeper("counted");
+  await append(name, talk(0, 14));
+  expect((await runsOf(name))[0]).toMatchObject({ trigger: "messages", outcome: { kind: "applied" } });
+  expect((await told(name))[0]?.kind).toBe("written");
+  const { shown, stored } = await look(name);
+  expect(stored).toHaveLength(14);
+  expect(shown.length).toBeLessThanOrEqual(12);
+});
+
 test("over the SDK's threshold the SDK's own reads show our summary, and every message is still stored", async () => {
   const name = newKeeper();
   await append(name, MANY);

@@ -180,6 +180,21 @@ test("onCompaction of Think's session: its function summarises in the background
   });
 });
 
+test("a bound on messages compacts the view by their number, and the person sees everything", async () => {
+  const { name, part } = newThinker("counted");
+  const person = await connect(name);
+  for (let n = 0; n < 7; n++) await person.say(user(`u${n}`));
+  expect((await ended(name))[0]).toMatchObject({ trigger: "messages", outcome: { kind: "applied" } });
+  await person.say(user("last", "And now?"));
+  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
+  expect(await messagesOf(name)).toHaveLength(16);
+  await inside(name, async ({ palimpsest }) => {
+    const status = await palimpsest.session().status();
+    expect(status.viewMessages).toBeLessThanOrEqual(12);
+    expect(status.maxMessages).toBe(12);
+  });
+});
+
 test("no append waits for a summariser", async () => {
   const { name } = newThinker("plain", () => new Promise(() => undefined));
   const person = await connect(name);

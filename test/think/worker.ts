@@ -19,7 +19,7 @@ import { cachingModel } from "../prompt-cache/caching-provider.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
 
-/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `cached` has a provider with a prompt cache, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
+/** `idle` compacts on request alone, `counted` by the number of messages, `auto` masks older outputs by their cost, `own` has a function, `cached` has a provider with a prompt cache, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
 export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<Cloudflare.Env> {
   /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
@@ -37,6 +37,7 @@ export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<C
     super(ctx, env);
     if (ctx.id.name?.startsWith("auto-") === true)
       this.compaction = compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
+    if (ctx.id.name?.startsWith("counted-") === true) this.compaction = compactAfter(60_000, { maxMessages: 12 });
     if (ctx.id.name?.startsWith("guarded-") === true)
       guardConnections(this, ctx, { PALIMPSEST_CALLS_PER_SECOND: "10" });
   }
@@ -70,7 +71,7 @@ export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<C
   }
 
   override configureSession(session: ThinkSession) {
-    if (this.is("idle") || this.is("auto")) return session;
+    if (this.is("idle") || this.is("auto") || this.is("counted")) return session;
     if (this.is("cached")) return session.compactAfter(6_000);
     if (this.is("broken")) return session.compactAfter(Number.NaN);
     if (this.is("own")) {

@@ -2,7 +2,7 @@
  * The one way to end a run, for its workflow, a caller's function, a room, a person, a split, or the deletion of its session. It writes one
  * outcome, drops the run's state, and looks again for due runs.
  */
-import type { Outcome, LiveRun } from "../../memory/runs/runs.ts";
+import type { EndedRun, Outcome, LiveRun } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
 import type { Core } from "../core.ts";
 import { mendIfUncovered } from "./start/mend.ts";
@@ -15,7 +15,7 @@ import { triggerIfDue } from "./start/trigger.ts";
 export function endRun(core: Core, run: LiveRun, outcome: Outcome): Outcome {
   const at = core.platform.now();
   const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
-  const ended = core.runs.end({ ...run, steps }, outcome);
+  const ended = core.runs.end({ ...run, steps }, outcome, settledSize(core, run));
   if (ended.outcome !== outcome) return ended.outcome;
   queueHook(core, run, outcome);
   core.marks.branchLeaf.delete(run.id);
@@ -23,4 +23,11 @@ export function endRun(core: Core, run: LiveRun, outcome: Outcome): Outcome {
   mendIfUncovered(core, run.sessionId, run);
   core.rooms.summaries?.ended(run);
   return outcome;
+}
+
+/** The messages of the branch that the run looked at, where its policy counts them. Appends during the run count as growth. */
+function settledSize(core: Core, { sessionId, leafId, policy }: LiveRun): Pick<EndedRun, "settledMessages"> {
+  if (policy.maxMessages === undefined) return {};
+  const history = core.memory.session(sessionId);
+  return { settledMessages: history.size(history.has(leafId) ? leafId : null).messages };
 }

@@ -8,13 +8,17 @@
  * messages (`session_ended`) and names the child. Messages that were appended during the summarising are in view, so the child has them. A
  * run that ends otherwise leaves only its overlay, which is a normal one.
  */
-import { PalimpsestError } from "../../errors.ts";
-import type { LiveRun, LiveSplit, Outcome, SplitTarget } from "../../memory/runs/runs.ts";
+import { assert, PalimpsestError } from "../../errors.ts";
+import type { LiveRun, LiveSplit, Outcome, RunRecord, SplitTarget } from "../../memory/runs/runs.ts";
 import { cleanText } from "../../memory/sessions/sessions.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { Facts } from "../../steps/pinned/fact.ts";
+import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { factsOf } from "./drafts/sources.ts";
+import { gatherSpan } from "./read-slices.ts";
 import { startRun, triggerIfDue } from "./start/trigger.ts";
 
 export interface SplitOptions {
@@ -24,11 +28,101 @@ export interface SplitOptions {
   readonly fresh?: boolean | undefined;
   /** Asks the model although it is down or the budget is spent. */
   readonly ignoreBudget?: boolean | undefined;
+  /** The caller's own summary of everything that the session shows. No model is asked, and the split is done at once. */
+  readonly summary?: string | undefined;
 }
 
 interface SplitRequest extends SplitOptions {
   readonly name?: string | undefined;
   readonly retryOf?: string | undefined;
+}
+
+/** Most times that a view is read because messages under the summary changed meanwhile. */
+const MOST_READS = 5;
+
+/**
+ * Splits a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
+ * beside it. Any live run of the session ends as `cancelled`. The facts of the view are read in slices before one transaction does the
+ * rest, so messages that are appended meanwhile go along behind the summary. Throws as {@link startSplit} does, and `invalid_range` for a
+ * summary that is no smaller than the view.
+ */
+export async function splitWithSummary(
+  core: Core,
+  sessionId: string,
+  request: SplitRequest & { summary: string },
+): Promise<RunRecord> {
+  const { focus, fresh, ignoreBudget } = request;
+  if (focus != null || fresh === true || ignoreBudget === true) {
+    throw new PalimpsestError(
+      "invalid_input",
+      "focus, fresh and ignoreBudget are for a model, and with summary none is asked. Leave them out, or leave summary out.",
+    );
+  }
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const span = mustShow(core, sessionId);
+    const gathered = await gatherSpan(core, { sessionId, span });
+    const done = core.transaction<{ run: RunRecord } | null>(() =>
+      gathered?.isCurrent() === false
+        ? null
+        : { run: splitNow(core, sessionId, request, { span, facts: gathered?.facts }) },
+    );
+    if (done !== null) return done.run;
+  }
+  throw notAdded("changed");
+}
+
+function splitNow(
+  core: Core,
+  sessionId: string,
+  request: SplitRequest & { summary: string },
+  { span, facts }: { span: Span; facts: Facts | undefined },
+): RunRecord {
+  for (const run of core.runs.live(sessionId)) {
+    if (run.kind === "split") endRun(core, run, { kind: "cancelled" });
+  }
+  const { run } = startSplit(core, sessionId, { ...request, ignoreBudget: true });
+  assert(run.kind === "split", "A split was just asked for.");
+  const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = run.policy;
+  const { leafId } = run;
+  const result = core.memory
+    .session(sessionId)
+    .addOverlay({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
+  if (result.kind === "stale") throw notAdded(result.reason);
+  endRun(core, run, switchToChild(core, { ...run, split: { ...run.split, overlayId: result.overlay.id } }));
+  return core.runs.mustGet(run.id);
+}
+
+function notAdded(reason: string): PalimpsestError {
+  return new PalimpsestError(
+    "invalid_range",
+    `The session was not split, because its summary was not added (${reason}). It must be smaller than everything that the session shows.`,
+  );
+}
+
+/** Everything that a session shows, as a span. Throws as {@link startSplit} does for one that cannot be split. */
+function mustShow(core: Core, sessionId: string): Span {
+  const history = mustSplit(core, sessionId);
+  const rows = history.outline()?.rows ?? [];
+  const [first, last] = [rows[0], rows.at(-1)];
+  assert(first !== undefined && last !== undefined, `Session "${sessionId}" shows nothing, though it has a leaf.`);
+  const start = first.kind === "overlay" ? history.overlay(first.id)?.span : undefined;
+  const end = last.kind === "overlay" ? history.overlay(last.id)?.span : undefined;
+  return {
+    fromId: start?.fromId ?? first.id,
+    fromStep: start?.fromStep ?? first.firstStep,
+    toId: end?.toId ?? last.id,
+    toStep: end?.toStep ?? WHOLE_MESSAGE,
+  };
+}
+
+/** The messages of a session that may be split. */
+function mustSplit(core: Core, sessionId: string): History {
+  core.memory.sessions.mustGet(sessionId);
+  const history = core.memory.session(sessionId);
+  history.mustKeepMessages();
+  history.mustGoOn();
+  if (history.leafId() !== null) return history;
+  throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: nothing could go on.`);
 }
 
 /**
@@ -37,15 +131,9 @@ interface SplitRequest extends SplitOptions {
  * messages, `not_configured`.
  */
 export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: LiveRun; joined: boolean } {
-  core.memory.sessions.mustGet(sessionId);
-  const history = core.memory.session(sessionId);
-  history.mustKeepMessages();
-  history.mustGoOn();
+  const leafId = mustSplit(core, sessionId).leafId();
+  assert(leafId !== null, "A session that may be split has a leaf.");
   const name = cleanText("name", request.name);
-  const leafId = history.leafId();
-  if (leafId === null) {
-    throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: nothing could go on.`);
-  }
   const known = core.runs.live(sessionId).find((run) => run.kind === "split");
   if (known !== undefined) return { run: known, joined: true };
   const { focus, fresh, ignoreBudget, retryOf } = request;

@@ -18,7 +18,7 @@ import { endRun } from "../runs/end-run.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
 import { SessionState } from "./session-state.ts";
 import { Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
-import { startSplit, type SplitOptions } from "../runs/split.ts";
+import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
 
 /** A manager of the sessions of an agent with these rooms. */
 export type ManagerOf<R extends Rooms> = SessionManager<R> & ManagerMethodsOf<R>;
@@ -135,14 +135,16 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * Asks for a run that compacts the session, ends it and opens a child. The child shows the same view, has the parent's name unless given
    * another, and gets blocks, skills and calibration as {@link fork} copies them. Returns at once. `Session.ended` waits for the outcome,
    * `split` with the child's id. Nothing is deleted. The parent stays readable, and refuses further messages with `session_ended`. Throws
-   * `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without messages, `not_configured`.
+   * `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without messages, `not_configured`. With `summary`
+   * the split is done on return, the child begins with that summary alone, and one that is no smaller than the view is `invalid_range`.
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     checkGiven(given.session, { sessionId: id });
     const core = this.#core;
     const checked = parseInput(inputs.split, { ...options, name });
-    const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, checked));
-    return receipt;
+    const { summary } = checked;
+    if (summary !== undefined) return { run: await splitWithSummary(core, id, { ...checked, summary }), joined: false };
+    return core.transaction<CompactReceipt>(() => startSplit(core, id, checked));
   }
 
   /**

@@ -24,7 +24,7 @@ import { askForRun } from "../runs/start/ask.ts";
 import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
-import { findReasonToWait } from "../runs/start/trigger.ts";
+import { findReasonToWait, isCompactionDue, settleAtPresentSize } from "../runs/start/trigger.ts";
 import { gatherSpan } from "../runs/read-slices.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
@@ -46,6 +46,10 @@ export interface SessionStatus {
   /** The provider's count of the active branch's view. It is the estimate until the first {@link Session.recordUsage}. */
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
+  /** Elements of that view. Each visible message, and each summary, is one. */
+  readonly viewMessages: number;
+  /** The bound on them. Null where only tokens count. */
+  readonly maxMessages: number | null;
   readonly liveRunIds: readonly string[];
   /** With `auto`, the cost so far of carrying content that could have gone, and the cost of an edit. Null for a fixed threshold. */
   readonly rents: Rents | null;
@@ -128,6 +132,8 @@ export class Session extends Configured {
         leafId,
         viewTokens: promptTokens(this.#core, this.id),
         thresholdTokens: this.#state.settings.policy?.thresholdTokens ?? null,
+        viewMessages: history.size().messages,
+        maxMessages: this.#state.settings.policy?.maxMessages ?? null,
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
         rents: rentsNow(this.#core, this.id),
         masked: history.masks.report(),
@@ -135,6 +141,14 @@ export class Session extends Configured {
         partlySearched: this.#core.memory.search.countPartial(this.id),
       };
     });
+  }
+
+  /**
+   * Whether a compaction is due and nothing keeps it from starting, as the trigger would decide now. It starts none. False while a run is
+   * live, without a policy, and for each reason of {@link status}`.waiting`.
+   */
+  async needsCompaction(): Promise<boolean> {
+    return this.#state.read((history) => isCompactionDue(this.#core, this.id, { leafId: history.leafId() }));
   }
 
   /**
@@ -226,7 +240,7 @@ export class Session extends Configured {
     checkGiven(given.overlay, { overlayId });
     const undo = (history: History): void => {
       history.rollback(overlayId);
-      this.#core.runs.settle(this.id, promptTokens(this.#core, this.id));
+      settleAtPresentSize(this.#core, this.id);
     };
     this.#state.write(undo, { quiet: true });
   }

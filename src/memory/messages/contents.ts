@@ -8,6 +8,7 @@
  */
 import type { UIMessage } from "ai";
 import { decodeMessage, messageDigest } from "./content.ts";
+import { ownMark, unmarked } from "../../steps/view/view.ts";
 import type { MessageSource } from "./message-source.ts";
 import type { ContentRow, Statements } from "../statements.ts";
 
@@ -106,7 +107,7 @@ export class HostedContents implements Contents {
     const message = this.#inMemory().get(row.id) ?? this.#fetched.get(row.id);
     if (message === undefined) throw new NotAtHand([row.id]);
     if (message === null || this.digestOf(message) !== row.digest) throw new HostDiffers(row.id);
-    return message;
+    return ownMark(message) === null ? message : unmarked(message);
   }
 
   /** The digest that the message's row must have. */

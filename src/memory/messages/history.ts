@@ -45,9 +45,16 @@ export interface AppendResult {
   readonly message: UIMessage;
 }
 
+/** The size of a view. */
+export interface ViewSize {
+  readonly tokens: number;
+  /** Its elements. A summary is one, and so is the visible part of a message. */
+  readonly messages: number;
+}
+
 export class History extends SessionOverlays {
-  /** The token total of the active view, carried from append to append. */
-  #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
+  /** The size of the active view, carried from append to append. */
+  #total: (ViewSize & { readonly leafSeq: number }) | null = null;
 
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
@@ -88,9 +95,11 @@ export class History extends SessionOverlays {
     this.options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
-      const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
+      const before = leafSeq === null ? NOTHING : this.#total?.leafSeq === leafSeq ? this.#total : null;
       const grown = parentSeq === leafSeq && before !== null;
-      this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
+      this.#total = grown
+        ? { leafSeq: seq, tokens: before.tokens + encoded.tokens, messages: before.messages + 1 }
+        : null;
       this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
     });
   }
@@ -142,8 +151,8 @@ export class History extends SessionOverlays {
       else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
-      const before = !reached && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
-      this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
+      const before = !reached && this.#total?.leafSeq === row.seq ? this.#total : null;
+      this.#total = before === null ? null : { ...before, tokens: before.tokens - row.tokens + encoded.tokens };
     });
   }
 
@@ -173,10 +182,10 @@ export class History extends SessionOverlays {
    * The total after the active leaf alone is deleted, as before a regeneration: the parent's view is the same without
    * the leaf.
    */
-  #totalWithout([row, ...others]: readonly ShapeRow[]): { readonly leafSeq: number; readonly tokens: number } | null {
+  #totalWithout([row, ...others]: readonly ShapeRow[]): (ViewSize & { readonly leafSeq: number }) | null {
     if (row === undefined || row.parentSeq === null || others.length > 0) return null;
     return this.#total?.leafSeq === row.seq
-      ? { leafSeq: row.parentSeq, tokens: this.#total.tokens - row.tokens }
+      ? { leafSeq: row.parentSeq, tokens: this.#total.tokens - row.tokens, messages: this.#total.messages - 1 }
       : null;
   }
 
@@ -518,15 +527,24 @@ export class History extends SessionOverlays {
     return readSlice(this.tree, slice);
   }
 
-  /** Estimated tokens of the view. The active leaf's total is cached from append to append. Throws `unknown_leaf`. */
+  /** Estimated tokens of the view, as {@link size} counts them. Throws `unknown_leaf`. */
   tokens(leafId?: string | null): number {
+    return this.size(leafId).tokens;
+  }
+
+  /** The size of the view. That of the active leaf is cached from append to append. Throws `unknown_leaf`. */
+  size(leafId?: string | null): ViewSize {
     const start = this.#start(leafId);
-    if (start === null) return 0;
-    if (this.#total?.leafSeq === start.seq) return this.#total.tokens;
+    if (start === null) return NOTHING;
+    if (this.#total?.leafSeq === start.seq) return this.#total;
     let tokens = 0;
-    for (const element of walkShown(this.tree, start, { content: false })) tokens += elementTokens(element);
-    if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
-    return tokens;
+    let messages = 0;
+    for (const element of walkShown(this.tree, start, { content: false })) {
+      tokens += elementTokens(element);
+      messages++;
+    }
+    if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens, messages };
+    return { tokens, messages };
   }
 
   /** Drops all cached values. After a rollback only the rows are right. */
@@ -600,6 +618,8 @@ export class History extends SessionOverlays {
     return seq === null ? null : { seq, step };
   }
 }
+
+const NOTHING: ViewSize = { tokens: 0, messages: 0 };
 
 /** Ids of its calls that have a result, which a stub may replace. */
 function callsOf({ facts }: ShapeRow): string[] {

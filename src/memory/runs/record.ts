@@ -15,7 +15,7 @@ import type { StaleReason } from "../overlays/overlays.ts";
 const MAX_STEP_RECORDS = 500;
 
 /** The cause of the run. */
-export type Trigger = "threshold" | "rent" | "manual" | "overflow" | "edit" | "growth";
+export type Trigger = "threshold" | "messages" | "rent" | "manual" | "overflow" | "edit" | "growth";
 
 /** A run ends with exactly one of these. */
 export type Outcome =
@@ -249,6 +249,8 @@ interface Ended {
   readonly approvedKey?: string | null;
   /** The view's estimate after a person undid this run. The view must outgrow it before another run is asked for. */
   readonly settledTokens: number | null;
+  /** The messages of its branch's view when it ended, or after a person undid it. Absent where only tokens count. */
+  readonly settledMessages?: number;
 }
 
 /** A run without an outcome. */

@@ -180,10 +180,10 @@ export class Runs {
   }
 
   /** Records the view's size after a person undid a compaction, so that the trigger does not start the same one again. */
-  settle(sessionId: string, settledTokens: number): void {
+  settle(sessionId: string, size: Partial<Pick<EndedRun, "settledTokens" | "settledMessages">>): void {
     const last = this.latestEnded(sessionId);
     if (last === null) return;
-    const settled = { ...last, settledTokens };
+    const settled = { ...last, ...size };
     this.#sql.endRun(sessionId, last.n, JSON.stringify(settled));
     this.#latestEnded.set(sessionId, settled);
   }
@@ -217,16 +217,16 @@ export class Runs {
   }
 
   /**
-   * Gives a live run its outcome, with its record as the caller last changed it. Writes nothing for a run that has ended, and returns the
+   * Gives a live run its outcome, with its record as the caller last changed it, and where messages count their number. Writes nothing for a run that has ended, and returns the
    * run with the outcome that is recorded. Throws `unknown_run`.
    */
-  end(run: LiveRun, outcome: Outcome): EndedRun {
+  end(run: LiveRun, outcome: Outcome, settled: Pick<EndedRun, "settledMessages"> = {}): EndedRun {
     const found = this.mustGet(run.id);
     if (found.outcome !== null) return found;
     const { approval, heardAt: _heardAt, mendAfter: _mendAfter, ...kept } = run;
     const decided = approval === undefined ? {} : { approvedKey: approval.approvedKey };
     const endedAt = this.#options.now();
-    const ended: EndedRun = { ...kept, ...decided, state: "ended", outcome, endedAt, settledTokens: null };
+    const ended: EndedRun = { ...kept, ...decided, state: "ended", outcome, endedAt, settledTokens: null, ...settled };
     this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
     this.#known.delete(run.id);

@@ -1,8 +1,9 @@
 /**
  * Decides whether a session is compacted now: start, wait with a reason, or idle.
  *
- * Checks the known conditions in order. A threshold is a ceiling, and a view over it is due. With `auto` a view is also
- * due once its rent is (rent.ts). It reads nothing itself. A condition that costs rows is passed as a function and
+ * Checks the known conditions in order. A threshold is a ceiling, and a view over it is due. So is a view with more
+ * messages than a session allows. With `auto` a view is also due once its rent is (rent.ts). Several causes may make a
+ * view due, and it waits only while each has a reason to. It reads nothing itself. A condition that costs rows is passed as a function and
  * called only when needed. Soft reasons, which concern cost and patience, count only up to the hard line (decision 8). A
  * live run, and a last run without effect after which nothing grew, count above it too.
  */
@@ -16,44 +17,80 @@ export interface Situation {
   readonly hasEnded: boolean;
   /** The provider's predicted count for the view. */
   readonly tokens: number;
+  /** Elements of the view: each visible message, and each summary, counts as one. */
+  readonly messages: number;
   /** Null when the session never compacts by itself. */
-  readonly lines: { readonly thresholdTokens: number; readonly hardTokens: number } | null;
+  readonly lines: Lines | null;
   /** Null where only the threshold counts. */
   readonly rents: Rents | null;
   /** The live run of this branch. */
   readonly live: () => { readonly id: string; readonly isWaiting: boolean } | null;
   /** Why the previous run keeps the trigger quiet at this size. */
-  readonly quiet: () => Waiting | null;
+  readonly quiet: (cause: Cause) => Waiting | null;
   /** Why the summariser is not asked, or why a compaction of this size would be a loss. */
-  readonly obstacle: () => Waiting | null;
+  readonly obstacle: (cause: Cause) => Waiting | null;
   /** Whether a summary is at hand that needs no model. An obstacle does not delay it. */
   readonly isServed: () => boolean;
   /** The result of a plan, after a run that found nothing to do. */
   readonly nothingToDo: () => Waiting | null;
 }
 
+/** What makes a view due: its tokens, its messages, or its rent. */
+export type Cause = "threshold" | "messages" | "rent";
+
+export interface Lines {
+  readonly thresholdTokens: number;
+  readonly hardTokens: number;
+  /** Null where only tokens count. */
+  readonly maxMessages: number | null;
+}
+
 /** `idle` means that nothing starts by itself and nothing waits, because there is no policy. */
 export type Decision =
-  | { readonly kind: "start"; readonly trigger: "threshold" | "rent" }
+  | { readonly kind: "start"; readonly trigger: Cause }
   | { readonly kind: "wait"; readonly waiting: Waiting }
   | { readonly kind: "idle" };
 
 export function decide(situation: Situation): Decision {
-  const { leafId, sessionId, hasEnded, tokens, lines, rents } = situation;
+  const { leafId, sessionId, hasEnded, lines } = situation;
   if (leafId === null) return wait(waitFor("empty", "The session has no messages."));
   if (hasEnded) return wait(waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`));
   if (lines === null) return { kind: "idle" };
-  const isOver = tokens > lines.thresholdTokens;
-  const isDue = rents?.summary.isDue === true;
-  if (!isOver && !isDue) return wait(notDue(tokens, lines.thresholdTokens, rents));
+  const due = causes(situation, lines);
+  if (due.length === 0) return wait(notDue(situation, lines));
   const live = situation.live();
   if (live !== null) return wait(atWork(live));
-  const quiet = situation.quiet();
-  if (quiet !== null) return wait(quiet);
-  const postponed = tokens > lines.hardTokens ? null : situation.obstacle();
-  const waiting = postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
-  // A view that its size alone makes due has not paid for its edit yet.
-  return waiting === null ? { kind: "start", trigger: isDue ? "rent" : "threshold" } : wait(waiting);
+  let first: Waiting | null = null;
+  for (const trigger of due) {
+    const waiting = reasonToWait(situation, lines, trigger);
+    if (waiting === null) return { kind: "start", trigger };
+    first ??= waiting;
+  }
+  return wait(first ?? notDue(situation, lines));
+}
+
+/** Whether a view of this size is due before anything else is asked. Reads nothing. */
+export function isDue(
+  { tokens, messages }: Pick<Situation, "tokens" | "messages">,
+  lines: Omit<Lines, "hardTokens">,
+): boolean {
+  return tokens > lines.thresholdTokens || (lines.maxMessages !== null && messages > lines.maxMessages);
+}
+
+/** The causes that make a view due. One that its size alone makes due has not paid for its edit yet. */
+function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Lines): Cause[] {
+  const due: Cause[] = [];
+  if (rents?.summary.isDue === true) due.push("rent");
+  else if (tokens > thresholdTokens) due.push("threshold");
+  if (maxMessages !== null && messages > maxMessages) due.push("messages");
+  return due;
+}
+
+function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause): Waiting | null {
+  const quiet = situation.quiet(cause);
+  if (quiet !== null) return quiet;
+  const postponed = situation.tokens > hardTokens ? null : situation.obstacle(cause);
+  return postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
 }
 
 /**
@@ -74,9 +111,13 @@ function atWork({ id, isWaiting }: { readonly id: string; readonly isWaiting: bo
     : waitFor("run-in-flight", `Run "${id}" is at work on this branch.`);
 }
 
-function notDue(tokens: number, thresholdTokens: number, rents: Rents | null): Waiting {
+function notDue({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Lines): Waiting {
   if (rents === null) {
-    return waitFor("under-threshold", `The view is ${tokens} tokens; the threshold is ${thresholdTokens}.`);
+    const size =
+      maxMessages === null
+        ? `The view is ${tokens} tokens; the threshold is ${thresholdTokens}.`
+        : `The view is ${tokens} tokens in ${messages} messages; the bounds are ${thresholdTokens} tokens and ${maxMessages} messages.`;
+    return waitFor("under-threshold", size);
   }
   const { paid, price } = rents.summary;
   const so = `Carrying it has cost ${Math.round(paid)} of the ${Math.round(price)} that a summary would cost`;

@@ -6,7 +6,7 @@
  */
 import { tokensBetween, type Layout } from "./align.ts";
 import type { Outline, OutlineRow } from "./outline.ts";
-import type { Policy } from "./policy.ts";
+import { messageShares, type Policy } from "./policy.ts";
 
 /** Why a boundary differs from the place that the budget alone would give. */
 export interface BoundaryMove {
@@ -114,14 +114,18 @@ export type WorthCutting = (boundary: number) => boolean;
  */
 export function cutTail(layout: Layout, policy: Policy, worth: WorthCutting): Cut | null {
   const end = layout.cells.length;
-  const byBudget = walkBack(layout, policy.tailTokenBudget);
+  const budget = tailBudget(layout, policy);
+  const byBudget = budget.at;
   const latest = latestTail(layout, policy);
   const start = Math.min(byBudget, latest);
   const kept = (at: number): number => tokensBetween(layout, at, end);
+  const keptMessages = (at: number): number => messagesFrom(layout, at);
   const usable = (at: number): boolean => layout.ties[at] === null && worth(at);
   const turn = (at: number): boolean => usable(at) && startsTurn(layout, at);
-  const near = (at: number): boolean => at === start || kept(at) <= policy.tailTokenBudget * TAIL_STRETCH;
-  const enough = (at: number): boolean => kept(at) >= policy.tailTokenBudget * TAIL_SHRINK;
+  const near = (at: number): boolean =>
+    at === start || (kept(at) <= budget.tokens * TAIL_STRETCH && keptMessages(at) <= budget.messages * TAIL_STRETCH);
+  const enough = (at: number): boolean =>
+    kept(at) >= budget.tokens * TAIL_SHRINK || keptMessages(at) >= budget.messages * TAIL_SHRINK;
 
   const at =
     findDown(start, (at) => near(at) && turn(at)) ??
@@ -137,6 +141,21 @@ export function cutEnd(layout: Layout, worth: WorthCutting): Cut | null {
   const end = layout.cells.length;
   const at = findDown(end, (at) => layout.ties[at] === null && worth(at));
   return at === null ? null : { at, moves: explain(layout, { byBudget: end, start: end, at }) };
+}
+
+/** The bounds of a tail in tokens and in messages, and the lowest boundary after which the cells fit both. */
+function tailBudget(layout: Layout, policy: Policy): { tokens: number; messages: number; at: number } {
+  const tokens = policy.tailTokenBudget;
+  const messages = messageShares(policy)?.tail ?? Number.POSITIVE_INFINITY;
+  const rows = layout.rowStarts.length - 1;
+  const byMessages = layout.rowStarts[Math.max(0, rows - messages)] ?? 0;
+  return { tokens, messages, at: Math.max(walkBack(layout, tokens), byMessages) };
+}
+
+/** Messages behind a boundary. One that the boundary divides counts as one. */
+function messagesFrom({ cells, rowStarts }: Layout, at: number): number {
+  const first = cells[at]?.rowIndex ?? rowStarts.length - 1;
+  return rowStarts.length - 1 - first;
 }
 
 /** The lowest boundary after which the cells fit the budget. */

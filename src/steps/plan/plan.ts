@@ -19,7 +19,7 @@ import {
   type BoundaryMove,
 } from "./cut.ts";
 import type { Outline, Span } from "./outline.ts";
-import type { Policy } from "./policy.ts";
+import { messageShares, type Policy } from "./policy.ts";
 import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
 
 export type { Policy } from "./policy.ts";
@@ -82,10 +82,10 @@ export interface PlanOptions {
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
   const manual = options.manual === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
-  if (!manual && options.due !== true && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
+  if (!manual && options.due !== true && options.only === undefined && !isOver(outline, policy)) {
     return nothing(
       "under-threshold",
-      `The view is estimated at ${outline.tokens} tokens; the threshold is ${policy.thresholdTokens}.`,
+      `The view is estimated at ${outline.tokens} tokens${describeBounds(outline, policy)}.`,
     );
   }
   const layout = layOut(outline);
@@ -97,6 +97,21 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
   if (gap !== null) return spanPlan(place, gap, head.moves);
   if (options.only === "mend") return nothing("no-gap", "Every overlay of the view stands: nothing is left to mend.");
   return planFresh(place, manual);
+}
+
+/** Whether a view is over a bound of its policy, in tokens or in messages. */
+export function isOver(outline: Outline, policy: Policy): boolean {
+  return outline.tokens > policy.thresholdTokens || hasTooMany(outline, policy);
+}
+
+/** A view of which only the oldest part was read has more messages than any bound allows. */
+function hasTooMany({ rows, truncated }: Outline, { maxMessages }: Policy): boolean {
+  return maxMessages !== undefined && (truncated || rows.length > maxMessages);
+}
+
+function describeBounds({ rows }: Outline, { thresholdTokens, maxMessages }: Policy): string {
+  if (maxMessages === undefined) return `; the threshold is ${thresholdTokens}`;
+  return ` and has ${rows.length} messages; the bounds are ${thresholdTokens} and ${maxMessages}`;
 }
 
 /** A laid-out view, and where its head ends. */
@@ -112,8 +127,13 @@ function planFresh(place: Place, manual: boolean): Plan {
   const { layout, outline, policy, head } = place;
   const fresh = freshTokens(layout);
   const gain = (to: number): number => (fresh[to] ?? 0) - (fresh[head.at] ?? 0);
+  const hidden = hasTooMany(outline, policy) ? freshMessages(layout) : null;
+  const leastMessages = messageShares(policy)?.span ?? 0;
   const cutWhere = (least: number): Cut | null => {
-    const worth = (to: number): boolean => to > head.at && gain(to) >= least;
+    const isWorth = (to: number): boolean =>
+      gain(to) >= least ||
+      (hidden !== null && gain(to) > 0 && (hidden[to] ?? 0) - (hidden[head.at] ?? 0) >= leastMessages);
+    const worth = (to: number): boolean => to > head.at && isWorth(to);
     return outline.truncated ? cutEnd(layout, worth) : cutTail(layout, policy, worth);
   };
   const tail = cutWhere(manual ? 1 : Math.max(1, policy.minSpanTokens));
@@ -178,6 +198,16 @@ function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPl
 export function freshTokens(layout: Layout): readonly number[] {
   const sums = [0];
   for (const { row, tokens } of layout.cells) sums.push((sums.at(-1) ?? 0) + (row.kind === "overlay" ? 0 : tokens));
+  return sums;
+}
+
+/** Whole messages before each boundary, without overlays. */
+function freshMessages({ cells, rowStarts }: Layout): readonly number[] {
+  const ends = new Set(rowStarts);
+  const sums = [0];
+  for (const [at, { row }] of cells.entries()) {
+    sums.push((sums.at(-1) ?? 0) + (row.kind === "message" && ends.has(at + 1) ? 1 : 0));
+  }
   return sums;
 }
 

@@ -12,7 +12,9 @@ import {
   HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
   DEFAULT_TAIL_TOKENS,
+  MAX_OUTLINE_ROWS,
   MAX_NAME_CHARS,
+  MIN_SPAN_MESSAGES,
   MAX_SUMMARY_TOKENS,
   MIN_PINNED_TOKENS,
   MOST_PINNED_OF_THRESHOLD,
@@ -25,9 +27,12 @@ import {
   MIN_SUMMARY_TOKENS,
   OPENING_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
+  SPAN_SHARE_OF_MESSAGES,
   SPAN_SHARE_OF_THRESHOLD,
+  STACK_SHARE_OF_MESSAGES,
   STACK_SHARE_OF_THRESHOLD,
   SUMMARIES_IN_A_STACK,
+  TAIL_SHARE_OF_MESSAGES,
   TAIL_SHARE_OF_THRESHOLD,
 } from "../../limits.ts";
 
@@ -72,6 +77,8 @@ export interface Policy {
   readonly minSpanTokens: number;
   /** Most source tokens given to the summariser in one call. */
   readonly chunkTokens: number;
+  /** Compact also when the view has more than this many messages, each summary counted as one. Absent where only tokens count. */
+  readonly maxMessages?: number;
   /** The session's choice of a model, by a name that its Workflow knows. */
   readonly model?: string;
 }
@@ -134,6 +141,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
+    ...(options.maxMessages !== undefined && { maxMessages: options.maxMessages }),
     ...(options.model !== undefined && { model: checkChoice(options.model) }),
   };
   whole("protectHead", policy.protectHead, 0);
@@ -154,6 +162,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     );
   }
   requireFit({ ...policy, headTokenBudget: plannedHead }, options.overheadTokens ?? 0);
+  requireMessagesFit(policy);
   return policy;
 }
 
@@ -220,6 +229,43 @@ function requireFit(policy: Policy, overheadTokens: number): void {
       `summaryTokens (${summaryTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );
   }
+}
+
+/** What a number of messages leaves to the parts of a view. */
+export interface MessageShares {
+  /** Most messages of the tail, as far as {@link Policy.minTailMessages} lets it. */
+  readonly tail: number;
+  /** Most summaries of a view. */
+  readonly overlays: number;
+  /** Messages that a span must hide, and by which a view must grow after a run. */
+  readonly span: number;
+}
+
+/** Null where only tokens count. */
+export function messageShares({ maxMessages, minTailMessages }: Policy): MessageShares | null {
+  if (maxMessages === undefined) return null;
+  return {
+    tail: Math.max(minTailMessages, Math.floor(maxMessages / TAIL_SHARE_OF_MESSAGES)),
+    overlays: Math.max(1, Math.floor(maxMessages / STACK_SHARE_OF_MESSAGES)),
+    span: Math.max(MIN_SPAN_MESSAGES, Math.floor(maxMessages / SPAN_SHARE_OF_MESSAGES)),
+  };
+}
+
+/** A view with one message too many must hold a span between its head, its summaries and its tail. */
+function requireMessagesFit(policy: Policy): void {
+  const { maxMessages, protectHead } = policy;
+  const shares = messageShares(policy);
+  if (maxMessages === undefined || shares === null) return;
+  whole("maxMessages", maxMessages, 1);
+  if (maxMessages > MAX_OUTLINE_ROWS) {
+    throw invalid(
+      `maxMessages is ${maxMessages}: give at most ${MAX_OUTLINE_ROWS}, as many as one plan reads, or leave it out.`,
+    );
+  }
+  if (protectHead + shares.overlays + shares.tail + shares.span <= maxMessages + 1) return;
+  throw invalid(
+    `maxMessages (${maxMessages}) leaves nothing to compact: the first ${protectHead} messages (protectHead) and the last ${shares.tail} are kept, with up to ${shares.overlays} ${shares.overlays === 1 ? "summary" : "summaries"} between them. Raise maxMessages, or lower protectHead or minTailMessages.`,
+  );
 }
 
 function checkChoice(model: string): string {

@@ -9,7 +9,7 @@
 import { FOLD_BEYOND, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { OutlineRow } from "./outline.ts";
-import type { Policy } from "./policy.ts";
+import { messageShares, type Policy } from "./policy.ts";
 
 /** How often a message's text may be summarised anew before its summary is made from the first drafts again. */
 export const MAX_GENERATION = 8;
@@ -63,9 +63,13 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   let generation = 1;
   let degraded = false;
   const room = policy.stackTokens / FOLD_BEYOND - policy.summaryTokens;
+  // The new one stands beside them.
+  const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
+  let left = overlays.length;
   for (const overlay of overlays.toReversed()) {
     const safe = layout.ties[from] === null;
-    if (safe && overlay.level > level && standing <= room) break;
+    if (safe && overlay.level > level && standing <= room && left <= places) break;
+    left--;
     from = overlay.at;
     standing -= textTokens(overlay);
     level = Math.max(level, overlay.level) + 1;

@@ -6,7 +6,8 @@
  * recognises such an echo, so that it is never stored as a caller's message.
  *
  * Our own store takes no message from outside under the prefix or with our metadata ({@link ownMark}). A host that keeps
- * its messages may store one. It then counts as what its id names, and its words stay in the view.
+ * its messages stores whatever a client sends. Such a message is read without the marks ({@link unmarked}), so it is what
+ * its author says, and nobody's record.
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
@@ -77,6 +78,15 @@ export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "
   if (id.startsWith(RESERVED_PREFIX)) return "id";
   const marked = typeof metadata === "object" && metadata !== null && Object.hasOwn(metadata, RESERVED_METADATA);
   return marked ? "metadata" : null;
+}
+
+/** A host's message under another id and without our metadata, because only our own store holds messages of ours. */
+export function unmarked({ metadata, ...message }: UIMessage): UIMessage {
+  const id = message.id.startsWith(RESERVED_PREFIX) ? `said-${message.id.slice(RESERVED_PREFIX.length)}` : message.id;
+  if (typeof metadata !== "object" || metadata === null)
+    return { ...message, id, ...(metadata !== undefined && { metadata }) };
+  const kept = Object.entries(metadata).filter(([key]) => key !== RESERVED_METADATA);
+  return { ...message, id, ...(kept.length > 0 && { metadata: Object.fromEntries(kept) }) };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { tables } from "../../rows.ts";
-import { summaryOf } from "../../scripted-model.ts";
+import { makeGate, openGates, summaryOf } from "../../scripted-model.ts";
 import type { BareAgent, BuiltAgent, PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 
 const PARENT = "zqparent!2000";
@@ -199,4 +199,65 @@ test("a session with a function of its own is split through that function; where
       expect(view.messages).toHaveLength(declines ? 12 : 5);
     });
   }
+});
+
+// --- with the caller's own summary -----------------------------------------------------------------------------------------
+
+test("with the caller's own summary no model is asked, the split is done at once, and the child begins with it alone", async () => {
+  const { agent, calls, stub } = newAgent();
+  const rule = "Never touch the production database without asking me.";
+  const told = talk(0, 12).map((message) =>
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+  );
+  await agent.appendAll({ sessionId: PARENT, messages: told });
+  const { run, joined } = await agent.compactAndSplit({ sessionId: PARENT, name: "On", summary: "They went on." });
+  expect({ joined, kind: run.outcome?.kind }).toEqual({ joined: false, kind: "split" });
+  const child = childOf(run);
+  const { messages } = await agent.getView({ sessionId: child });
+  expect(messages).toHaveLength(1);
+  expect(JSON.stringify(messages)).toContain("They went on.");
+  expect(JSON.stringify(messages)).toContain(rule);
+  expect(await agent.getSessionInfo({ sessionId: child })).toMatchObject({ name: "On", parentSessionId: PARENT });
+  expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: child });
+  expect(await agent.getPathLength({ sessionId: PARENT })).toBe(12);
+  expect(await refusalOf(() => agent.append({ sessionId: PARENT, message: say(50) }))).toContain("[session_ended]");
+  expect((await agent.append({ sessionId: child, message: say(50) })).inserted).toBe(true);
+  expect(calls).toEqual([]);
+  expect(await runInDurableObject(stub, (instance: PalimpsestAgent) => instance.palimpsest.runs.allLive())).toEqual([]);
+});
+
+test("with the caller's own summary what is at work ends as cancelled, and earlier summaries lie under the new one", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "The watchdog was changed.");
+  });
+  await agent.appendAll({ sessionId: PARENT, messages: talk(0, 30) });
+  const { run: waiting } = await agent.compactAndSplit({ sessionId: PARENT });
+  await gate.reached();
+  const { run } = await agent.compactAndSplit({ sessionId: PARENT, summary: "They went on." });
+  expect(run).toMatchObject({ outcome: { kind: "split" } });
+  expect(run.id).not.toBe(waiting.id);
+  expect((await agent.getRun({ runId: waiting.id })).outcome).toEqual({ kind: "cancelled" });
+  openGates();
+  const compacted = await withChild();
+  const again = await compacted.agent.compactAndSplit({ sessionId: compacted.child, summary: "Still going on." });
+  const { messages } = await compacted.agent.getView({ sessionId: childOf(again.run) });
+  expect(messages).toHaveLength(1);
+  expect(JSON.stringify(messages)).toContain("Still going on.");
+});
+
+test("a summary that is no smaller than the view, and options for a model beside it, are refused and nothing is stored", async () => {
+  const { agent } = newAgent();
+  await agent.appendAll({ sessionId: PARENT, messages: talk(0, 4) });
+  const large = "They said much. ".repeat(2_000);
+  const refused = (more: object): Promise<string> =>
+    refusalOf(() => agent.compactAndSplit({ sessionId: PARENT, summary: "They went on.", ...more }));
+  expect(await refused({ summary: large })).toContain("[invalid_range]");
+  expect(await refused({ focus: "the ledger" })).toContain("[invalid_input]");
+  expect(await refused({ fresh: true })).toContain("[invalid_input]");
+  expect(await refused({ summary: "" })).toContain("[invalid_input]");
+  expect(await agent.runs({ sessionId: PARENT })).toEqual([]);
+  expect(await agent.getCompactions({ sessionId: PARENT })).toEqual([]);
+  expect((await agent.append({ sessionId: PARENT, message: say(9) })).inserted).toBe(true);
 });

@@ -19,7 +19,8 @@ import {
 } from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
 import type { PlanOptions, Policy } from "../../../steps/plan/plan.ts";
-import { decide, decideMask, type Decision } from "../../../steps/decide/decide.ts";
+import { messageShares } from "../../../steps/plan/policy.ts";
+import { decide, decideMask, isDue, type Cause, type Decision, type Lines } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
 import { rentsNow } from "./rents.ts";
@@ -55,7 +56,7 @@ export interface RunRequest {
 export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): LiveRun | null {
   const { policy, when } = core.settings.get(sessionId);
   if (policy === null) return null;
-  if (when?.rule !== "rent" && promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
+  if (when?.rule !== "rent" && !isDue(sizeOf(core, sessionId), linesOf(policy))) return null;
   const leafId = core.memory.session(sessionId).leafId();
   if (leafId === null) return null;
   const decision = decideNow(core, sessionId, { leafId, continues });
@@ -86,22 +87,45 @@ export function findReasonToWait(core: Core, sessionId: string, branch: Branch):
   return decision.kind === "wait" ? decision.waiting : null;
 }
 
+/** Whether a run would start on a branch now. Starts none. */
+export function isCompactionDue(core: Core, sessionId: string, branch: Branch): boolean {
+  return decideNow(core, sessionId, branch).kind === "start";
+}
+
+/** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
+interface Size {
+  readonly tokens: number;
+  readonly messages: number;
+}
+
+function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string, leafId?: string): Size {
+  const { messages } = core.memory.session(sessionId).size(leafId);
+  return { tokens: promptTokens(core, sessionId, leafId), messages };
+}
+
+function linesOf({ thresholdTokens, maxMessages }: Policy): Omit<Lines, "hardTokens"> {
+  return { thresholdTokens, maxMessages: maxMessages ?? null };
+}
+
 function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
   const { policy, when } = core.settings.get(sessionId);
   const { hasEnded } = core.memory.session(sessionId);
-  const tokens = leafId === null ? 0 : promptTokens(core, sessionId, leafId);
+  const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(core, sessionId, leafId);
+  const { tokens } = size;
   const isActive = leafId === core.memory.session(sessionId).leafId();
   const rents = isActive && !hasEnded ? rentsNow(core, sessionId) : null;
-  const none = { leafId, sessionId, hasEnded, tokens, rents, lines: null, ...UNASKED };
+  const none = { leafId, sessionId, hasEnded, ...size, rents, lines: null, ...UNASKED };
   if (leafId === null || policy === null || when === null) return decide(none);
   return decide({
     ...none,
-    lines: { thresholdTokens: policy.thresholdTokens, hardTokens: when.hardTokens },
+    lines: { ...linesOf(policy), hardTokens: when.hardTokens },
     live: () => liveFor(core, sessionId, { leafId, continues }),
-    quiet: () => findQuiet(core.runs.latestEnded(sessionId), policy, tokens),
-    obstacle: () => findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens),
+    quiet: (cause) => findQuiet(core.runs.latestEnded(sessionId), policy, { ...size, cause }),
+    // A bound on messages is not about cost.
+    obstacle: (cause) =>
+      findObstacle(core, sessionId) ?? (cause === "messages" ? null : findLoss(core, sessionId, tokens)),
     isServed: () => core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
-    nothingToDo: () => findNothing(core, sessionId, { policy, leafId, tokens, due: rents?.summary.isDue === true }),
+    nothingToDo: () => findNothing(core, sessionId, { policy, leafId, size, due: rents?.summary.isDue === true }),
   });
 }
 
@@ -186,29 +210,60 @@ function liveOnBranch(
 }
 
 /** Why a finished run keeps the trigger quiet at this size of the view. Null when the view has outgrown it. */
-function findQuiet(last: EndedRun | null, policy: Policy, tokens: number): Waiting | null {
+function findQuiet(
+  last: EndedRun | null,
+  policy: Policy,
+  { tokens, messages, cause }: Size & { cause: Cause },
+): Waiting | null {
   if (last === null) return null;
-  const upTo = quietUpTo(last, policy);
-  if (tokens <= upTo)
-    return waitFor(
-      whyQuiet(last.outcome),
-      `The last run ended as ${last.outcome.kind}; another is asked for from ${upTo} tokens on, and the view is ${tokens}.`,
-    );
-  return null;
+  const [upTo, size, unit] =
+    cause === "messages"
+      ? [quietUpToMessages(last, policy), messages, "messages"]
+      : [quietUpTo(last, policy), tokens, "tokens"];
+  if (size > upTo) return null;
+  return waitFor(
+    whyQuiet(last.outcome),
+    `The last run ended as ${last.outcome.kind}; another is asked for from ${upTo} ${unit} on, and the view is ${size}.`,
+  );
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
 function quietUpTo(last: EndedRun, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
-  if (outcome.kind === "nothing" && isSoft(outcome.reason)) return 0;
-  // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
-  const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
-  if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
   // The base is the size after a summary, or otherwise the size that the run looked at, so appends during the run count as growth.
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
-  const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
-  return settled + policy.minSpanTokens * 2 ** doublings;
+  return mayFollow(last) ? 0 : settled + policy.minSpanTokens * requiredSpans(last);
+}
+
+/** Like {@link quietUpTo}, in messages. So a run that cannot lower their number is not followed by one at each append. */
+function quietUpToMessages(last: EndedRun, policy: Policy): number {
+  const { settledMessages } = last;
+  const growth = messageShares(policy)?.span ?? 0;
+  // The run ended before messages counted.
+  if (settledMessages === undefined) return 0;
+  if (last.settledTokens !== null) return settledMessages + growth;
+  return mayFollow(last) ? 0 : settledMessages + growth * requiredSpans(last);
+}
+
+/** Whether another run may follow this one at once. */
+function mayFollow({ outcome, partial, staleStreak }: EndedRun): boolean {
+  if (outcome.kind === "nothing" && isSoft(outcome.reason)) return true;
+  // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
+  const lostRaces = lostRace(outcome) ? staleStreak + 1 : 0;
+  return partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK);
+}
+
+/** Spans by which a view must grow after a run. More after fruitless ones. */
+function requiredSpans(last: EndedRun): number {
+  return 2 ** Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
+}
+
+/** Keeps the trigger quiet at the present size of the view, which a person chose. Call inside a transaction. */
+export function settleAtPresentSize(core: Needs<"memory" | "runs" | "settings" | "usage">, sessionId: string): void {
+  const { tokens, messages } = sizeOf(core, sessionId);
+  const counts = core.settings.get(sessionId).policy?.maxMessages !== undefined;
+  core.runs.settle(sessionId, { settledTokens: tokens, ...(counts && { settledMessages: messages }) });
 }
 
 /**
@@ -231,7 +286,15 @@ export function measureAfresh(
     if (left < tokensBefore) core.runs.change(id, { tokensBefore: left });
   }
   if (last === null) return;
-  if (quietUpTo(last, policy) > tokens + policy.minSpanTokens) core.runs.settle(sessionId, tokens);
+  const isTokensLess = quietUpTo(last, policy) > tokens + policy.minSpanTokens;
+  const { messages } = history.size();
+  const isFewer = (last.settledMessages ?? 0) > messages + (messageShares(policy)?.span ?? 0);
+  if (isTokensLess || isFewer) {
+    core.runs.settle(sessionId, {
+      ...(isTokensLess && { settledTokens: tokens }),
+      ...(isFewer && { settledMessages: messages }),
+    });
+  }
 }
 
 function whyQuiet(outcome: Outcome): Waiting["reason"] {
@@ -265,14 +328,19 @@ function isLarger(outcome: Outcome): boolean {
 function findNothing(
   core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
   sessionId: string,
-  { policy, leafId, tokens, due }: { policy: Policy; leafId: string; tokens: number; due: boolean },
+  { policy, leafId, size, due }: { policy: Policy; leafId: string; size: Size; due: boolean },
 ): Waiting | null {
   const outcome = core.runs.latestEnded(sessionId)?.outcome;
   if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
   const known = core.marks.nothingUpTo.get(sessionId);
-  if (known?.policy === policy && tokens <= known.tokens) return waitFor(outcome.reason, outcome.detail);
+  if (known?.policy === policy && size.tokens <= known.tokens && size.messages <= known.messages)
+    return waitFor(outcome.reason, outcome.detail);
   const plan = planNow(core, sessionId, { policy, leafId, due })?.plan;
   if (plan?.kind !== "nothing") return null;
-  core.marks.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
+  core.marks.nothingUpTo.set(sessionId, {
+    policy,
+    tokens: size.tokens + policy.minSpanTokens,
+    messages: size.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
+  });
   return waitFor(plan.reason, plan.detail);
 }
