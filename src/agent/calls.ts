@@ -247,7 +247,7 @@ export const calls = {
   }),
   getUsage: call({
     group: "read",
-    does: "Reads the sums of model calls by model, the one that was called last first. With the room `costs()` and prices, also in money.",
+    does: "Reads the sums of model calls by model, the one that was called last first, and in money where the room `costs()` has prices.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getUsage(),
   }),
