@@ -176,6 +176,7 @@ export class CachedAgent extends withCompaction(Agent, { clients: "all", rooms: 
   override configureSession(session: Session): void {
     const prices = session.id === "cheap" ? { input: 0.1, output: 0.5, cacheRead: 0.1, cacheWrite: 1.25 } : undefined;
     session.compactAfter(4_000, { chunkTokens: 8_000, prices });
+    if (session.id === "redacted") session.redactSecrets(secretRules());
   }
 }
 
@@ -220,7 +221,7 @@ function modelOf({ agentName, runId, choice }: ModelRequest): SummaryModel {
 /** `cached-plain` summarises with the agent's own model, `cached-own` may continue its prompts, and `cached-cheap` has another model too. */
 function modelBesideCache(agentName: string): SummaryModel {
   const own = cachingModel(agentName, "own");
-  const windowTokens = agentName.startsWith("cached-narrow") ? 6_000 : 32_000;
+  const windowTokens = agentName.startsWith("cached-narrow") ? 4_500 : 32_000;
   const continues = continuePrompt(own, { windowTokens });
   if (agentName.startsWith("cached-plain")) return { model: own, windowTokens };
   const model = agentName.startsWith("cached-cheap") ? cachingModel(agentName, "cheap") : own;

@@ -94,7 +94,7 @@ function adviceFor(status: number, body: unknown, secret: string | null): string
   if (status === 401) return "The Worker did not take the secret in PALIMPSEST_SECRET. Set the one that it was given.";
   const message = (body as { error?: { message?: string } } | null)?.error?.message;
   if (message !== undefined) return message.replace(/^\[\w+\] /, "");
-  return `The Worker answered with status ${status}, as no Palimpsest does. Check --url, --agent-class and --agent.`;
+  return `The Worker answered with status ${status}, and no ticket. Check --url, --agent-class and --agent. A Worker of your own answers with createWorker of palimpsest/doors.`;
 }
 
 function isTicket(body: unknown): body is { ticket: string | null } {

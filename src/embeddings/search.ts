@@ -180,7 +180,7 @@ export class EmbeddingSearch implements MeaningSearch {
     sessionId: string,
     { seqs, texts: most }: { readonly seqs: readonly number[]; readonly texts: number },
   ): Pieces<Told[]> {
-    const { text: redact } = redactionOf(this.#core.settings.get(sessionId));
+    const redaction = redactionOf(this.#core.settings.get(sessionId));
     const told: Told[] = [];
     const pace = new Pace(BATCH_PIECE_CHARS);
     let [texts, chars] = [0, 0];
@@ -191,9 +191,8 @@ export class EmbeddingSearch implements MeaningSearch {
       const pieces =
         read === null
           ? []
-          : pieceTexts(read.message)
-              .map(redact)
-              .filter((text) => text.trim() !== "");
+          : // The whole message first, because a secret may be cut in two.
+            pieceTexts(redaction.message(read.message)).filter((text) => text.trim() !== "");
       if (told.length > 0 && texts + pieces.length > most) break;
       texts += pieces.length;
       const size = pieces.reduce((sum, { length }) => sum + length, 0);

@@ -1,8 +1,8 @@
 /**
  * Asks for a summary behind the prompt that the agent last sent, so that the provider reads that prompt from its cache.
  *
- * The request is the agent's own, with one more message of the user. It is made only where the prompt holds the messages to summarise, fits
- * the model's window together with the answer, and costs less than the plain call by the session's prices.
+ * The request is the agent's own up to the last message to summarise, with one more message of the user. It is made only where the prompt
+ * holds those messages, fits the model's window together with the answer, and costs less than the plain call by the session's prices.
  */
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
@@ -15,7 +15,7 @@ import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { aroundCalls, type AnyModel } from "./around.ts";
 import { chargesOf } from "./cheaper.ts";
-import { holdsMessages } from "./holds.ts";
+import { lengthUpTo } from "./holds.ts";
 import { nameOf } from "./room.ts";
 import type { SentRequest } from "./sent.ts";
 
@@ -41,11 +41,14 @@ export function continuePrompt(model: AnyModel, options: ContinueOptions): Conti
     id: nameOf(model),
     name: chosen.name,
     ask: (question) => {
-      const request = JSON.parse(question.sent.request) as SentRequest;
+      const sent = JSON.parse(question.sent.request) as SentRequest;
+      const length = lengthUpTo(sent.prompt, question.messages);
+      if (length === null) return null;
+      const request = { ...sent, prompt: sent.prompt.slice(0, length) };
       const prompt = promptBehind(question);
-      const before = question.sent.request;
+      const before = JSON.stringify(request);
       const tokens = { cached: estimateTokens(before), added: estimateTokens(prompt.system + prompt.prompt) };
-      return fits(question, tokens, windowTokens) && holdsMessages(request.prompt, question.messages)
+      return fits(question, tokens, windowTokens)
         ? { model: { ...chosen, model: continued(model, request) }, ...prompt, before }
         : null;
     },
@@ -75,7 +78,7 @@ const TASK = {
   system: SYSTEM,
   task:
     "Summarise a part of the conversation above. The transcript names the messages of that part, each by its number, its author and its " +
-    "first words. What stands before and behind the part is not in your summary.",
+    "first words. What stands before the part is not in your summary.",
   closing: "Now write the summary.",
 };
 

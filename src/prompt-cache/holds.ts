@@ -1,28 +1,31 @@
 /**
- * Whether a prompt that was sent holds messages, as they are stored now. Pure.
+ * How much of a prompt that was sent ends with certain messages, as they are stored now. Pure.
  *
- * Compares texts, calls with their inputs, and outputs, in their order. An output whose stub was sent counts, because a stub says what it
- * stands for. Anything else that was shown in another form (previewed, truncated, redacted or changed since) does not.
+ * Compares texts, calls with their inputs, and outputs. Nothing may stand between them. An output whose stub was sent counts, because a
+ * stub says what it stands for. Anything else that was shown in another form (previewed, truncated, redacted or changed since) does not.
  */
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { STUB_START } from "../steps/view/mask.ts";
 
-export function holdsMessages(prompt: LanguageModelV4Prompt, messages: readonly UIMessage[]): boolean {
-  const said = prompt.flatMap(readSaid);
-  const outputs = new Map(prompt.flatMap(readOutputs));
-  let at = 0;
-  for (const { role, parts } of messages) {
-    for (const part of parts) {
-      const own = saidOf(role, part);
-      if (own === "" || !isShown(outputs, part)) return false;
-      if (own === null) continue;
-      at = said.indexOf(own, at) + 1;
-      if (at === 0) return false;
-    }
-  }
-  return true;
+/**
+ * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
+ * What was said behind them is not in it, so no summary can tell of it.
+ */
+export function lengthUpTo(prompt: LanguageModelV4Prompt, messages: readonly UIMessage[]): number | null {
+  const own = messages.flatMap(({ role, parts }) => parts.map((part) => saidOf(role, part)));
+  const wanted = own.filter((each) => each !== null);
+  const said = prompt.flatMap((message, at) => readSaid(message).map((text) => ({ text, at })));
+  const first = said.findIndex((_, at) => wanted.every((each, n) => each !== "" && said[at + n]?.text === each));
+  const last = said[first + wanted.length - 1]?.at;
+  // The message of the prompt must end there as well.
+  if (wanted.length === 0 || first === -1 || last === undefined || said[first + wanted.length]?.at === last)
+    return null;
+  const rest = prompt.findIndex(({ role }, at) => at > last && role !== "tool");
+  const length = rest === -1 ? prompt.length : rest;
+  const outputs = new Map(prompt.slice(0, length).flatMap(readOutputs));
+  return messages.every(({ parts }) => parts.every((part) => isShown(outputs, part))) ? length : null;
 }
 
 /** A text or a call, by its author. Null for a part that the model is not sent, and empty for one of an unknown form. */

@@ -46,7 +46,8 @@ class SessionPrompts {
     }
     const name = nameOf(model);
     return aroundCalls(model, async (ask, options) => {
-      const remember = this.#sent.begin(this.#state.id, name, options);
+      const { id, core } = this.#state;
+      const remember = this.#sent.begin(id, name, options, core.memory.session(id).lastEdit);
       const answer = await ask(options);
       remember();
       return answer;
@@ -86,7 +87,10 @@ function install(core: Core, keptForMs: number): Installed<PromptCacheMethods, o
     cleared: forget,
     deleted: forget,
     sent: (sessionId, model) => {
-      const request = sent.read(sessionId, model);
+      const { secretRules } = core.settings.get(sessionId);
+      // The prompt holds what redaction takes out of a summariser's input.
+      if (secretRules !== null) return null;
+      const request = sent.read(sessionId, model, core.memory.session(sessionId).lastEdit);
       const prices = core.settings.get(sessionId).when?.prices ?? DEFAULT_PRICES;
       return request === null ? null : { request, prices };
     },

@@ -15,12 +15,15 @@ export type SentRequest = Pick<LanguageModelV4CallOptions, (typeof CACHED_BY)[nu
 interface Sent {
   /** `provider:model`. */
   readonly model: string;
-  readonly request: SentRequest;
+  /** JSON of a {@link SentRequest}, made at once, because a caller may change its objects later. */
+  readonly request: string;
+  /** The session's last edit when the prompt was made. */
+  readonly edit: object;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** Most characters of a request. A larger one is not handed to a Workflow. */
+/** Most characters of a request. A larger one is not kept. */
 const MAX_REQUEST_CHARS = 8_000_000;
 /** Most prompts in memory, of the sessions that were last at work. A prompt of a large window takes a megabyte. */
 const MAX_PROMPTS = 8;
@@ -42,9 +45,13 @@ export class SentPrompts {
     this.#sent.delete(sessionId);
   }
 
-  /** Call it before a request. Call the result once the provider began to answer. */
-  begin(sessionId: string, model: string, options: LanguageModelV4CallOptions): () => void {
+  /**
+   * Call it before a request, with the session's last edit. Call the result once the provider began to answer. An edit after the call
+   * makes its prompt unknown.
+   */
+  begin(sessionId: string, model: string, options: LanguageModelV4CallOptions, edit: object): () => void {
     const era = this.#era;
+    const request = encode(cachedPart(options));
     return () => {
       if (era !== this.#era) return;
       for (const [id, { at }] of this.#sent) if (!this.#isKept(at)) this.#sent.delete(id);
@@ -52,16 +59,16 @@ export class SentPrompts {
       // A model that must call a tool, or answer in JSON, writes no summary.
       const mayWrite = responseFormat?.type !== "json" && (toolChoice?.type ?? "auto") === "auto";
       this.#sent.delete(sessionId);
-      if (mayWrite) this.#sent.set(sessionId, { model, request: cachedPart(options), at: this.#now() });
+      if (mayWrite && request !== null) this.#sent.set(sessionId, { model, request, edit, at: this.#now() });
       const [oldest] = this.#sent.keys();
       if (this.#sent.size > MAX_PROMPTS && oldest !== undefined) this.#sent.delete(oldest);
     };
   }
 
-  /** The request as JSON. Null where none is known, or where the provider's cache holds it no more. */
-  read(sessionId: string, model: string): string | null {
+  /** The request as JSON. Null where none is known since the last edit, or where the provider's cache holds it no more. */
+  read(sessionId: string, model: string, edit: object): string | null {
     const sent = this.#sent.get(sessionId);
-    return sent?.model === model && this.#isKept(sent.at) ? encode(sent.request) : null;
+    return sent?.model === model && sent.edit === edit && this.#isKept(sent.at) ? sent.request : null;
   }
 
   #isKept(at: number): boolean {

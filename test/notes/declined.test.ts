@@ -22,7 +22,9 @@ async function change(
   work: (session: FullSession) => unknown,
   id = SESSION,
 ): Promise<void> {
-  await runInDurableObject(stub, (agent: PalimpsestAgent) => void work(Session.create(agent).forSession(id)));
+  await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
+    await work(Session.create(agent).forSession(id));
+  });
 }
 
 /** Of so many names that a summary cannot say them. */

@@ -363,6 +363,21 @@ test("the model is sent no secret that the session's rules know", async () => {
   });
 });
 
+test("a secret that is longer than a piece is taken out before the message is cut", async () => {
+  const script = scriptEmbedder();
+  const lines = Array.from({ length: 60 }, (_, n) => `${"MIIEpQIBAAKCAQEA7".repeat(3)}${String(n).padStart(13, "x")}`);
+  const [first, last] = ["BEGIN", "END"].map((word) => `-----${word} PRIVATE KEY-----`);
+  await runInDurableObject(newStub(), async (agent) => {
+    const session = Session.create(agent).forSession("clean");
+    const text = ["This is what Bob sent.", first, ...lines, last, "Keep it."].join("\n");
+    await session.appendAll([...talk(0, 3), told("key", text), ...talk(3, 8)]);
+    await session.addCompaction("A key.", "m1", "m6");
+    await session.recall({ query: "What did Bob send?" });
+    expect(JSON.stringify(script.calls)).toContain("Bob sent");
+    for (const line of lines) expect(JSON.stringify(script.calls)).not.toContain(line);
+  });
+});
+
 /** Rows that a recall reads where so many messages have their vectors. */
 async function rowsOf(messages: number): Promise<number> {
   return runInDurableObject(newStub(), async (agent) => {

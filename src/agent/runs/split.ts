@@ -13,6 +13,7 @@ import type { LiveRun, LiveSplit, Outcome, RunRecord, SplitTarget } from "../../
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
+import { hasResult, toolPart } from "../../steps/message/tool-parts.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
@@ -44,7 +45,7 @@ const MOST_READS = 5;
  * Splits a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
  * beside it. Any live run of the session ends as `cancelled`. The facts of the view are read in slices before one transaction does the
  * rest, so messages that are appended meanwhile go along behind the summary. Throws as {@link startSplit} does, and `invalid_range` for a
- * summary that is no smaller than the view.
+ * summary that is no smaller than the view, and `invalid_state` while a call waits for its result.
  */
 export async function splitWithSummary(
   core: Core,
@@ -102,6 +103,7 @@ function notAdded(reason: string): PalimpsestError {
 /** Everything that a session shows, as a span. Throws as {@link startSplit} does for one that cannot be split. */
 function mustShow(core: Core, sessionId: string): Span {
   const history = mustSplit(core, sessionId);
+  mustWaitForNothing(history);
   const rows = history.outline()?.rows ?? [];
   const [first, last] = [rows[0], rows.at(-1)];
   assert(first !== undefined && last !== undefined, `Session "${sessionId}" shows nothing, though it has a leaf.`);
@@ -113,6 +115,18 @@ function mustShow(core: Core, sessionId: string): Span {
     toId: end?.toId ?? last.id,
     toStep: end?.toStep ?? WHOLE_MESSAGE,
   };
+}
+
+/** A call without its result would be under the summary, where no result finds it. */
+function mustWaitForNothing(history: History): void {
+  for (const part of history.latestLeaf()?.parts ?? []) {
+    const call = toolPart(part);
+    if (call === null || hasResult(call)) continue;
+    throw new PalimpsestError(
+      "invalid_state",
+      `The call "${call.toolCallId}" of session "${history.sessionId}" waits for its result. Split when it has one, or without a summary of your own, which takes the call along.`,
+    );
+  }
 }
 
 /** The messages of a session that may be split. */

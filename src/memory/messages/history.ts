@@ -59,8 +59,12 @@ export class History extends SessionOverlays {
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
 
+  /** Another object after each deletion, and after each edit of a message that is not the newest. For who keeps what was shown. */
+  lastEdit: object = {};
+
   protected override viewChanged(): void {
     this.#total = null;
+    this.lastEdit = {};
     this.masks.changed();
   }
 
@@ -147,8 +151,10 @@ export class History extends SessionOverlays {
       this.versions.withdraw([row], keeps);
       this.tree.masks.replaced(row, callsOf(row));
       this.tree.replace(row, encoded);
-      if (reached || this.tree.newest()?.seq !== row.seq) this.masks.changed();
-      else this.masks.grown(row.seq, encoded);
+      if (reached || this.tree.newest()?.seq !== row.seq) {
+        this.masks.changed();
+        this.lastEdit = {};
+      } else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
       const before = !reached && this.#total?.leafSeq === row.seq ? this.#total : null;
@@ -172,6 +178,7 @@ export class History extends SessionOverlays {
       this.tree.masks.removed(rows, rows.flatMap(callsOf));
       this.tree.remove(rows);
       this.masks.changed();
+      this.lastEdit = {};
       this.#invalidate(gone);
       this.#total = total;
       return rows.length;

@@ -68,6 +68,12 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
     if (Number.isFinite(price) && price >= 0) continue;
     throw new PalimpsestError("invalid_options", `prices.${name} is ${String(price)}: give a number of at least 0.`);
   }
+  if (prices.cacheWrite < prices.cacheRead) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `prices.cacheWrite is ${prices.cacheWrite}, less than prices.cacheRead, ${prices.cacheRead}: give a price for the whole of a token that is sent anew, which is 1 where a provider charges nothing more for its cache.`,
+    );
+  }
   return prices;
 }
 

@@ -261,3 +261,13 @@ test("a summary that is no smaller than the view, and options for a model beside
   expect(await agent.getCompactions({ sessionId: PARENT })).toEqual([]);
   expect((await agent.append({ sessionId: PARENT, message: say(9) })).inserted).toBe(true);
 });
+
+test("with the caller's own summary a session is not split while a call waits for its result (V2)", async () => {
+  const { agent } = newAgent();
+  const open = call({ state: "input-available" });
+  await agent.appendAll({ sessionId: PARENT, messages: [...talk(0, 6), open] });
+  const split = () => agent.compactAndSplit({ sessionId: PARENT, summary: "They went on." });
+  expect(await refusalOf(split)).toContain("[invalid_state]");
+  await agent.upsert({ sessionId: PARENT, message: call({ state: "output-available", output: "seen" }) });
+  expect((await split()).run.outcome?.kind).toBe("split");
+});

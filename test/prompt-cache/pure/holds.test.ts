@@ -4,7 +4,7 @@ import { convertToModelMessages, generateText, type UIMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { holdsMessages } from "../../../src/prompt-cache/holds.ts";
+import { lengthUpTo } from "../../../src/prompt-cache/holds.ts";
 import { maskMessage } from "../../../src/steps/view/mask.ts";
 
 /** The prompt that a provider gets for these messages, as the AI SDK makes it. */
@@ -55,12 +55,24 @@ const conversation = fc
     ]),
   );
 
-test("a prompt holds every part of the conversation that it was made of", async () => {
+test("a prompt holds every part of the conversation that it was made of, and is cut behind that part", async () => {
   await fc.assert(
     fc.asyncProperty(conversation, fc.nat(), fc.nat(), async (messages, one, other) => {
       const prompt = await promptOf(messages);
-      const [from, to] = [one % messages.length, other % (messages.length + 1)];
-      expect(holdsMessages(prompt, messages.slice(from, to))).toBe(true);
+      const from = one % messages.length;
+      const to = from + 1 + (other % (messages.length - from));
+      const length = lengthUpTo(prompt, messages.slice(from, to)) ?? 0;
+      expect(prompt.slice(0, length)).toEqual(await promptOf(messages.slice(0, to)));
+    }),
+  );
+});
+
+test("a prompt does not hold messages between which it says more", async () => {
+  await fc.assert(
+    fc.asyncProperty(conversation, async (messages) => {
+      fc.pre(messages.length > 2);
+      const prompt = await promptOf(messages);
+      expect(lengthUpTo(prompt, messages.toSpliced(1, 1))).toBeNull();
     }),
   );
 });
@@ -73,7 +85,7 @@ test("a prompt does not hold a message with another word, another input or anoth
       const changed = messages.map((message, index) =>
         index === at ? { ...message, parts: message.parts.map(changedPart) } : message,
       );
-      expect(holdsMessages(prompt, changed)).toBe(false);
+      expect(lengthUpTo(prompt, changed)).toBeNull();
     }),
   );
 });
@@ -88,9 +100,9 @@ const said = (id: string, text: string): UIMessage => ({ id, role: "user", parts
 
 test("a prompt does not hold a message that came later, nor messages in another order", async () => {
   const prompt = await promptOf([said("a", "one"), said("b", "two")]);
-  expect(holdsMessages(prompt, [said("c", "three")])).toBe(false);
-  expect(holdsMessages(prompt, [said("b", "two"), said("a", "one")])).toBe(false);
-  expect(holdsMessages(prompt, [said("a", "one"), said("b", "two")])).toBe(true);
+  expect(lengthUpTo(prompt, [said("c", "three")])).toBeNull();
+  expect(lengthUpTo(prompt, [said("b", "two"), said("a", "one")])).toBeNull();
+  expect(lengthUpTo(prompt, [said("a", "one"), said("b", "two")])).not.toBeNull();
 });
 
 test("an output whose stub was sent is held, and one that was shortened is not", async () => {
@@ -101,9 +113,9 @@ test("an output whose stub was sent is held, and one that was shortened is not",
       parts: [{ type: "tool-look", toolCallId: "c", state: "output-available", input: {}, output }],
     };
     const masked = maskMessage(message, { words: {}, toStep: 0, names: [] });
-    expect(holdsMessages(await promptOf([masked]), [message])).toBe(true);
+    expect(lengthUpTo(await promptOf([masked]), [message])).not.toBeNull();
     const short = { ...message.parts[0], output: "a line…" } as Part;
-    expect(holdsMessages(await promptOf([{ ...message, parts: [short] }]), [message])).toBe(false);
+    expect(lengthUpTo(await promptOf([{ ...message, parts: [short] }]), [message])).toBeNull();
   }
 });
 
@@ -113,5 +125,5 @@ test("a message with a file is not held, because its form in a prompt is the pro
     role: "user",
     parts: [{ type: "file", mediaType: "text/plain", url: "data:text/plain;base64,aGk=" }],
   };
-  expect(holdsMessages(await promptOf([file]), [file])).toBe(false);
+  expect(lengthUpTo(await promptOf([file]), [file])).toBeNull();
 });

@@ -85,8 +85,11 @@ test("a summary continues the prompt that was last sent, and the provider reads 
   const [summary, ...others] = summariesOf(own.provider.asked);
   expect(others).toEqual([]);
   expect(summary?.summary?.kind).toBe("continue");
-  expect(summary?.cachedTokens).toBe(turn?.tokens);
-  expect(summary?.options.prompt.slice(0, -1)).toEqual(turn?.options.prompt);
+  // Up to the last message that the summary tells of. What was said behind it is none of its business.
+  const begun = summary?.options.prompt.slice(0, -1) ?? [];
+  expect(begun).toEqual(turn?.options.prompt.slice(0, begun.length));
+  expect(begun.length).toBeLessThan(turn?.options.prompt.length ?? 0);
+  expect(summary?.cachedTokens).toBeGreaterThan((turn?.tokens ?? 0) / 2);
   expect(summary?.options.tools).toEqual(turn?.options.tools);
   // The ledger and the costs have what was read from the cache.
   expect(run.steps.find(({ calls }) => calls > 0)).toMatchObject({
@@ -118,6 +121,15 @@ test("outputs of tools are in the prompt that is continued, and in the facts bes
 test.each([
   ["nothing was remembered", { kind: "own", before: async ({ stub }) => evictDurableObject(stub) }],
   ["a message changed since", { kind: "own", before: async ({ agent }) => agent.update({ message: say(6, "No: ") }) }],
+  [
+    "another message changed since",
+    { kind: "own", before: async ({ agent }) => agent.update({ message: say(35, "No: ") }) },
+  ],
+  [
+    "another message was deleted since",
+    { kind: "own", before: async ({ agent }) => agent.deleteMessages({ ids: ["m35"] }) },
+  ],
+  ["the session redacts what a summariser is sent", { kind: "own", sessionId: "redacted" }],
   ["another model was asked", { kind: "own", by: "other" }],
   ["the window has no room for it", { kind: "narrow" }],
   ["the Workflow has no model that continues", { kind: "plain" }],

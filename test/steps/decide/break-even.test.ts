@@ -127,6 +127,7 @@ const WRONG: readonly WhenOptions[] = [
   { budget: { dayTokens: Number.POSITIVE_INFINITY } },
   { prices: { output: -1 } },
   { prices: { cacheRead: Number.NaN } },
+  { prices: { cacheWrite: 0 } },
 ];
 
 test.each(WRONG)("%o is refused with advice", (options) => {
