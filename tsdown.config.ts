@@ -57,9 +57,16 @@ const subpaths = defineConfig({
   },
 });
 
-/** The command line, which Node runs and nobody imports. */
+/** The command line, which Node runs and nobody imports. It takes the redaction rules from the subpath, which has them already. */
 const commandLine = defineConfig({
   ...shared,
+  plugins: [
+    {
+      name: "rules of the package",
+      resolveId: (source) =>
+        source.endsWith("/redact/secret-rules.ts") ? { id: "../package/redact.js", external: "relative" } : null,
+    },
+  ],
   entry: { palimpsest: "scripts/palimpsest.ts" },
   platform: "node",
   dts: false,
