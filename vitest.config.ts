@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import agents from "agents/vite";
@@ -38,8 +37,6 @@ const SOURCES = Object.entries(compilerOptions.paths).map(([name, [source]]) => 
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
-    // vitest leaves a core to itself. On a machine with two, half of it would rest.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {
