@@ -7,6 +7,7 @@
  */
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, runEvent, type RunEvent } from "../src/agent/events.ts";
+import { explainCall } from "../src/explain-call.ts";
 import type { PageCall } from "../src/page/page-calls.ts";
 import type { CallInput, CallResult } from "../src/rooms.ts";
 import { askForTicket, findOddSecret, keepSecret } from "./door.ts";
@@ -118,7 +119,9 @@ export class Connection {
       return await this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
     } catch (error) {
       // The SDK's client marks its own errors in no other way.
-      if (!(error instanceof Error) || !/^(?:Connection closed$|RPC call to )/.test(error.message)) throw error;
+      if (!(error instanceof Error) || !/^(?:Connection closed$|RPC call to )/.test(error.message)) {
+        throw explainCall(error);
+      }
       throw new Unanswered(
         "No answer came, so this may have been done or not: what is shown once the connection is back says which.",
       );

@@ -7,6 +7,7 @@ import type { CompactionSurface } from "./agent/compacting-agent.ts";
 import type { Rooms } from "./agent/extension.ts";
 import { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
+export { explainCall } from "./explain-call.ts";
 export type { Clients, CompactionClient } from "./agent/clients.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 

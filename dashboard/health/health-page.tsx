@@ -47,9 +47,13 @@ export default function HealthPage() {
           </select>
         </label>
       </div>
-      <Shown asked={health} what="the health">
-        {(report) => <Report report={report} />}
-      </Shown>
+      {health.kind === "failed" && health.code === "not_configured" ? (
+        <Empty title="This agent does not report its health.">{health.error}</Empty>
+      ) : (
+        <Shown asked={health} what="the health">
+          {(report) => <Report report={report} />}
+        </Shown>
+      )}
       {asking !== null && <CostsCard sessionId={sessionId} revision={[tick, ended]} />}
     </>
   );

@@ -8,6 +8,7 @@ import { AgentClient } from "agents/client";
 import type { CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import { writeAgentName } from "../../src/doors/agent-name.ts";
+import { explainCall } from "../../src/explain-call.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 
 export interface Target {
@@ -60,8 +61,12 @@ export class Remote {
     return new Remote(client);
   }
 
-  call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
-    return this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
+  async call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
+    try {
+      return await this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
+    } catch (error) {
+      throw explainCall(error);
+    }
   }
 
   /** Calls the listener each time that the connection reopens after a loss. Events of the time between are lost. */

@@ -10,6 +10,7 @@ import { writeAgentName } from "../doors/agent-name.ts";
 import type { AgentPlace } from "../doors/tickets.ts";
 import { writeVisit } from "../doors/visit.ts";
 import { PalimpsestError } from "../errors.ts";
+import { explainCall } from "../explain-call.ts";
 import { MAX_ID_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
 import { isPageCall } from "./page-calls.ts";
 
@@ -118,13 +119,6 @@ async function run(stub: Stub, { method, args }: Call): Promise<Answer> {
     const agent = stub as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>;
     return { success: true, result: await agent[method]?.(...args) };
   } catch (error) {
-    const { message } = error instanceof Error ? error : new Error(String(error));
-    return { success: false, error: /does not implement/.test(message) ? lacking(method) : message };
+    return { success: false, error: explainCall(error).message };
   }
-}
-
-/** An agent has the calls of its rooms. One whose base class keeps the messages has those that it opens to clients. */
-function lacking(method: string): string {
-  const advice = `This agent has no ${method}. Declare its class with the room that brings it, or, on AIChatAgent and Think, list it under clients.`;
-  return new PalimpsestError("not_configured", advice).message;
 }

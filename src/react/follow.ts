@@ -7,6 +7,7 @@
 import type { CompactOptions } from "../agent/inputs.ts";
 import type { CompactReceipt, SessionStatus } from "../agent/sessions/session.ts";
 import { readRunEvent, type RunEvent } from "../client.ts";
+import { explainCall } from "../explain-call.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 
 /** Runs that are searched for the newest summary that can be undone. */
@@ -70,7 +71,7 @@ export class CompactionFollower {
     try {
       const [status, live] = await Promise.all([
         this.#call<SessionStatus>("status", {}),
-        this.#agent.call("liveRuns", [{}]) as Promise<RunEvent[]>,
+        this.#ask<RunEvent[]>("liveRuns", {}),
       ]);
       if (at !== this.#at) return;
       const ours = live.filter(({ sessionId }) => sessionId === this.#sessionId);
@@ -84,8 +85,7 @@ export class CompactionFollower {
   readonly compact = (options: CompactOptions = {}): Promise<CompactReceipt> => this.#call("compact", { ...options });
 
   /** Ends a live run without effect. */
-  readonly cancel = async (runId: string): Promise<RunRecord> =>
-    (await this.#agent.call("cancelRun", [{ runId }])) as RunRecord;
+  readonly cancel = (runId: string): Promise<RunRecord> => this.#ask("cancelRun", { runId });
 
   /**
    * Takes a summary out of the view, so that the messages under it show again. Without an id it takes the newest that a run brought into
@@ -137,7 +137,15 @@ export class CompactionFollower {
   };
 
   #call<Result>(method: string, input: Record<string, unknown>): Promise<Result> {
-    return this.#agent.call(method, [{ sessionId: this.#sessionId, ...input }]) as Promise<Result>;
+    return this.#ask(method, { sessionId: this.#sessionId, ...input });
+  }
+
+  async #ask<Result>(method: string, input: Record<string, unknown>): Promise<Result> {
+    try {
+      return (await this.#agent.call(method, [input])) as Result;
+    } catch (error) {
+      throw explainCall(error);
+    }
   }
 
   #change(change: Partial<CompactionState>): void {

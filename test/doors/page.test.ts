@@ -195,12 +195,14 @@ describe("the page's connection", () => {
     },
   );
 
-  test("answers a wrong input with the agent's own error, and a call of a missing room with the room's absence", async () => {
+  test("answers a wrong input with the agent's own error, and a call of a missing room with the line that adds it", async () => {
     const page = await pageOf(newAgent().name);
     expect((await page.call("getMessage", { id: 7 })).error).toMatch(/^\[invalid_input\] /);
     const path = "/palimpsest/agents/bare-agent/bare";
     const bare = await open(ask({ ...mine, agent: "BareAgent" }, path, { headers: { ...ada, ...upgrade } }));
-    expect((await bare.call("getNotes", {})).error).toMatch(/^\[not_configured\] This agent has no getNotes\. /);
+    expect((await bare.call("getNotes", {})).error).toMatch(
+      /^\[not_configured\] This agent has no getNotes, .* rooms: \[notes\(\)\] /,
+    );
     expect((await bare.call("status", {})).success).toBe(true);
   });
 

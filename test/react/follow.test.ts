@@ -18,7 +18,7 @@ class Played extends EventTarget implements AgentConnection {
     const input = (args[0] ?? {}) as Record<string, unknown>;
     this.asked.push([method, input]);
     const answer = this.answers[method];
-    if (answer === undefined) throw new Error(`${method} is not open.`);
+    if (answer === undefined) throw new Error(`Method ${method} is not callable`);
     return answer(input);
   }
 
@@ -117,11 +117,11 @@ test("a refused question is in the state until one is answered; a refused undo i
   const { status } = agent.answers;
   delete agent.answers["status"];
   await follower.refresh();
-  expect(follower.state().error?.message).toBe("status is not open.");
+  expect(follower.state().error?.message).toMatch(/does not open status\. .* clients: /);
   if (status !== undefined) agent.answers["status"] = status;
   await follower.refresh();
   expect(follower.state().error).toBeNull();
-  await expect(follower.undo("one")).rejects.toThrow("rollback is not open.");
+  await expect(follower.undo("one")).rejects.toThrow(/does not open rollback\. .* clients: /);
 });
 
 test("whoever stops listening is told nothing more, and nothing is asked any more", async () => {

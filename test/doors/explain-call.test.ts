@@ -1,0 +1,67 @@
+/** A refused call says which room brings it, or which list opens it, whoever made it. */
+import { env, exports } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { calls as coreCalls } from "../../src/agent/calls.ts";
+import { errorCode } from "../../src/errors.ts";
+import { CALLS_OF_EVERY_AGENT, CALLS_OF_ROOMS, explainCall } from "../../src/explain-call.ts";
+import { ALL_ROOMS } from "../../src/rooms.ts";
+import { CALL_NAMES, calls } from "../rooms.ts";
+import { Line, upgrade } from "./client.ts";
+
+// The SDK writes each refusal to the log with its stack.
+vi.spyOn(console, "error").mockImplementation(() => undefined);
+
+async function connect(agent: "bare-agent" | "default-agent"): Promise<Line> {
+  const { webSocket } = await exports.default.fetch(`http://test/agents/${agent}/explained`, { headers: upgrade });
+  if (webSocket === null) throw new Error("No WebSocket.");
+  return new Line(webSocket);
+}
+
+/** The rooms' own tables are the truth. */
+const ROOM_OF = new Map(ALL_ROOMS.flatMap((room) => Object.keys(room.calls).map((name) => [name, room.name] as const)));
+
+test("the names on the caller's side are those of the core's table and of the rooms' tables", () => {
+  expect(CALLS_OF_EVERY_AGENT.toSorted()).toEqual(Object.keys(coreCalls).toSorted());
+  const listed = Object.entries(CALLS_OF_ROOMS).flatMap(([room, { calls }]) =>
+    calls.map((name) => [name, room] as const),
+  );
+  expect(new Map(listed)).toEqual(ROOM_OF);
+});
+
+test("a client is told the room of each call that the agent lacks, and the list that opens each other one", async () => {
+  const line = await connect("bare-agent");
+  for (const name of CALL_NAMES.filter((each) => calls[each].group !== "watch" || ROOM_OF.has(each))) {
+    const { error = "" } = await line.call(name, {});
+    const explained = explainCall(new Error(error));
+    const room = ROOM_OF.get(name);
+    expect(errorCode(explained), name).toBe("not_configured");
+    if (room !== undefined) expect(explained.message).toContain(`withCompaction(Base, { rooms: [${room}()] })`);
+    expect(explained.message).toContain(`clients: ["watch", "${name}"]`);
+  }
+});
+
+test("a call of a room that the agent has, but does not open, is not said to lack its room", async () => {
+  const { error = "" } = await (await connect("default-agent")).call("getCosts", {});
+  const { message } = explainCall(new Error(error));
+  expect(message).toContain("does not open getCosts");
+  expect(message).not.toContain("rooms:");
+});
+
+test("who holds the stub of an agent without a room is told the room", async () => {
+  const stub = env.BareAgent.get(env.BareAgent.idFromName("explained")) as unknown as Record<
+    string,
+    (input: object) => Promise<unknown>
+  >;
+  const error: unknown = await stub["exportTranscript"]?.({}).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(explainCall(error).message).toContain("the room transcripts() of palimpsest/import");
+});
+
+test("any other error stays as it is, also one about a method of the user's own", () => {
+  for (const message of ["[unknown_run] No run.", "Method say is not callable", "Method __proto__ does not exist"]) {
+    const error = new Error(message);
+    expect(explainCall(error)).toBe(error);
+  }
+});
