@@ -46,7 +46,7 @@ export default defineConfig({
           alias: { "cloudflare:workflows": new URL("test/no-workflows.ts", import.meta.url).pathname },
           environment: "node",
           include: [
-            "test/{steps,compat,react,redact,import,model,scripts,dashboard,{context,costs,events,prompt-cache}/pure}/**/*.test.ts",
+            "test/{steps,*/steps,compat,react,redact,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache}/pure}/**/*.test.ts",
           ],
           testTimeout: 60_000,
         },
@@ -63,7 +63,10 @@ export default defineConfig({
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",
-          include: ["test/{memory,agent,notes,recall,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts"],
+          include: [
+            "test/{memory,agent,notes,recall,turn,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
+          ],
+          exclude: ["test/*/steps/**"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.
           isolate: false,
           provide: { ...everywhere.provide, sim, matrix },

@@ -20,7 +20,7 @@ export type { CompactOptions } from "./agent/inputs.ts";
 export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";
 export { SessionManager } from "./agent/sessions/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
-export type { Fitted, GetViewOptions, ShownView } from "./agent/views/shown-view.ts";
+export type { Fitted, GetViewOptions, ShownView } from "./agent/sessions/shown-view.ts";
 export type { MaskReport } from "./memory/masks/session-masks.ts";
 export type { Rent, Rents } from "./steps/decide/rent.ts";
 export type {
@@ -46,7 +46,7 @@ export type { HealthRow } from "./memory/runs/health-statements.ts";
 export type { Prices } from "./steps/decide/break-even.ts";
 export type { Budget, Spend } from "./steps/decide/budget.ts";
 export type { Waiting, WhyNot } from "./steps/decide/why-not.ts";
-export type { FitStep, Fitting } from "./steps/view/fit-view.ts";
+export type { FitStep, Fitting } from "./steps/fit/fit-view.ts";
 export type { PreviewOptions } from "./steps/view/preview.ts";
 export { truncateOlderMessages, type TruncateOptions } from "./steps/view/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";

@@ -10,11 +10,11 @@ import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import { PalimpsestError } from "./errors.ts";
 import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
-import type { ModelEnv } from "./models.ts";
+import type { ModelEnv } from "./providers/models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
 import { allRooms, type AllRooms } from "./rooms.ts";
 
-export { CompactionWorkflow } from "./models.ts";
+export { CompactionWorkflow } from "./providers/models.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   /** Tokens of a view beyond which it is compacted. Without it the cost of carrying a view decides, up to a ceiling. */

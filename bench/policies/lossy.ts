@@ -12,7 +12,7 @@ import { digest } from "../../src/steps/text/digest.ts";
 import type { Topic } from "../../src/steps/extract/bullet.ts";
 import { readTranscript, type Entry } from "../../src/steps/extract/entries.ts";
 import { layOut, placeTopics, readSummary } from "../../src/steps/extract/summary-shape.ts";
-import { readSectionTokens } from "../../src/steps/notes/prompt.ts";
+import { readSectionTokens } from "../../src/notes/steps/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Asked } from "./asked.ts";
 

@@ -6,12 +6,12 @@
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { UIMessage } from "ai";
-import { recall } from "../../src/agent/views/recall.ts";
+import { recall } from "../../src/recall/recall.ts";
 import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
-import { HiddenMessages } from "../../src/memory/messages/hidden-messages.ts";
+import { HiddenMessages } from "../../src/recall/hidden-messages.ts";
 import type { Storage } from "../../src/memory/schema.ts";
-import { MessageSearch } from "../../src/memory/search/search.ts";
+import { MessageSearch } from "../../src/recall/search/search.ts";
 import { atOnce } from "../../src/steps/text/pieces.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Conversation } from "./conversations.ts";

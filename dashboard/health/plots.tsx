@@ -11,7 +11,7 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import { NOT_KNOWN_YET } from "../../src/steps/hindsight/tell.ts";
+import { NOT_KNOWN_YET } from "../../src/inspect/steps/tell-hindsight.ts";
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";

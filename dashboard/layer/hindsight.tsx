@@ -1,5 +1,5 @@
 /** What came of the names that one overlay's view hid. */
-import { NOT_KNOWN_YET } from "../../src/steps/hindsight/tell.ts";
+import { NOT_KNOWN_YET } from "../../src/inspect/steps/tell-hindsight.ts";
 import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty } from "../frame/states.tsx";

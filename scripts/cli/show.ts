@@ -6,7 +6,7 @@ import type { PlanReport } from "../../src/inspect/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import type { ShadowComparison, ShadowSum } from "../../src/shadow/compare.ts";
-import { NOT_KNOWN_YET, sumHindsight, tellHindsight } from "../../src/steps/hindsight/tell.ts";
+import { NOT_KNOWN_YET, sumHindsight, tellHindsight } from "../../src/inspect/steps/tell-hindsight.ts";
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";

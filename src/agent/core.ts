@@ -29,7 +29,7 @@ import type { DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port
 import type { RunEvent } from "./events.ts";
 import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
-import type { Recall } from "./views/recalled.ts";
+import type { Recall } from "./recalled.ts";
 
 /** The state of a workflow instance as the engine reports it, or `missing` when it knows no such instance. */
 export type InstanceStatus =

@@ -20,7 +20,7 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import type { TruncateOptions } from "../steps/view/truncate.ts";
 import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
-import type { GetViewOptions } from "./views/shown-view.ts";
+import type { GetViewOptions } from "./sessions/shown-view.ts";
 
 export interface CompactOptions {
   /** A person's words about the summary's focus. */

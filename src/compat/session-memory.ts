@@ -10,7 +10,7 @@ import {
   DEFAULT_NOTES_MAX_TOKENS,
   DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
   DEFAULT_NOTES_MIN_TOKENS,
-} from "../limits-of-notes.ts";
+} from "../notes/limits.ts";
 import { measureMessage } from "../steps/message/measure.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { alignBoundaryBackward } from "./boundaries.ts";

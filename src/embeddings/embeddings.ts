@@ -4,7 +4,7 @@
  * They find what was said in other words. They stand beside the search by words and are never needed: without them, or where the model
  * fails, words alone are searched.
  */
-import type { Embeddings } from "../agent/views/by-meaning.ts";
+import type { Embeddings } from "../recall/by-meaning.ts";
 import { checkOptions, type EmbeddingsOptions } from "./options.ts";
 import { Provider } from "./provider.ts";
 import { EmbeddingSearch } from "./search.ts";

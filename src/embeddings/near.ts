@@ -4,10 +4,10 @@
  * Both are lists, and the place in each list decides (reciprocal rank fusion). A cosine of one model says nothing beside that of another,
  * or beside a score of words, and places need no scale.
  */
-import type { Near } from "../agent/views/by-meaning.ts";
-import type { ByMeaning } from "../agent/views/recalled.ts";
-import { piecesOf } from "../steps/recall/pieces-of-message.ts";
-import { spreadLikeness, type Cut, type Passage } from "../steps/recall/passages.ts";
+import type { Near } from "../recall/by-meaning.ts";
+import type { ByMeaning } from "../agent/recalled.ts";
+import { piecesOf } from "./steps/pieces-of-message.ts";
+import { spreadLikeness, type Cut, type Passage } from "../recall/steps/passages.ts";
 
 /** A piece of a message that is similar to the query. */
 export interface SimilarPiece {

@@ -4,7 +4,7 @@
  * A failure is a value. Nobody who asks by meaning waits for a model that is down: after a failure it is left alone, for longer each time.
  */
 import type { Core } from "../agent/core.ts";
-import type { ByMeaning } from "../agent/views/recalled.ts";
+import type { ByMeaning } from "../agent/recalled.ts";
 import { utcDay } from "../steps/decide/budget.ts";
 import type { CheckedOptions, EmbedCall } from "./options.ts";
 import type { EmbeddingStatements } from "./statements.ts";

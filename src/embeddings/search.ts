@@ -11,12 +11,12 @@
 import type { Core } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { redactionOf } from "../agent/redaction.ts";
-import type { MeaningAsked, MeaningSearch, Near } from "../agent/views/by-meaning.ts";
-import type { HiddenMessages } from "../memory/messages/hidden-messages.ts";
+import type { MeaningAsked, MeaningSearch, Near } from "../recall/by-meaning.ts";
+import type { HiddenMessages } from "../recall/hidden-messages.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
 import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
-import { pieceTexts } from "../steps/recall/pieces-of-message.ts";
-import { ofLengthOne, packEntries, similarIn, type Entry } from "../steps/recall/vectors.ts";
+import { pieceTexts } from "./steps/pieces-of-message.ts";
+import { ofLengthOne, packEntries, similarIn, type Entry } from "./steps/vectors.ts";
 import { inPieces, Pace, type Pieces } from "../steps/text/pieces.ts";
 import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
 import type { Provider } from "./provider.ts";

@@ -1,6 +1,6 @@
 /** Compares a summary with the ones that it replaced. */
 import type { History } from "../memory/messages/history.ts";
-import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
+import { diffSummaries, type SummaryDiff } from "./steps/diff-summaries.ts";
 
 /**
  * Bullets of a summary compared with those that it replaced. `gone` when the messages under it were deleted, `withheld` when messages under

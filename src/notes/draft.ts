@@ -5,9 +5,9 @@
  * answer, which holds only the sections that change. The agent applies it to the notes and audits the result when it stores the draft.
  */
 import { digest } from "../steps/text/digest.ts";
-import { renderNotes } from "../steps/notes/document.ts";
-import { factsOfElements } from "../steps/notes/facts.ts";
-import { describeSections, NOTES_TASK } from "../steps/notes/prompt.ts";
+import { renderNotes } from "./steps/document.ts";
+import { factsOfElements } from "./steps/facts.ts";
+import { describeSections, NOTES_TASK } from "./steps/prompt.ts";
 import { buildPrompt } from "../steps/draft/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";

@@ -1,8 +1,8 @@
 /** Inputs of the calls and methods on notes, checked before anything is read. */
 import { z } from "zod";
 import { byHand, parentId, sessionId, wholeNumber, words } from "../agent/inputs.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
-import type { NotesSection } from "../steps/notes/document.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "./limits.ts";
+import type { NotesSection } from "./steps/document.ts";
 
 export interface NotesEdit {
   /** The changed sections, each whole. One with a new title is added at the end, and an empty text empties its section. */

@@ -1,5 +1,5 @@
 /** The steps of an update that the agent does, as its Workflow calls them through the port. */
-import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
+import type { NotesSection, NotesShape } from "./steps/document.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { Askable, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";

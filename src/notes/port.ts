@@ -7,7 +7,7 @@
  */
 import { assert } from "../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
-import { NOTES_PATIENCE } from "../limits-of-notes.ts";
+import { NOTES_PATIENCE } from "./limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion } from "./versions.ts";
 import type { LiveRun, NotesPlan, Outcome } from "../memory/runs/runs.ts";
@@ -21,9 +21,9 @@ import {
   renderNotes,
   type NotesSection,
   type NotesShape,
-} from "../steps/notes/document.ts";
-import { applyEdits, auditEdits, parseEdits } from "../steps/notes/edits.ts";
-import { tokensToKeep } from "../steps/notes/due.ts";
+} from "./steps/document.ts";
+import { applyEdits, auditEdits, parseEdits } from "./steps/edits.ts";
+import { tokensToKeep } from "./steps/due.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";

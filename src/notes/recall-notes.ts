@@ -2,17 +2,17 @@
  * `recall` of the session's notes. It reads one version as it was written, where a model was shown only a part of it.
  *
  * Reads only. Safe for the same reason as a history of the notes. If messages of a version were edited or deleted since, only a person's
- * own text is read (steps/notes/withhold.ts).
+ * own text is read (notes/steps/withhold.ts).
  */
 import type { NotesVersion, SessionNotes } from "./versions.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { renderNotes } from "../steps/notes/document.ts";
-import { pointTo } from "../steps/notes/pointer.ts";
-import { withholdNotes } from "../steps/notes/withhold.ts";
+import { renderNotes } from "./steps/document.ts";
+import { pointTo } from "./steps/pointer.ts";
+import { withholdNotes } from "./steps/withhold.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
 import type { RecalledVersion } from "../agent/core.ts";
-import type { Recall } from "../agent/views/recalled.ts";
+import type { Recall } from "../agent/recalled.ts";
 
 /** A version, or one section of it, in pieces that fit an answer. Each piece says how to ask for the next. */
 export function recallNotes(notes: SessionNotes, asked: RecalledVersion, countTokens: CountTokens): Recall {

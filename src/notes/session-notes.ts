@@ -4,14 +4,14 @@
  * This module holds a person's calls. The trigger decides when an update is due, and the port what it reads.
  */
 import { PalimpsestError } from "../errors.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "./limits.ts";
 import { utf8Length } from "../memory/messages/content.ts";
 import { notesOf, type NotesCoverage, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
-import { applyEdits, splitSections } from "../steps/notes/edits.ts";
-import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "../steps/notes/document.ts";
+import { applyEdits, splitSections } from "./steps/edits.ts";
+import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "./steps/document.ts";
 import { findOpenFence } from "../steps/text/fences.ts";
-import { hintsOf } from "../steps/notes/prompt.ts";
-import { withholdNotes } from "../steps/notes/withhold.ts";
+import { hintsOf } from "./steps/prompt.ts";
+import { withholdNotes } from "./steps/withhold.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
 import { parseInput } from "../agent/inputs.ts";

@@ -10,10 +10,10 @@ import {
   NOTES_GROWTH_TOKENS,
   NOTES_TOOL_CALLS,
   NOTES_WAIT_MS,
-} from "../limits-of-notes.ts";
-import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../steps/notes/document.ts";
-import type { NotesPace } from "../steps/notes/due.ts";
-import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";
+} from "./limits.ts";
+import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "./steps/document.ts";
+import type { NotesPace } from "./steps/due.ts";
+import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "./steps/range.ts";
 import type { When } from "../steps/decide/when.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SessionSettings } from "../agent/settings.ts";

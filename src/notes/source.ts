@@ -5,7 +5,7 @@
  */
 import type { History } from "../memory/messages/history.ts";
 import type { NotesEnd, NotesVersion, SessionNotes } from "./versions.ts";
-import { factsOfElements } from "../steps/notes/facts.ts";
+import { factsOfElements } from "./steps/facts.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";

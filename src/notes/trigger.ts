@@ -9,7 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { notesOf, type Growth, type NotesEnd, type NotesNeeds } from "./versions.ts";
 import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { enoughGrowth, isUpdateDue, mayBeDue } from "../steps/notes/due.ts";
+import { enoughGrowth, isUpdateDue, mayBeDue } from "./steps/due.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { promptTokens } from "../agent/reports/usage.ts";
 import type { Core, Needs } from "../agent/core.ts";

@@ -9,11 +9,11 @@
  * branch. It describes its last message up to a step, so growth of that message behind the step does not withdraw it.
  * That step may be after the covered end. A later version may claim less coverage and keep the words.
  */
-import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../limits-of-notes.ts";
-import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
+import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "./limits.ts";
+import { notesTokens, type NotesSection } from "./steps/document.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { pointedVersions, POINTER } from "../steps/notes/pointer.ts";
-import type { NotesGrowth } from "../steps/notes/due.ts";
+import { pointedVersions, POINTER } from "./steps/pointer.ts";
+import type { NotesGrowth } from "./steps/due.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { parseFacts } from "../memory/messages/content.ts";

@@ -1,9 +1,9 @@
 /** What the calls and methods of the room of recall take. */
 import { z } from "zod";
 import { isWellFormed, NOT_WELL_FORMED, sessionId, wholeNumber, words, type FieldsOf } from "../agent/inputs.ts";
-import { recallInput, type RecallRequest } from "../agent/views/recall.ts";
+import { recallInput, type RecallRequest } from "./recall.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, MAX_SEARCH_HITS, MAX_SESSION_ID_CHARS, RECALL_HITS } from "../limits.ts";
-import type { SearchOptions } from "../memory/search/search.ts";
+import type { SearchOptions } from "./search/search.ts";
 
 /** What is looked for: as long as a caller likes, of which the first words count. */
 const query = z.string().refine(isWellFormed, NOT_WELL_FORMED);

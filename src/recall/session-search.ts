@@ -1,7 +1,7 @@
 /** What a model's own search over all of an agent's conversations answers. */
 import type { Needs } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
-import type { MessageSearch, SearchHit } from "../memory/search/search.ts";
+import type { MessageSearch, SearchHit } from "./search/search.ts";
 import { inPieces } from "../steps/text/pieces.ts";
 
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */

@@ -11,8 +11,8 @@ import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
-import type { StepBegun } from "../agent/views/call-results.ts";
-import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../agent/views/turn.ts";
+import type { StepBegun } from "../turn/call-results.ts";
+import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../turn/turn.ts";
 
 export type CompactedOptions = Omit<ViewOptions, "leafId" | "asOf">;
 

@@ -9,7 +9,7 @@ import { Session } from "../../src/agent/sessions/session.ts";
 import { inputs } from "../../src/agent/inputs.ts";
 import type { CallName } from "../../src/rooms.ts";
 import { calls, type FullManager, type FullSession } from "../rooms.ts";
-import { keepTurn, viewBeforeStep } from "../../src/agent/views/turn.ts";
+import { keepTurn, viewBeforeStep } from "../../src/turn/turn.ts";
 import { errorCode } from "../../src/errors.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
 import { truncateOlderMessages } from "../../src/steps/view/truncate.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import type { History } from "../../src/memory/messages/history.ts";
 import { Memory, type MemoryOptions } from "../../src/memory/memory.ts";
-import { MessageSearch } from "../../src/memory/search/search.ts";
+import { MessageSearch } from "../../src/recall/search/search.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
 import { rowsOf } from "../rows.ts";

@@ -5,7 +5,7 @@ import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session, type SessionOf } from "../../src/agent/sessions/session.ts";
 import type { AllRooms } from "../../src/rooms.ts";
-import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
+import { NOTES_VERSIONS } from "../../src/notes/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

@@ -4,7 +4,7 @@ import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
+import { NOTES_VERSIONS } from "../../src/notes/limits.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { rest, sayAll } from "../noted.ts";

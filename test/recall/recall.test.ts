@@ -6,7 +6,7 @@ import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import type { RecalledMessage, Recall } from "../../src/agent/views/recalled.ts";
+import type { RecalledMessage, Recall } from "../../src/agent/recalled.ts";
 import { RECALL_TOKENS } from "../../src/limits.ts";
 import { referenceTo } from "../../src/steps/message/reference.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

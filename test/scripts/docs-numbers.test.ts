@@ -7,23 +7,23 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASKED_ROWS, CONTEXT_ROWS, READ_CHARS, TOKENS_OF_A_TURN } from "../../src/agent/views/recall-words.ts";
+import { ASKED_ROWS, CONTEXT_ROWS, READ_CHARS, TOKENS_OF_A_TURN } from "../../src/recall/recall-words.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
-import * as ofNotes from "../../src/limits-of-notes.ts";
+import * as ofNotes from "../../src/notes/limits.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
 import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/options.ts";
 import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
-import { MAX_PIECES, PIECE_CHARS } from "../../src/steps/recall/pieces-of-message.ts";
-import { ENTRY_BYTES } from "../../src/steps/recall/vectors.ts";
-import { INDEX_PIECE_CHARS } from "../../src/memory/search/search.ts";
-import { PASSAGES_PIECE_CHARS } from "../../src/steps/recall/passages.ts";
+import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
+import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
+import { INDEX_PIECE_CHARS } from "../../src/recall/search/search.ts";
+import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
-import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/model/endpoint-fetch.ts";
-import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
+import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
+import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
 import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
 import {
   DEFAULT_DAY_TOKENS,

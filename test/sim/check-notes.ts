@@ -2,7 +2,7 @@
  * Checks the invariants of notes. Notes tell only what was read (C3), versions only grow, one update runs at a time (R2), and an overlay
  * from notes covers no more than they did.
  */
-import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
+import { NOTES_VERSIONS } from "../../src/notes/limits.ts";
 import type { NotesVersion } from "../../src/notes/versions.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";

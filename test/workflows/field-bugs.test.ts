@@ -3,7 +3,7 @@
  *
  * Others of this kind are tested where their subject is. Loops and stale counts are in test/agent/runs/quiet.test.ts, hangs, resets and
  * evictions in faults.test.ts, races with appends, edits and branches in races.test.ts. Turns that outgrow the window are in
- * test/agent/views/turn.test.ts, wrong counts in test/agent/reports/usage.test.ts, and answers that are no summaries in outcomes.test.ts.
+ * test/turn/turn.test.ts, wrong counts in test/agent/reports/usage.test.ts, and answers that are no summaries in outcomes.test.ts.
  */
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { UIMessage } from "ai";

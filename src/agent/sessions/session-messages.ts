@@ -17,7 +17,7 @@ import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-inp
 import { checkGiven, defined, given, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
-import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "../views/shown-view.ts";
+import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { measureAfresh } from "../runs/start/trigger.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 

@@ -19,7 +19,7 @@ import {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { keepTurn, viewBeforeStep, type KeptTurn } from "../../../src/agent/views/turn.ts";
+import { keepTurn, viewBeforeStep, type KeptTurn } from "../../../src/turn/turn.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import { isStub } from "../../../src/steps/view/repair.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";

@@ -3,7 +3,7 @@ import type { FullSession } from "../../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
-import { viewBeforeStep } from "../../../src/agent/views/turn.ts";
+import { viewBeforeStep } from "../../../src/turn/turn.ts";
 import { renderInForce } from "../../../src/steps/pinned/render.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";

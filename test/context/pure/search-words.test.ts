@@ -1,7 +1,7 @@
 /** Queries. For any input the index receives a query that it understands. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { indexWords, matchExpression, readableWords } from "../../../src/memory/search/words.ts";
+import { indexWords, matchExpression, readableWords } from "../../../src/recall/search/words.ts";
 
 describe("a query", () => {
   test("asks for all its words, beginnings and phrases", () => {

@@ -5,7 +5,7 @@ import { isStepCount, streamText, tool, type ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
-import { keepTurn } from "../../../src/agent/views/turn.ts";
+import { keepTurn } from "../../../src/turn/turn.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { overlayOf, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { countAgain, findAgain, type Hindsight } from "../../../src/steps/hindsight/hindsight.ts";
-import { sumHindsight, tellHindsight } from "../../../src/steps/hindsight/tell.ts";
+import { sumHindsight, tellHindsight } from "../../../src/inspect/steps/tell-hindsight.ts";
 import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
 import { atOnce } from "../../../src/steps/text/pieces.ts";
 import { tries } from "../../tries.ts";

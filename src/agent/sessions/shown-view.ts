@@ -1,0 +1,100 @@
+/**
+ * A view as it is handed out, after the session's settings and the caller's options.
+ *
+ * Applies previews, truncation and fitting, in this order, each only on request. It works on copies after the view was read, so it reads no
+ * further row and stores nothing (M1). Safe because a limit is compared with the same calibrated count as the trigger's threshold
+ * (src/agent/reports/usage.ts), and because invalid options are refused before any read.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import { MIN_VIEW_TOKENS } from "../../limits.ts";
+import type { PastView } from "../../memory/overlays/time-travel.ts";
+import type { View } from "../../memory/messages/view.ts";
+import { checkRoom, fitView, type Fitting } from "../../steps/fit/fit-view.ts";
+import { measureMessage } from "../../steps/message/measure.ts";
+import { previewOutputs } from "../../steps/view/preview.ts";
+import { truncateOlderMessages, type TruncateOptions } from "../../steps/view/truncate.ts";
+import { unseenTokens } from "../reports/usage.ts";
+import type { Needs } from "../core.ts";
+
+export interface GetViewOptions {
+  /** The branch, which is the active one by default. */
+  readonly leafId?: string | undefined;
+  /** An overlay. Reads the view right after it came into force, on its own branch. See `getViewAsOf`. */
+  readonly asOf?: string | undefined;
+  /** Most tokens of the prompt as the provider would count it, with system prompt and tools. No limit by default. */
+  readonly maxTokens?: number | undefined;
+  /** Shortens long parts of older messages. Shortens nothing by default. */
+  readonly truncate?: boolean | TruncateOptions | undefined;
+}
+
+/** How a view was made to fit, and the provider's expected count of the prompt now. */
+export type Fitted = Fitting & {
+  /**
+   * Above `maxTokens` only where the rest of the prompt leaves the messages no room, or an open call takes more. An open call is not
+   * shortened, because it runs with its input.
+   */
+  readonly promptTokens: number;
+};
+
+export interface ShownView extends View, Partial<Pick<PastView, "asOf" | "changed">> {
+  /** Estimated tokens of the elements, or of the messages where they were previewed, shortened or fitted. */
+  readonly tokens: number;
+  /** Only where `maxTokens` was given. */
+  readonly fitted?: Fitted;
+}
+
+/** Checks the options, and accepts a plain leaf id. Throws `invalid_options`. */
+export function viewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
+  if (options === undefined || typeof options === "string") return { leafId: options };
+  const { leafId, asOf, maxTokens, truncate } = options;
+  if (leafId !== undefined && asOf !== undefined) {
+    throw new PalimpsestError(
+      "invalid_options",
+      "A view as of an overlay is of that overlay's branch: leave leafId out.",
+    );
+  }
+  if (maxTokens !== undefined) checkRoom("maxTokens", maxTokens);
+  if (typeof truncate === "object") truncateOlderMessages([], truncate);
+  return options;
+}
+
+/** Applies the session's settings and the checked options to the view. */
+export function shapeView(
+  core: Needs<"settings" | "usage">,
+  sessionId: string,
+  read: { view: View; options: GetViewOptions },
+): ShownView {
+  const { view, options } = read;
+  const { previews, countTokens, template } = core.settings.get(sessionId);
+  const previewed = previews === null ? view.messages : previewOutputs(view.messages, previews);
+  const messages = truncated(previewed, options.truncate);
+  if (options.maxTokens === undefined) {
+    if (messages === view.messages) return view;
+    const tokens = messages.reduce((sum, message) => sum + measureMessage(message, countTokens).tokens, 0);
+    return { ...view, messages, tokens };
+  }
+  const count = (tokens: number): number => tokens + unseenTokens(core, sessionId, tokens);
+  const room = roomWithin(options.maxTokens, count);
+  const { fitted, ...left } = fitView(messages, { room, countTokens, template });
+  return { ...view, ...left, fitted: { ...fitted, promptTokens: count(left.tokens) } };
+}
+
+function truncated(messages: UIMessage[], truncate: GetViewOptions["truncate"]): UIMessage[] {
+  if (truncate === undefined || truncate === false) return messages;
+  return truncateOlderMessages(messages, truncate === true ? {} : truncate);
+}
+
+/**
+ * The largest estimate of a view whose count is at most `maxTokens`, or the smallest view's where none is. A binary search finds it,
+ * because the count rises with the estimate and is never under half of it (steps/tokens/calibrate.ts).
+ */
+function roomWithin(maxTokens: number, count: (tokens: number) => number): number {
+  let [fits, over] = [MIN_VIEW_TOKENS, Math.floor(maxTokens) * 2 + 2];
+  while (over - fits > 1) {
+    const middle = Math.floor((fits + over) / 2);
+    if (count(middle) <= maxTokens) fits = middle;
+    else over = middle;
+  }
+  return fits;
+}

@@ -1,0 +1,221 @@
+/**
+ * Reads a model's answer to an update of the notes. It has the changed sections and no other. Of a section that mostly
+ * stays it has the changes alone, because answers are the dear part of an update.
+ *
+ *     ## Current state
+ *     Session: moving the parser to its own file. Next: the tests.
+ *
+ *     ## Worklog (added)
+ *     ~~- moving `parse()`…~~
+ *     - moved `parse()` to parse.ts [#12]
+ *
+ * or `No changes.` A heading is a line `## Title` outside a code fence. The first section above is whole. The second one
+ * loses the line that begins like the text between the tildes, and the other lines are added behind its last.
+ *
+ * An answer and the sections before it in, the sections after it or the audit's problems out. A section that the answer
+ * does not name stays byte for byte. An answer that would remove most of the notes is refused like an invalid one.
+ */
+import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../limits.ts";
+import { findFalseAnswers, type AuditProblem } from "../../steps/draft/audit.ts";
+import { NOTHING } from "../../steps/extract/summary-shape.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { splitReferences } from "../../steps/draft/provenance.ts";
+import { normalizeTitle } from "../../steps/draft/template.ts";
+import { hasContent, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
+import { isWithin, wordTokens } from "../../steps/draft/cut-section.ts";
+import { findOpenFence, followFence } from "../../steps/text/fences.ts";
+import { findForgotten } from "./forgotten.ts";
+import { ADDED, AND_SO_ON, hintsOf } from "./prompt.ts";
+
+/** The answer that changes nothing. */
+export const NO_CHANGES = "No changes.";
+
+export type NotesAudit =
+  | { readonly ok: true; readonly sections: readonly NotesSection[]; readonly tokens: number }
+  | { readonly ok: false; readonly problems: readonly AuditProblem[] };
+
+/** Audits an answer and returns the notes after it, or the problems. `before` has all current sections. */
+export function auditEdits(input: {
+  readonly answer: string;
+  readonly finishReason: string;
+  readonly before: readonly NotesSection[];
+  readonly shape: NotesShape;
+  readonly countTokens: CountTokens;
+}): NotesAudit {
+  const { answer, finishReason, before, shape, countTokens } = input;
+  const { edits, problems } = parseEdits(answer, before);
+  const after = applyEdits(before, edits);
+  const wrong = [...findFalseAnswers(answer.trim(), finishReason), ...problems];
+  if (wrong.length === 0) wrong.push(...findMisfits(before, after, { edits, shape, countTokens }));
+  return wrong.length === 0
+    ? { ok: true, sections: after, tokens: notesTokens(after, countTokens) }
+    : { ok: false, problems: wrong };
+}
+
+/**
+ * The sections that an answer names, each once and whole, under the headings of `known`, and the problems with the
+ * answer's shape.
+ */
+export function parseEdits(
+  answer: string,
+  known: readonly NotesSection[],
+): { edits: readonly NotesSection[]; problems: readonly AuditProblem[] } {
+  const text = unwrap(answer.trim());
+  if (/^no changes?\.?$/i.test(text)) return { edits: [], problems: [] };
+  const problems: AuditProblem[] = [];
+  const edits: NotesSection[] = [];
+  let isNamed = false;
+  for (const { title: written, text: body } of splitSections(text)) {
+    const { section, isWhole } = findSection(written, known);
+    const title = section?.title;
+    if (findOpenFence(body) !== null) {
+      problems.push(shapeProblem("A code fence is not closed, so that what follows stands in it. End each fence."));
+    }
+    if (written === null) {
+      if (body !== "")
+        problems.push(shapeProblem(`Text stands before the first heading: begin with "## " and a title.`));
+    } else if (title === undefined) {
+      problems.push(
+        shapeProblem(`There is no section "${written.slice(0, TITLE_SHOWN)}". Use the given headings only.`),
+      );
+    } else if (edits.some((edit) => edit.title === title)) {
+      problems.push(shapeProblem(`Section "${title}" stands twice. Write it once, whole.`));
+    } else if (isWhole || section === undefined) edits.push({ title, text: body === NOTHING ? "" : body });
+    else {
+      const changed = applyChanges(section.text, body === NOTHING ? "" : body);
+      // The known text may be cut. A section without a change is not replaced by it.
+      if (changed.text !== section.text) edits.push({ title, text: changed.text });
+      problems.push(...changed.unknown.map((line) => unknownLine(title, line)));
+      isNamed = true;
+    }
+  }
+  if (edits.length === 0 && problems.length === 0 && !isNamed) {
+    problems.push(shapeProblem(`No section is given. Write those that change, or "${NO_CHANGES}"`));
+  }
+  return { edits, problems };
+}
+
+/** The section of a heading, and whether its text is given whole. */
+function findSection(
+  written: string | null,
+  known: readonly NotesSection[],
+): { readonly section: NotesSection | undefined; readonly isWhole: boolean } {
+  const find = (title: string): NotesSection | undefined =>
+    known.find((each) => normalizeTitle(each.title) === normalizeTitle(title));
+  if (written === null) return { section: undefined, isWhole: true };
+  const section = find(written);
+  if (section !== undefined || !written.endsWith(ADDED)) return { section, isWhole: true };
+  return { section: find(written.slice(0, -ADDED.length)), isWhole: false };
+}
+
+/**
+ * A text without its lines that `changes` quotes between tildes, and with the other lines of `changes` behind it. A
+ * quotation may leave out references, and end early with {@link AND_SO_ON} where one line alone begins like it.
+ */
+export function applyChanges(
+  text: string,
+  changes: string,
+): { readonly text: string; readonly unknown: readonly string[] } {
+  const lines = text.split("\n");
+  const gone = new Set<number>();
+  const unknown: string[] = [];
+  const added: string[] = [];
+  let fence: string | null = null;
+  for (const line of changes === "" ? [] : changes.split("\n")) {
+    const quoted = fence === null ? /^\s*~~(?!~)(.+)~~\s*$/.exec(splitReferences(line).text)?.[1] : undefined;
+    fence = followFence(fence, line);
+    const found = quoted === undefined ? [] : findQuoted(lines, quoted);
+    if (quoted === undefined) added.push(line);
+    else if (found.length === 0) unknown.push(quoted);
+    for (const at of found) gone.add(at);
+  }
+  const kept = gone.size === 0 ? text : lines.filter((_, at) => !gone.has(at)).join("\n");
+  return { text: addLines(kept, added.join("\n").trim()), unknown };
+}
+
+/** The places of a quoted line. Equal lines count as one. Empty where no line is meant, or several. */
+function findQuoted(lines: readonly string[], quoted: string): number[] {
+  const plain = plainLine(quoted);
+  const placesOf = (isMeant: (line: string) => boolean): number[] =>
+    [...lines.entries()].flatMap(([at, line]) => (isMeant(plainLine(line)) ? [at] : []));
+  const equal = placesOf((line) => line === plain);
+  const beginning = plain.endsWith(AND_SO_ON) ? plain.slice(0, -AND_SO_ON.length).trimEnd() : "";
+  if (equal.length > 0 || beginning === "") return equal;
+  const found = placesOf((line) => line.startsWith(beginning));
+  return new Set(found.map((at) => plainLine(lines[at] ?? ""))).size === 1 ? found : [];
+}
+
+/** A line as quotations are compared, without references and spaces around it. */
+export function plainLine(line: string): string {
+  return splitReferences(line).text.trim();
+}
+
+/** The text with lines behind it. A blank line parts them from a text that does not end in a list. */
+export function addLines(text: string, lines: string): string {
+  const before = text.trim();
+  const isList = /(?:^|\n)(?:[-*+] |\d{1,3}[.)] |[ \t]+\S)[^\n]*$/.test(before);
+  return [before, lines].filter((part) => part !== "").join(isList ? "\n" : "\n\n");
+}
+
+const TITLE_SHOWN = 60;
+
+/** Replaces the edited sections in place. */
+export function applyEdits(sections: readonly NotesSection[], edits: readonly NotesSection[]): NotesSection[] {
+  return sections.map((section) => edits.find(({ title }) => title === section.title) ?? section);
+}
+
+/** Splits markdown at its `## ` headings outside code fences. `title` is null for the text before the first heading. */
+export function splitSections(markdown: string): { title: string | null; text: string }[] {
+  const found: { title: string | null; lines: string[] }[] = [{ title: null, lines: [] }];
+  let fence: string | null = null;
+  for (const line of markdown.split("\n")) {
+    fence = followFence(fence, line);
+    const title = fence === null ? /^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1] : undefined;
+    if (title === undefined) found.at(-1)?.lines.push(line);
+    else found.push({ title, lines: [] });
+  }
+  return found.map(({ title, lines }) => ({ title, text: lines.join("\n").trim() }));
+}
+
+/** Removes a code fence around the whole text. */
+function unwrap(text: string): string {
+  const inside = /^(`{3,}|~{3,})\w*\n([^]*)\n\1$/.exec(text)?.[2]?.trim();
+  return inside !== undefined && /^(?:##[ \t]|no changes?\b)/i.test(inside) ? inside : text;
+}
+
+function findMisfits(
+  before: readonly NotesSection[],
+  after: readonly NotesSection[],
+  { edits, shape, countTokens: count }: { edits: readonly NotesSection[]; shape: NotesShape; countTokens: CountTokens },
+): AuditProblem[] {
+  const problems: AuditProblem[] = [];
+  for (const { title, text } of edits) {
+    if (isWithin(text, shape.sectionTokens, count)) continue;
+    const detail = `Section "${title}" is ${wordTokens(text, count)} tokens; at most ${shape.sectionTokens} are allowed. Condense it, and give fewer references.`;
+    problems.push({ kind: "too-large", detail });
+  }
+  const [had, has] = [notesTokens(before, count), notesTokens(after, count)];
+  if (has > had && !isWithin(renderNotes(after), shape.maxTokens, count)) {
+    const detail = `The notes would be ${wordTokens(renderNotes(after), count)} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
+    problems.push({ kind: "too-large", detail });
+  }
+  const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
+  const hints = hintsOf(shape);
+  const emptied = hasContent(before, hints) && !hasContent(after, hints);
+  if (!emptied) problems.push(...findForgotten(before, after, { edits, shape, countTokens: count }));
+  if (emptied || (had >= GUARDED_NOTES_TOKENS && has < least)) {
+    const detail = `The notes would go from ${had} tokens to ${has}. Keep what still holds: only change what the new messages change.`;
+    problems.push({ kind: "shrunk", detail });
+  }
+  return problems;
+}
+
+function unknownLine(title: string, line: string): AuditProblem {
+  return shapeProblem(
+    `Section "${title}" has no line, or several, that begin like "${line.slice(0, TITLE_SHOWN)}". Write the section whole.`,
+  );
+}
+
+function shapeProblem(detail: string): AuditProblem {
+  return { kind: "bad-shape", detail };
+}

@@ -1,0 +1,28 @@
+/**
+ * The facts of a transcript in which summaries stand for messages. It gathers the facts of messages and takes the facts
+ * of summaries as given.
+ */
+import type { UIMessage } from "ai";
+import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
+import { gatherFacts } from "../../steps/pinned/gather.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { TranscriptElement } from "../../steps/draft/render.ts";
+
+/**
+ * Merges facts in transcript order, because only a later message can take a rule back. `overlayFacts` has the facts of
+ * each summary, oldest first.
+ */
+export function factsOfElements(elements: readonly TranscriptElement[], overlayFacts: readonly Facts[]): Facts {
+  const parts: Facts[] = [];
+  let messages: UIMessage[] = [];
+  let summaries = 0;
+  for (const element of elements) {
+    if (element.kind === "message") {
+      messages.push(element.message);
+      continue;
+    }
+    parts.push(gatherFacts(messages), overlayFacts[summaries++] ?? NO_FACTS);
+    messages = [];
+  }
+  return mergeFacts([...parts, gatherFacts(messages)]);
+}

@@ -1,0 +1,234 @@
+/**
+ * `recall` by words. It returns the passages that say most of the question, with their neighbours, within a token budget.
+ *
+ * Asks the index for the places of the words, reads the likely messages, and chooses passages from them. Reads no more message rows than
+ * the answer has room for, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS} characters, or
+ * after one message, so that its driver can let other work in.
+ */
+import type { HiddenMessages } from "./hidden-messages.ts";
+import type { SeqRange } from "../memory/search/search-rows.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { referenceTo } from "../steps/message/reference.ts";
+import {
+  askWords,
+  isQuestion,
+  nearShares,
+  rankMessages,
+  readQuestion,
+  weightOf,
+  workShare,
+  type Ask,
+  type Holding,
+} from "./steps/asked.ts";
+import {
+  choosePassages,
+  cutMessage,
+  PASSAGES_PIECE_CHARS,
+  weighPassages,
+  type Cut,
+  type Passage,
+} from "./steps/passages.ts";
+import { quote, type Quote, type Quoted } from "./steps/quote.ts";
+import { Pace, type Pieces } from "../steps/text/pieces.ts";
+import type { Near } from "./by-meaning.ts";
+import type { Recall } from "../agent/recalled.ts";
+
+/** Tokens of an answer for each message that is read for it. A turn of a conversation is hardly shorter. */
+export const TOKENS_OF_A_TURN = 20;
+/** Newest messages under the summaries that are read beside the matches, where the query describes work. */
+const RECENT_MESSAGES = 20;
+/**
+ * Most characters of messages that an answer is chosen from. The first message is read at any size. Twice as many changed no result in
+ * measurements.
+ */
+export const READ_CHARS = 400_000;
+/** Most characters of messages that were read and then turned out too long to be included. After that no more are read. */
+const LOOKED_CHARS = 1_000_000;
+/** Index rows for all words of the query, and for the words of the message before it. */
+export const ASKED_ROWS = 2_400;
+export const CONTEXT_ROWS = 400;
+/** The weight of the previous message's words, and how many of them count. */
+const CONTEXT_SHARE = 0.3;
+const CONTEXT_WORDS = 16;
+/** Tokens reserved for naming the omitted messages and how to ask for them. */
+const NOTE_TOKENS = 100;
+/** Tokens of the header line of a message, for one that follows another, and for one with a reference. */
+const FOLLOWING_TOKENS = 4;
+const HEADER_TOKENS = 11;
+
+export interface WordsAsked {
+  readonly query: string;
+  /** Null searches the whole session. */
+  readonly ranges: readonly SeqRange[] | null;
+  readonly maxTokens: number;
+  /** Names in words what a search did not see. Called once the session is indexed. */
+  readonly partial: () => string;
+  /** What is near to the query by its meaning. Absent where the agent searches by words alone. */
+  readonly near?: Near | undefined;
+}
+
+interface Within {
+  readonly ranges: readonly SeqRange[] | null;
+  readonly rows: number;
+}
+
+interface Held extends Ask, Holding {
+  readonly weight: number;
+}
+
+/** Null when no message has any of the words, and none is near. */
+export function* recallWords(
+  places: HiddenMessages,
+  { query, ranges, maxTokens, partial, near }: WordsAsked,
+  countTokens: CountTokens,
+): Pieces<Recall | null> {
+  const asks = readQuestion(query);
+  const work = workShare(query, asks.length);
+  const asksTalk = isQuestion(query, asks.length);
+  const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
+  const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
+  if (hits.size === 0 && (near === undefined || near.seqs.size === 0)) return null;
+  const besides = contextOf(places, asks, { query, ranges, share: work });
+  const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
+  const isInside = places.inside(ranges);
+  const byWords = rankMessages(votes, { isInside, near: nearShares(asksTalk) });
+  const ranked = (near?.rank(byWords, { isInside }) ?? byWords).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
+  const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
+  const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
+  const passages = cuts.flatMap((cut) => cut.passages);
+  const worth = yield* weighPassages(passages, votes, asksTalk);
+  const chosen = yield* choosePassages(passages, {
+    worth: near?.weigh(cuts, passages, worth) ?? worth,
+    work,
+    room: maxTokens - NOTE_TOKENS,
+    costOf: ({ seq, text }, told) =>
+      countTokens(`${text}\n`) +
+      (told.has(seq) ? 0 : told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS),
+  });
+  const lost = work === 0 ? held.filter((each) => each.seqs.length === 0).map(({ word }) => word) : [];
+  const isCounted = held.every((each) => each.isAll);
+  for (let kept = chosen.length; kept > 0; kept -= Math.ceil(kept / 50)) {
+    const shown = toQuoted(
+      cuts,
+      chosen.slice(0, kept).flatMap((at) => passages[at] ?? []),
+    );
+    const told = quote(shown);
+    const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
+    const leftOut = isCounted || missed === 0 ? missed : null;
+    const text = `${told.text}${notes({ shown, told, leftOut, lost, partial: [partial(), sayMeaning(near)].join(" ").trim() })}`;
+    if (countTokens(text) > maxTokens) continue;
+    const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
+      id: message.id,
+      reference: referenceTo(message.id),
+      role: message.role,
+      createdAt,
+      overlayId: places.overlayOver(seq),
+      clipped: told.clipped.has(seq),
+      beside: !hits.has(seq) && near?.seqs.has(seq) !== true,
+    }));
+    return { kind: "found", text, messages, leftOut, ...(near !== undefined && { byMeaning: near.state }) };
+  }
+  return { kind: "nothing", reason: "no-match", text: "What was found does not fit. Ask with a larger maxTokens." };
+}
+
+function hold(places: HiddenMessages, asks: readonly Ask[], { ranges, rows }: Within): Held[] {
+  const messages = places.count(ranges);
+  return places.holding(asks, { ranges, rows }).map((holding, at) => {
+    const [ask] = asks.slice(at);
+    if (ask === undefined) throw new Error("More was found than was asked for.");
+    return { ...ask, ...holding, weight: weightOf(holding, messages) };
+  });
+}
+
+function within(held: readonly Held[]): (seq: number) => boolean {
+  const required = held.filter((each) => each.isRequired).map(({ seqs }) => new Set(seqs));
+  return (seq) => required.every((seqs) => seqs.has(seq));
+}
+
+/** Words of the user's last message, where the query describes work. A question states its own subject. */
+function contextOf(
+  places: HiddenMessages,
+  asks: readonly Ask[],
+  { query, ranges, share }: { query: string; ranges: readonly SeqRange[] | null; share: number },
+): Held[] {
+  if (share === 0 || asks.some((each) => each.isRequired)) return [];
+  const said = places.lastUserText();
+  if (said === null || said.trim() === query.trim()) return [];
+  const known = new Set(asks.map(({ word }) => word));
+  const more = askWords(said).filter(({ word }) => !known.has(word));
+  const held = hold(places, more.slice(0, CONTEXT_WORDS), { ranges, rows: CONTEXT_ROWS });
+  return held.map((each) => ({ ...each, weight: each.weight * CONTEXT_SHARE * share }));
+}
+
+interface Read extends Cut {
+  readonly createdAt: number;
+}
+
+/** In the order of the conversation. */
+function* readCuts(places: HiddenMessages, seqs: readonly number[]): Pieces<Read[]> {
+  const read: Read[] = [];
+  const pace = new Pace(PASSAGES_PIECE_CHARS);
+  let [chars, looked] = [0, 0];
+  for (const seq of seqs) {
+    const original = places.read(seq);
+    if (original === null) continue;
+    const cut = cutMessage(original);
+    const size = cut.blocks.reduce((sum, { text }) => sum + text.length, 0);
+    if (pace.isOver(size)) yield;
+    looked += size;
+    if (read.length > 0 && looked > LOOKED_CHARS) break;
+    if (read.length > 0 && chars + size > READ_CHARS) continue;
+    chars += size;
+    read.push({ ...cut, createdAt: original.createdAt });
+  }
+  return read.toSorted((a, b) => a.seq - b.seq);
+}
+
+interface Told extends Quoted {
+  readonly createdAt: number;
+}
+
+function toQuoted(cuts: readonly Read[], passages: readonly Passage[]): Told[] {
+  const bySeq = Map.groupBy(passages, ({ seq }) => seq);
+  return cuts.flatMap((cut) => {
+    const shown = bySeq.get(cut.seq);
+    const { createdAt } = cut;
+    return shown === undefined
+      ? []
+      : [{ cut, createdAt, day: new Date(createdAt).toISOString().slice(0, 10), passages: shown }];
+  });
+}
+
+/** Says what of a search by meaning was not done. */
+export function sayMeaning(near: Pick<Near, "state"> | undefined): string {
+  if (near === undefined) return "";
+  if (near.state.kind === "failed") return "Searched by words alone, because the search by meaning does not work now.";
+  const { waiting } = near.state;
+  return waiting === 0 ? "" : `Of ${waiting} of the messages only the words were searched.`;
+}
+
+interface Said {
+  readonly shown: readonly Quoted[];
+  readonly told: Quote;
+  readonly leftOut: number | null;
+  readonly lost: readonly string[];
+  readonly partial: string;
+}
+
+function notes({ shown, told, leftOut, lost, partial }: Said): string {
+  const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
+  const words = lost.slice(0, 3).map((word) => JSON.stringify(word.slice(0, 40)));
+  const lines = [
+    ...(words.length === 0 ? [] : [`No message has ${words.join(", ")}.`]),
+    ...(leftOut === 0
+      ? []
+      : [`${leftOut ?? "More"} not shown for want of room: ask for fewer, or with words that only one has.`]),
+    ...(clipped === undefined
+      ? []
+      : [
+          `Cut short, as marked. For more of one, ask for it alone, as ids: ["${referenceTo(clipped.cut.message.id)}"].`,
+        ]),
+    ...(partial === "" ? [] : [partial]),
+  ];
+  return lines.length === 0 ? "" : `\n\n(${lines.join(" ")})`;
+}

@@ -1,0 +1,331 @@
+/**
+ * Full-text search over messages, including hidden ones and those on other branches.
+ *
+ * Maintains the index and answers queries. The index is derived from the message rows and can be rebuilt from them. It
+ * has no influence on what a model sees.
+ *
+ * A search first indexes the messages stored since the last one, so results are exact and an append writes nothing
+ * here. Only a change to an indexed message (update, delete, clear) changes the index, in the same transaction.
+ *
+ * Words match without regard to case and accents. In scripts without spaces between words, any part of a text matches.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
+import { readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
+import type { Pieces } from "../../steps/text/pieces.ts";
+import { isEncoded } from "../../steps/text/encoded.ts";
+import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
+import { isPruned, NotAtHand, type ReadableRow } from "../../memory/messages/contents.ts";
+import type { Db } from "../../memory/db.ts";
+import { askExpression, fitWords, matchExpression, queryTerms, snippetTerm } from "./words.ts";
+import { lastOf, placeOf, rowidOf, type IndexedRow } from "../../memory/search/statements.ts";
+import { SearchStatements, type SourceRow } from "./statements.ts";
+import { SearchRows, type SeqRange } from "../../memory/search/search-rows.ts";
+import { snippetsFor } from "./snippet.ts";
+
+/** Used when no message has all of the words. A message is a hit when its weight is at least this share of the best one's. */
+const MOST_SHARE = 0.5;
+
+/** Most index rows read when no message has all words of a search, and most rows read for one ask. */
+const MOST_ROWS = 2_400;
+const MOST_HOLDING = 400;
+
+export interface SearchOptions {
+  /** Defaults to all sessions. */
+  readonly sessionId?: string;
+  /** Most hits. Default 20, at most 100. */
+  readonly limit?: number;
+}
+
+export interface SearchHit {
+  readonly sessionId: string;
+  /** The message's id. */
+  readonly id: string;
+  readonly role: string;
+  /** The part of its text that contains the words, about 240 characters, with cuts marked by "…". */
+  readonly snippet: string;
+  /** Words of the query that the message lacks. Always empty when any message has them all. */
+  readonly missing: readonly string[];
+  /**
+   * True when the message is too long to be indexed whole. Then only the beginning and end of its longest texts are
+   * searched.
+   */
+  readonly partial: boolean;
+  /** Higher is better. Scores are comparable within one answer only. */
+  readonly score: number;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+/** A range of row numbers in the index, both ends included. */
+interface Stretch {
+  readonly first: number;
+  readonly last: number;
+}
+
+interface HoldingOptions {
+  readonly sessionId: string;
+  readonly ranges: readonly SeqRange[];
+  readonly rows: number;
+}
+
+/** Reads the content of a message's row. */
+type ReadContent = (sessionId: string, row: ReadableRow) => UIMessage;
+
+/**
+ * Characters indexed in one piece before other work may run, about ten milliseconds' worth. Each message counts
+ * {@link LEAST_INDEXED_CHARS} more than its own.
+ */
+export const INDEX_PIECE_CHARS = 100_000;
+const LEAST_INDEXED_CHARS = 500;
+
+/** Messages that a search fetches from a host together. Enough for few round trips, and few enough for memory. */
+const FETCHED_AT_ONCE = 50;
+
+export class MessageSearch extends SearchRows {
+  readonly #read: ReadContent;
+  readonly #sql: SearchStatements;
+  readonly #db: Db;
+
+  constructor(db: Db, read: ReadContent) {
+    super(db);
+    this.#db = db;
+    this.#read = read;
+    this.#sql = new SearchStatements(db);
+  }
+
+  /**
+   * Finds the messages that contain every word of the query. It may have `word`, `begin*` and `"some phrase"`, and its
+   * first 32 different terms count. If no message has all, finds those with most of them in any form, each with its
+   * missing words. Any other character is searched as text, so no query is malformed. A query without a letter or digit
+   * finds nothing. Best match first. Throws `invalid_options`.
+   */
+  find(query: string, options: SearchOptions = {}): SearchHit[] {
+    const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_SEARCH_HITS) {
+      throw new PalimpsestError(
+        "invalid_options",
+        `limit is ${limit}: give a whole number from 1 to ${MAX_SEARCH_HITS}.`,
+      );
+    }
+    if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
+    const match = matchExpression(query);
+    if (match === "") return [];
+    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
+    const indexed = sessionIds.flatMap((each) => {
+      const row = this.#catchUp(each);
+      return row === null ? [] : [{ ...row, sessionId: each }];
+    });
+    if (indexed.length === 0) return [];
+    const only = sessionId === undefined ? null : (indexed[0]?.n ?? null);
+    const all = this.#sql.matches(`words : (${match})`, only, limit);
+    const found =
+      all.length > 0
+        ? { matches: all.map(({ rowid, rank }) => ({ rowid, score: -rank, missing: [] })), terms: queryTerms(query) }
+        : this.#findMost(query, { indexed, limit });
+    const snippetOf = snippetsFor(found.terms);
+    const partial = this.#partialAmong(found.matches.map(({ rowid }) => rowid));
+    const sessions = new Map(indexed.map((each) => [each.n, each.sessionId]));
+    return found.matches.flatMap(({ rowid, score, missing }) => {
+      const { n, seq } = placeOf(rowid);
+      const session = sessions.get(n);
+      const message = session === undefined ? undefined : this.#sql.message(session, seq);
+      if (session === undefined || message === undefined) return [];
+      const snippet = snippetOf(this.#sql.words(rowid));
+      return [{ sessionId: session, ...message, snippet, missing, partial: partial.has(rowid), score }];
+    });
+  }
+
+  /** The messages that have most of the asks, each ask weighted by how rare it is. Newer messages come first among equals. */
+  #findMost(query: string, { indexed, limit }: { indexed: readonly IndexedRow[]; limit: number }) {
+    const asks = readQuestion(query);
+    const newest = indexed.toSorted((a, b) => b.n - a.n);
+    const stretches = newest.map(({ n }) => ({ first: rowidOf(n, 0), last: lastOf(n) }));
+    const messages = indexed.reduce((sum, { indexedTo }) => sum + indexedTo + 1, 0);
+    const held = this.#newestOf(asks, {
+      stretches: indexed.length === 1 ? stretches : [span(stretches)],
+      rows: MOST_ROWS,
+    }).map(({ rowids }, at) => ({
+      word: asks[at]?.word ?? "",
+      weight: weightOf({ seqs: rowids, isAll: true }, messages),
+      rowids: new Set(rowids),
+    }));
+    const scores = new Map<number, number>();
+    for (const { weight, rowids } of held)
+      for (const rowid of rowids) scores.set(rowid, (scores.get(rowid) ?? 0) + weight);
+    const best = Math.max(0, ...scores.values());
+    const ranked = [...scores].filter(([, score]) => score >= best * MOST_SHARE);
+    const matches = ranked
+      .toSorted((a, b) => b[1] - a[1] || b[0] - a[0])
+      .slice(0, limit)
+      .map(([rowid, score]) => {
+        return { rowid, score, missing: held.flatMap(({ word, rowids }) => (rowids.has(rowid) ? [] : [word])) };
+      });
+    return { matches, terms: asks.map(snippetTerm) };
+  }
+
+  #partialAmong(rowids: readonly number[]): ReadonlySet<number> {
+    if (rowids.length === 0) return new Set();
+    return new Set(this.#sql.partialBetween({ first: Math.min(...rowids), last: Math.max(...rowids) }));
+  }
+
+  /**
+   * For each ask, the messages in `ranges` that have it, newest first. All asks share `rows`, because a word in many
+   * messages tells little, no matter which of them are known.
+   */
+  holding(asks: readonly Ask[], { sessionId, ranges, rows }: HoldingOptions): Holding[] {
+    const indexed = this.#catchUp(sessionId);
+    if (indexed === null) return asks.map(() => ({ seqs: [], isAll: true }));
+    const stretches = ranges
+      .toSorted((a, b) => b.toSeq - a.toSeq)
+      .map(({ fromSeq, toSeq }) => ({ first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) }));
+    const found = this.#newestOf(asks, { stretches, rows });
+    return found.map(({ rowids, isAll }) => ({ seqs: rowids.map((rowid) => placeOf(rowid).seq), isAll }));
+  }
+
+  /** For each ask, the row numbers of its messages, newest first. `stretches` must have the newest first. */
+  #newestOf(asks: readonly Ask[], { stretches, rows }: { stretches: readonly Stretch[]; rows: number }) {
+    const most = Math.min(MOST_HOLDING, Math.ceil(rows / Math.max(1, asks.length)));
+    return asks.map((ask) => {
+      const rowids: number[] = [];
+      for (const numbers of stretches) {
+        rowids.push(...this.#sql.newestMatches(askExpression(ask), numbers, most - rowids.length + 1));
+        if (rowids.length > most) return { rowids: rowids.slice(0, most), isAll: false };
+      }
+      return { rowids, isAll: true };
+    });
+  }
+
+  override replaced(sessionId: string, seq: number, message: UIMessage): void {
+    this.#sql.deleteVectors(sessionId, seq);
+    const indexed = this.load(sessionId);
+    if (indexed === null || seq > indexed.indexedTo) return;
+    this.#sql.deleteWords(rowidOf(indexed.n, seq));
+    this.#insert(indexed, seq, message);
+  }
+
+  /**
+   * Indexes the messages stored since the last time, of one session or of all, in pieces of {@link INDEX_PIECE_CHARS}
+   * or one message. Finished pieces stay indexed if the caller stops, and the next search indexes the rest.
+   */
+  *catchUp(sessionId?: string): Pieces<void> {
+    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
+    for (const each of sessionIds) while (!this.#index(each, INDEX_PIECE_CHARS).isAll) yield;
+  }
+
+  /** Indexes everything that is left. Null when the session never had a message to index. */
+  #catchUp(sessionId: string): IndexedRow | null {
+    return this.#index(sessionId, Infinity).indexed;
+  }
+
+  /** Indexes until that many characters were read. */
+  #index(sessionId: string, chars: number): { indexed: IndexedRow | null; isAll: boolean } {
+    const indexed = this.load(sessionId);
+    const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
+    if (first === undefined) return { indexed, isAll: true };
+    let waiting: NotAtHand | null = null;
+    const reached = this.#db.transaction(() => {
+      const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
+      let indexedTo = indexed?.indexedTo ?? -1;
+      let left = chars;
+      let row: SourceRow | undefined = first;
+      for (; row !== undefined && left > 0; row = this.#sql.messageAfter(sessionId, row.seq)) {
+        const message = this.#readOrWait(sessionId, row);
+        if (message instanceof NotAtHand) {
+          // Keeps the messages indexed so far. The next try continues here.
+          waiting = message;
+          break;
+        }
+        if (message !== null) left -= this.#insert({ n, indexedTo }, row.seq, message);
+        indexedTo = row.seq;
+      }
+      this.#sql.setIndexedTo(n, indexedTo);
+      const caughtUp = { n, indexedTo };
+      this.reached(sessionId, caughtUp);
+      return { indexed: caughtUp, isAll: row === undefined };
+    });
+    if (waiting !== null) throw waiting;
+    return reached;
+  }
+
+  /**
+   * Reads a message. Null for one that its host pruned. Where content must be fetched, returns the ids of several
+   * messages to fetch together.
+   */
+  #readOrWait(sessionId: string, row: SourceRow): UIMessage | NotAtHand | null {
+    if (isPruned(row)) return null;
+    try {
+      return this.#read(sessionId, row);
+    } catch (error) {
+      if (!(error instanceof NotAtHand)) throw error;
+      const ids: string[] = [];
+      for (
+        let next: SourceRow | undefined = row;
+        next !== undefined && ids.length < FETCHED_AT_ONCE;
+        next = this.#sql.messageAfter(sessionId, next.seq)
+      ) {
+        if (!isPruned(next)) ids.push(next.id);
+      }
+      return new NotAtHand(ids);
+    }
+  }
+
+  /** Inserts a message and returns its cost in characters. */
+  #insert(indexed: IndexedRow, seq: number, message: UIMessage): number {
+    const { words, forms, partial } = fitWords(textsOf(message));
+    const rowid = rowidOf(indexed.n, seq);
+    this.#sql.insertWords(rowid, { words, forms });
+    if (partial) this.#sql.insertPartial(rowid);
+    return words.length + LEAST_INDEXED_CHARS;
+  }
+}
+
+function span(stretches: readonly Stretch[]): Stretch {
+  return {
+    first: Math.min(...stretches.map(({ first }) => first)),
+    last: Math.max(...stretches.map(({ last }) => last)),
+  };
+}
+
+/** All texts of a message, with the inputs and outputs of its tools. */
+function textsOf(message: UIMessage): string[] {
+  const words: string[] = [];
+  for (const part of message.parts) addPart(part, words);
+  return words;
+}
+
+function addPart(part: Part, words: string[]): void {
+  const tool = toolPart(part);
+  if (tool !== null) {
+    words.push(toolName(tool));
+    addValue(tool.input, words);
+    if (hasResult(tool)) addValue(tool.state === "output-available" ? tool.output : tool.errorText, words);
+  } else if (part.type === "text" || part.type === "reasoning") {
+    words.push(fieldText(part.text));
+  } else if (part.type === "file" || part.type === "source-document") {
+    addValue(part.filename, words);
+    if (part.type === "source-document") words.push(fieldText(part.title));
+  } else if (part.type === "source-url") {
+    addValue([part.title, part.url], words);
+  } else if (part.type === "steering-message") {
+    for (const each of innerParts(part)) addPart(each, words);
+  }
+}
+
+/** The strings and numbers in a value, and the names of its fields. */
+function addValue(value: unknown, words: string[]): void {
+  if (typeof value === "string") {
+    // Skips encoded bytes such as images, archives and keys, which nobody searches for and which would fill the index.
+    if (!isEncoded(value, ENCODED_SEARCH_CHARS)) words.push(value);
+  } else if (typeof value === "number") {
+    words.push(String(value));
+  } else if (Array.isArray(value)) {
+    for (const each of value) addValue(each, words);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, each] of Object.entries(value)) {
+      words.push(key);
+      addValue(each, words);
+    }
+  }
+}

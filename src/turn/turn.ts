@@ -1,0 +1,207 @@
+/**
+ * A turn of a model that is stored in a session while it runs, for the tool loops of the AI SDK (`streamText`, `generateText`, agents).
+ *
+ * Before each model step it asks the session for its view. After each step it stores the output and then records the provider's count. The
+ * caller calls the model, and decides on tools, retries and the end of the turn.
+ *
+ * Safe because the SDK awaits `onStepEnd` before it prepares the next step. So the view of a step holds all earlier steps, each stored
+ * whole, and a crash loses only the running step. A step that cannot be stored ends the turn before the next model call, so no call is paid
+ * for on a view without it.
+ *
+ * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
+ * between or the view had to be made to fit. No step gets more than its limit, however many steps a turn has.
+ */
+import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
+import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
+import { checkFields, type FieldNames } from "../known-fields.ts";
+import { answerCalls, repairMessages } from "../steps/view/repair.ts";
+import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { isTokenCount } from "../agent/reports/usage.ts";
+import type { UsageReport } from "../agent/reports/usage-report.ts";
+import { ReplyWriter } from "./reply-writer.ts";
+import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
+import type { Session } from "../agent/sessions/session.ts";
+import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
+import { stepParts } from "./step-parts.ts";
+
+export interface ViewOptions extends GetViewOptions {
+  /**
+   * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. By default messages may
+   * take twice the session's threshold, where it has one. Infinity is no limit.
+   */
+  readonly maxTokens?: number | undefined;
+  /** Called with the omitted or shortened parts, each time that a step's view had to be made to fit. */
+  readonly onReduced?: ((fitted: Extract<Fitted, { kind: "reduced" }>) => void) | undefined;
+  /** For tools that define what a model sees of their output (`toModelOutput`). */
+  readonly tools?: ToolSet | undefined;
+}
+
+export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
+  /** The stored assistant message to which the turn's steps are added. It may be empty. */
+  readonly replyId: string;
+}
+
+const TURN_OPTIONS: FieldNames<Omit<TurnOptions, "replyId">> = {
+  maxTokens: true,
+  onReduced: true,
+  tools: true,
+  truncate: true,
+  asOf: true,
+};
+const VIEW_OPTIONS: FieldNames<ViewOptions> = { ...TURN_OPTIONS, leafId: true };
+
+/**
+ * A `prepareStep` that sends the session's current view. A summary that lands in the middle of a turn is used by the next step. For callers
+ * that store the turn's steps themselves, each before the next begins. See {@link keepTurn}. Throws `invalid_options`.
+ */
+export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
+  checkFields("viewBeforeStep", options, VIEW_OPTIONS);
+  checkLimits(options);
+  return async (step) => {
+    const reminder = await session.reminderOfRooms();
+    return { messages: (await nextPrompt(session, { ...options, step, reminder })).messages };
+  };
+}
+
+/** Callbacks to spread into `streamText` or `generateText`, which take the first three. */
+export interface KeptTurn<S extends Session = Session> {
+  /**
+   * The session's current view, with the results of calls that a person approved, which the SDK itself added. Throws like `mustBeKept`, so
+   * that no call is paid for after a lost step.
+   */
+  prepareStep(step?: StepBegun): Promise<{ messages: ModelMessage[] }>;
+  /** Stores the output of a call that a person approved, which belongs to no step of this turn. */
+  onToolExecutionEnd(ended: ToolEnded): Promise<void>;
+  /** Stores a step, and then records the provider's count. */
+  onStepEnd(step: StepResult<ToolSet>): Promise<void>;
+  /**
+   * Call it when the model is done, because the SDK does not report a last step that could not be stored. Throws the reason, which is
+   * `unknown_message` when the reply was deleted or the session cleared meanwhile, `session_ended`, `message_too_large` or
+   * `not_serializable`.
+   */
+  mustBeKept(): void;
+  /** The session of the reply. It is the one that the turn began in, or its child after a split. */
+  session(): S;
+}
+
+/**
+ * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`, `unknown_message` for
+ * the reply.
+ */
+export function keepTurn<S extends Session>(session: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
+  checkFields("keepTurn", options, TURN_OPTIONS);
+  checkLimits(options);
+  const reply = new ReplyWriter(session, replyId);
+  let sent: ShownView | null = null;
+  let failure: { readonly error: unknown } | null = null;
+  /** Whether the SDK is past the calls of earlier turns. Calls that run from then on belong to a step. */
+  let hasBegun = false;
+  const mustBeKept = (): void => {
+    if (failure !== null) throw failure.error;
+  };
+  const keep = async (work: () => void | Promise<void>): Promise<void> => {
+    mustBeKept();
+    try {
+      await work();
+    } catch (error) {
+      // The SDK swallows an error of a callback and would go on.
+      failure = { error };
+      throw error;
+    }
+  };
+  return {
+    mustBeKept,
+    // Of the same agent as the given one, so it has the same rooms.
+    session: () => reply.session as S,
+    prepareStep: async (step) => {
+      mustBeKept();
+      hasBegun ||= step !== undefined;
+      const results = firstResults(step);
+      if (results.size > 0) await keep(() => reply.answer(results));
+      // The session in which the turn began, because its system prompt stays in use to the end.
+      const reminder = await session.reminderOfRooms();
+      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, step });
+      sent = view;
+      return { messages };
+    },
+    onToolExecutionEnd: async (ended) => {
+      if (!hasBegun) await keep(() => reply.answer(resultOf(ended)));
+    },
+    onStepEnd: async (step) => {
+      await keep(async () => reply.add(await stepParts(step, options.tools)));
+      const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
+      // A failure to record usage must not lose the call's answer.
+      await reply.session.recordUsage(report).catch(() => undefined);
+    },
+  };
+}
+
+export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
+  return {
+    inputTokens: countedTokens(usage.inputTokens),
+    outputTokens: countedTokens(usage.outputTokens),
+    cachedTokens: countedTokens(usage.inputTokenDetails?.cacheReadTokens),
+    writtenTokens: countedTokens(usage.inputTokenDetails?.cacheWriteTokens),
+    model: `${model.provider}:${model.modelId}`.slice(0, MAX_NAME_CHARS),
+  };
+}
+
+/** Returns 0, which means unknown, for a value that is no count. */
+function countedTokens(tokens: number | undefined): number {
+  return isTokenCount(tokens) ? tokens : 0;
+}
+
+export interface Prompt {
+  readonly view: ShownView;
+  readonly messages: ModelMessage[];
+}
+
+export interface PromptOptions extends ViewOptions {
+  readonly reminder: string | null;
+  /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
+  readonly step: StepBegun | undefined;
+  /** Replaces a message of the view before it is sent. */
+  readonly replace?: (message: UIMessage) => UIMessage;
+}
+
+/** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
+export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
+  const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
+  const room = withoutReminder(
+    maxTokens,
+    reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
+  );
+  const view = await session.getView({ leafId, truncate, maxTokens: room });
+  if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
+  // Results of calls that are open in the view, or that the view closed without a result.
+  const results = firstResults(step);
+  const sent = options.replace === undefined ? view.messages : view.messages.map(options.replace);
+  const answered =
+    results.size === 0 ? sent : sent.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
+  // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
+  const canBeAnswered = (call: ToolPart): boolean =>
+    call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
+  const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
+  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
+  // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
+  const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
+  return {
+    view,
+    messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
+  };
+}
+
+function isAnsweredApproval(part: Part): boolean {
+  return toolPart(part)?.state === "approval-responded";
+}
+
+/** The limit without the reminder's tokens. It is at least the least view, so that no step fails in the middle of a turn. */
+function withoutReminder(maxTokens: number, reminderTokens: number): number | undefined {
+  if (maxTokens === Infinity) return undefined;
+  return reminderTokens === 0 ? maxTokens : Math.max(MIN_VIEW_TOKENS, maxTokens - reminderTokens);
+}
+
+/** Checks the limits before the turn, because nothing is refused in the middle of one. */
+function checkLimits({ maxTokens, truncate }: GetViewOptions): void {
+  viewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
+}
