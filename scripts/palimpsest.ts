@@ -9,6 +9,7 @@ import type { RunEvent } from "../src/agent/events.ts";
 import { isAgentName, MAX_AGENT_NAME_CHARS } from "../src/doors/agent-name.ts";
 import type { ImportTranscriptOptions } from "../src/import/into-session.ts";
 import { FORMATS } from "../src/import/import.ts";
+import { classPath } from "./cli/class-path.ts";
 import { Remote, type Target } from "./cli/client.ts";
 import * as commands from "./cli/commands.ts";
 import type { CompactFlags, Context, Done } from "./cli/commands.ts";
@@ -33,7 +34,7 @@ const program = new Command("palimpsest")
   .description("Sessions and runs of a Palimpsest agent. The Worker's secret is read from PALIMPSEST_SECRET.")
   .option("--url <url>", "where the Worker is", process.env["PALIMPSEST_URL"] ?? "http://localhost:8787")
   .option("--agent <name>", "the agent's name", "demo")
-  .option("--agent-class <class>", "its class, as paths name it", "palimpsest-agent")
+  .option("--agent-class <class>", "its class, as your code or its addresses name it", "palimpsest-agent")
   .option("--session <id>", "the session", "")
   .option("--json", "print the answer as JSON")
   .configureHelp({ showGlobalOptions: true })
@@ -156,7 +157,12 @@ function readTarget({ url, agent, agentClass }: Omit<Options, "session">): Targe
       "invalid_options",
     );
   }
-  return { url: new URL(url), agent: agentClass, name: agent, secret: process.env["PALIMPSEST_SECRET"] || null };
+  return {
+    url: new URL(url),
+    agent: classPath(agentClass),
+    name: agent,
+    secret: process.env["PALIMPSEST_SECRET"] || null,
+  };
 }
 
 function natural(value: string): number {

@@ -36,7 +36,8 @@ export function SessionsPage({ route }: { route: Extract<Route, { page: "session
         {(list) =>
           list.length === 0 ? (
             <Empty title="No conversation yet.">
-              Begin one here, or replay one with <code>npm run demo -- --keep</code>.
+              Begin one here, or say something to this agent from your app. Another agent is chosen by its name, at the
+              top.
             </Empty>
           ) : (
             <>

@@ -32,7 +32,7 @@ export class Remote {
 
   /** Throws a {@link CommandFailure} that tells an unreachable Worker from wrong credentials. */
   static async connect(target: Target, onRun: (event: RunEvent) => void = () => undefined): Promise<Remote> {
-    const first = await askForTicket(target);
+    const { ticket: first, refusal } = await askForTicket(target);
     let unused: string | null = first;
     const client = new AgentClient({
       agent: target.agent,
@@ -40,7 +40,7 @@ export class Remote {
       host: target.url.host,
       protocol: target.url.protocol === "https:" ? "wss" : "ws",
       query: async () => {
-        const ticket = unused ?? (await askForTicket(target).catch(() => null));
+        const ticket = unused ?? (await askForTicket(target).catch(() => null))?.ticket ?? null;
         unused = null;
         return ticket === null ? {} : { ticket };
       },
@@ -50,14 +50,20 @@ export class Remote {
       if (event !== null) onRun(event);
     });
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLong = new Promise<never>((_resolve, reject) => {
-      const failure = new CommandFailure(
-        EXIT.unreachable,
-        `${target.url.href} let us in, but its WebSocket does not open.`,
-      );
-      timer = setTimeout(() => reject(failure), CONNECT_MS);
+    const shut = new Promise<never>((_resolve, reject) => {
+      const why = refusal ?? `${target.url.href} let us in, but its WebSocket does not open.`;
+      const fail = (): void => reject(new CommandFailure(EXIT.unreachable, why));
+      timer = setTimeout(fail, CONNECT_MS);
+      if (refusal !== null) client.addEventListener("error", fail);
     });
-    await Promise.race([client.ready, tooLong]).finally(() => clearTimeout(timer));
+    try {
+      await Promise.race([client.ready, shut]);
+    } catch (error) {
+      client.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
     return new Remote(client);
   }
 
@@ -79,27 +85,36 @@ export class Remote {
   }
 }
 
-/** Null where the Worker asks for no ticket. */
-async function askForTicket({ url, agent, name, secret }: Target): Promise<string | null> {
+interface Admission {
+  /** Null where the Worker asks for no ticket. */
+  readonly ticket: string | null;
+  /** Set where the answer is none of our door's. The agent may be reachable all the same, as by `routeAgentRequest` alone. */
+  readonly refusal: string | null;
+}
+
+async function askForTicket({ url, agent, name, secret }: Target): Promise<Admission> {
   const answer = await fetch(new URL(`/agents/${agent}/${writeAgentName(name)}/ticket`, url), {
     method: "POST",
     headers: secret === null ? {} : { Authorization: `Bearer ${secret}` },
   }).catch((error: unknown) => {
     const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    const advice = "Start one with `npm run dev`, or give its address with --url.";
+    const advice = "Start one with `npx wrangler dev`, or give its address with --url.";
     throw new CommandFailure(EXIT.unreachable, `No Worker answers at ${url.href} (${why}). ${advice}`);
   });
   const body = await answer.json().catch(() => null);
-  if (answer.ok && isTicket(body)) return body.ticket;
-  throw new CommandFailure(EXIT.unreachable, adviceFor(answer.status, body, secret), "unauthorized");
+  if (answer.ok && isTicket(body)) return { ticket: body.ticket, refusal: null };
+  const refused = refusalIn(answer.status, body, secret);
+  if (refused !== null) throw new CommandFailure(EXIT.unreachable, refused, "unauthorized");
+  const refusal = `The Worker answered with status ${answer.status} and no ticket, and no agent answers without one. Check --url, --agent-class and --agent.`;
+  return { ticket: null, refusal };
 }
 
-function adviceFor(status: number, body: unknown, secret: string | null): string {
+/** Null where the answer is none of our door's. */
+function refusalIn(status: number, body: unknown, secret: string | null): string | null {
   if (status === 401 && secret === null) return "The Worker asks for its secret. Set PALIMPSEST_SECRET to it.";
   if (status === 401) return "The Worker did not take the secret in PALIMPSEST_SECRET. Set the one that it was given.";
   const message = (body as { error?: { message?: string } } | null)?.error?.message;
-  if (message !== undefined) return message.replace(/^\[\w+\] /, "");
-  return `The Worker answered with status ${status}, and no ticket. Check --url, --agent-class and --agent. A Worker of your own answers with createWorker of palimpsest/doors.`;
+  return message === undefined ? null : message.replace(/^\[\w+\] /, "");
 }
 
 function isTicket(body: unknown): body is { ticket: string | null } {

@@ -5,8 +5,10 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import type { UIMessage } from "ai";
 import type { ImportTranscriptOptions } from "../../src/import/into-session.ts";
+import { errorCode } from "../../src/errors.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
@@ -56,7 +58,8 @@ export async function listRuns({ connect, paint, sessionId }: Context, limit: nu
 export async function lookAtRun({ connect, paint }: Context, runId: string): Promise<Done> {
   const remote = await connect();
   const run = await remote.call("getRun", { runId });
-  const proposal = await remote.call("getProposal", { runId });
+  // Only then is there one. An agent may open runs to clients, and no proposal.
+  const proposal = run.state === "waiting" ? await remote.call("getProposal", { runId }) : null;
   const proposed = proposal === null ? [] : ["", ...showProposal(proposal, paint)];
   return { answer: { ...run, proposal }, lines: [...showRun(run, paint), ...proposed], exitCode: exitCodeOf(run) };
 }
@@ -197,10 +200,24 @@ async function settle(
   return { answer: last, lines, exitCode: exitCodeOf(last) };
 }
 
+/** Milliseconds between two looks at a run. */
+const LOOK_MS = 2_000;
+
 /** Polls, because a run that comes to wait for a person has no end to wait for. */
 async function waitForEnd(remote: Remote, run: RunRecord): Promise<RunRecord> {
   if (run.outcome !== null || run.state === "waiting") return run;
-  return waitForEnd(remote, await remote.call("waitForRun", { runId: run.id, timeoutMs: 2_000 }));
+  return waitForEnd(remote, await lookLater(remote, run.id));
+}
+
+/** Some agents let clients look at runs, and not wait for one. */
+async function lookLater(remote: Remote, runId: string): Promise<RunRecord> {
+  try {
+    return await remote.call("waitForRun", { runId, timeoutMs: LOOK_MS });
+  } catch (error) {
+    if (errorCode(error) !== "not_configured") throw error;
+    await setTimeout(LOOK_MS);
+    return remote.call("getRun", { runId });
+  }
 }
 
 function decide(

@@ -16,7 +16,7 @@ interface Chat {
 
 test("the README shows the example that is tested here, letter by letter", () => {
   const readme = readFileSync(resolve(root, "README.md"), "utf8");
-  for (const file of ["worker.ts", "wrangler.jsonc"]) {
+  for (const file of ["worker.ts", "wrangler.jsonc", "hello.ts"]) {
     expect(readme).toContain(readFileSync(resolve(root, "examples/minimal", file), "utf8").trimEnd());
   }
 });
