@@ -1,18 +1,21 @@
 /** A refused call says which room brings it, or which list opens it, whoever made it. */
+import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { calls as coreCalls } from "../../src/agent/calls.ts";
 import { errorCode } from "../../src/errors.ts";
 import { CALLS_OF_EVERY_AGENT, CALLS_OF_ROOMS, explainCall } from "../../src/explain-call.ts";
 import { ALL_ROOMS } from "../../src/rooms.ts";
+import { guardConnections } from "../../src/doors/guard.ts";
 import { CALL_NAMES, calls } from "../rooms.ts";
+import type { BareAgent } from "../worker.ts";
 import { Line, upgrade } from "./client.ts";
 
 // The SDK writes each refusal to the log with its stack.
 vi.spyOn(console, "error").mockImplementation(() => undefined);
 
-async function connect(agent: "bare-agent" | "default-agent"): Promise<Line> {
-  const { webSocket } = await exports.default.fetch(`http://test/agents/${agent}/explained`, { headers: upgrade });
+async function connect(agent: "bare-agent" | "default-agent", name = "explained"): Promise<Line> {
+  const { webSocket } = await exports.default.fetch(`http://test/agents/${agent}/${name}`, { headers: upgrade });
   if (webSocket === null) throw new Error("No WebSocket.");
   return new Line(webSocket);
 }
@@ -45,6 +48,14 @@ test("a call of a room that the agent has, but does not open, is not said to lac
   const { message } = explainCall(new Error(error));
   expect(message).toContain("does not open getCosts");
   expect(message).not.toContain("rooms:");
+});
+
+test("a guarded agent's refusal is explained as well", async () => {
+  const stub = env.BareAgent.get(env.BareAgent.idFromName("guarded-explained"));
+  await runInDurableObject(stub, (agent: BareAgent, ctx) => guardConnections(agent, ctx, {}));
+  const { error = "" } = await (await connect("bare-agent", "guarded-explained")).call("search", {});
+  expect(error).toMatch(/^\[invalid_input\] /);
+  expect(explainCall(new Error(error)).message).toContain("rooms: [recall()]");
 });
 
 test("who holds the stub of an agent without a room is told the room", async () => {
