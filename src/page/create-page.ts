@@ -12,7 +12,7 @@ import { camelCaseToKebabCase } from "agents";
 import { files } from "#page-files";
 import { readAgentName } from "../doors/agent-name.ts";
 import { answerJson, refuse, secure } from "../doors/answers.ts";
-import { holdsSecret, readSecret } from "../doors/caller.ts";
+import { holdsSecret, nameCaller, readSecret } from "../doors/caller.ts";
 import { issueTicket, readTicket, type AgentPlace } from "../doors/tickets.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
@@ -144,7 +144,7 @@ async function answerFile<Env extends object>(
 }
 
 async function answerTicket<Env extends object>(
-  { options }: Mounted<Env>,
+  { options, path }: Mounted<Env>,
   { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
 ): Promise<Response> {
   if (request.method !== "POST") return refuse(405, "invalid_input", "Ask for a ticket with POST.");
@@ -157,12 +157,24 @@ async function answerTicket<Env extends object>(
     return refuse(403, "unauthorized", secret.advice.replace("PALIMPSEST_SECRET", "The page's secret"));
   }
   if (!(await holdsSecret(request, secret.value))) return askForSecret();
-  // Whoever holds the secret is one caller.
-  return answerJson(await issueTicket(signingKey(secret.value), place, { caller: ONE_CALLER, now: Date.now() }));
+  const mark = markOf(request) ?? crypto.randomUUID();
+  const caller = await nameCaller(mark);
+  const given = answerJson(await issueTicket(signingKey(secret.value), place, { caller, now: Date.now() }));
+  const safe = new URL(request.url).protocol === "https:" ? "; Secure" : "";
+  given.headers.set("Set-Cookie", `${MARK}=${mark}; Path=${path}/agents/; HttpOnly; SameSite=Strict${safe}`);
+  return given;
 }
 
-/** A caller's name is 16 hexadecimal digits. */
-const ONE_CALLER = "0".repeat(16);
+/**
+ * The cookie that marks a browser. A ticket stands in an address, and addresses are kept in logs, so it names the mark of the browser that
+ * it was given to, and opens nothing beside another. The agent knows nothing of the page's tickets, so it could not keep a used one.
+ */
+const MARK = "palimpsest-page";
+
+function markOf(request: Request): string | null {
+  const cookies = request.headers.get("Cookie") ?? "";
+  return new RegExp(`(?:^|; )${MARK}=([0-9a-f-]{36})(?:;|$)`).exec(cookies)?.[1] ?? null;
+}
 
 async function answerSocket<Env extends object>(
   { options }: Mounted<Env>,
@@ -191,8 +203,10 @@ async function holdsTicket(
 ): Promise<boolean> {
   const secret = readSecret({ PALIMPSEST_SECRET: value ?? "" });
   const ticket = new URL(request.url).searchParams.get("ticket");
-  if (secret.kind !== "set" || ticket === null) return false;
-  return (await readTicket(signingKey(secret.value), place, { ticket, now: Date.now() })) !== null;
+  const mark = markOf(request);
+  if (secret.kind !== "set" || ticket === null || mark === null) return false;
+  const claim = await readTicket(signingKey(secret.value), place, { ticket, now: Date.now() });
+  return claim !== null && claim.caller === (await nameCaller(mark));
 }
 
 /** The same secret may also lock the Worker's own door. A ticket of the one opens nothing at the other. */

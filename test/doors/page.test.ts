@@ -34,9 +34,13 @@ async function ask(options: Options, path: string, init: Ask = {}): Promise<Resp
 
 const agentAt = (name: string): string => `/palimpsest/agents/default-agent/${name}`;
 
-async function ticketOf(name: string): Promise<string> {
-  const answer = await ask(locked, `${agentAt(name)}/ticket`, { method: "POST", headers: withSecret });
-  return (await answer.json<{ ticket: string }>()).ticket;
+/** A ticket, and the headers of the browser that it was given to. */
+async function ticketOf(name: string, headers: Record<string, string> = {}) {
+  const init = { method: "POST", headers: { ...withSecret, ...headers } };
+  const answer = await ask(locked, `${agentAt(name)}/ticket`, init);
+  const cookie = answer.headers.get("Set-Cookie") ?? "";
+  const { ticket } = await answer.json<{ ticket: string }>();
+  return { ticket, cookie, browser: { Cookie: `theme=dark; ${cookie.split(";")[0]}`, ...upgrade } };
 }
 
 /** A page's connection to an agent. */
@@ -96,20 +100,36 @@ describe("the page's door", () => {
       const refused = ask(locked, `${agentAt(name)}/ticket`, { method: "POST", headers });
       expect(await codeOf(refused)).toEqual([401, "unauthorized"]);
     }
-    const path = `${agentAt(name)}?ticket=${await ticketOf(name)}`;
-    const line = await open(ask(locked, path, { headers: upgrade }));
+    const { ticket, browser } = await ticketOf(name);
+    const line = await open(ask(locked, `${agentAt(name)}?ticket=${ticket}`, { headers: browser }));
     expect((await line.call("status", {})).success).toBe(true);
     line.close();
   });
 
+  test("a ticket that was read from a log opens nothing: it is good only in the browser that asked for it", async () => {
+    const { name } = newAgent();
+    const [mine, other] = [await ticketOf(name), await ticketOf(name)];
+    const path = `${agentAt(name)}?ticket=${mine.ticket}`;
+    for (const headers of [upgrade, other.browser, { ...upgrade, Cookie: "palimpsest-page=" }]) {
+      expect(await codeOf(ask(locked, path, { headers }))).toEqual([401, "unauthorized"]);
+    }
+    // Two tabs of one browser have one mark, so neither takes the other's ticket away.
+    const tab = await ticketOf(name, { Cookie: mine.browser.Cookie });
+    for (const ticket of [mine.ticket, tab.ticket]) {
+      (await open(ask(locked, `${agentAt(name)}?ticket=${ticket}`, { headers: tab.browser }))).close();
+    }
+    expect(tab.cookie).toBe(mine.cookie);
+    expect(mine.cookie).toMatch(/; Path=\/palimpsest\/agents\/; HttpOnly; SameSite=Strict; Secure$/);
+  });
+
   test("a ticket is for one agent, and for the page alone", async () => {
     const [{ name }, other] = [newAgent(), newAgent()];
-    const ticket = await ticketOf(name);
+    const { ticket, browser } = await ticketOf(name);
     for (const path of [
       `${agentAt(other.name)}?ticket=${ticket}`,
       `${agentAt(name)}?ticket=${ticket.slice(0, -1)}0g`,
     ]) {
-      expect(await codeOf(ask(locked, path, { headers: upgrade }))).toEqual([401, "unauthorized"]);
+      expect(await codeOf(ask(locked, path, { headers: browser }))).toEqual([401, "unauthorized"]);
     }
     const { readTicket } = await import("../../src/doors/tickets.ts");
     const place = { agent: "default-agent", name };
