@@ -22,6 +22,8 @@ const FILES = ["worker.ts", "hello.ts", "wrangler.jsonc"] as const;
 
 const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
 const VITE_PLUGIN = "1.64.0";
+/** Think imports it for scripts of skills. */
+const JUST_BASH = "^3.0.1";
 /** Most bytes of the unpacked package without its Markdown files and without the page, and of the page's files. */
 const MOST_BYTES = 1_000_000;
 const MOST_PAGE_BYTES = 1_200_000;
@@ -109,6 +111,26 @@ const PROJECTS: readonly Project[] = [
 /** The oldest supported versions. The newest ones are the devDependencies. */
 const OLDEST = { agents: "0.24.0", ai: "6.0.324", zod: "4.1.8", typescript59: "5.9.3" } as const;
 
+/** All peer dependencies, the optional ones included. */
+const EVERY_PEER = [
+  "@ai-sdk/openai-compatible",
+  "@cloudflare/ai-chat",
+  "@cloudflare/think",
+  "agents",
+  "ai",
+  "react",
+  "workers-ai-provider",
+  "zod",
+] as const;
+
+/** The configuration of a Worker that imports every subpath. */
+const EVERY_EXPORT = {
+  name: "palimpsest-every-export",
+  main: "worker.ts",
+  compatibility_date: "2026-08-01",
+  compatibility_flags: ["nodejs_compat"],
+};
+
 interface Host {
   readonly example: string;
   readonly name: string;
@@ -148,6 +170,7 @@ const started = performance.now();
 try {
   const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
     readonly devDependencies: Record<string, string>;
+    readonly exports: Record<string, unknown>;
   };
   const version = (name: string): string => manifest.devDependencies[name] ?? "latest";
   const pick = (...names: string[]) => Object.fromEntries(names.map((name) => [name, version(name)]));
@@ -178,6 +201,13 @@ try {
   await tryWrangler(join(newest, "create-cloudflare"), "newest");
   await tryPage(newest);
   await tryShadow(newest);
+
+  const every = join(folder, "every");
+  await install(every, {
+    dependencies: { palimpsest: tarball, "just-bash": JUST_BASH, ...pick(...EVERY_PEER) },
+    devDependencies: { ...compilers, ...pick("@types/node", "@types/react", "@ai-sdk/provider", "wrangler") },
+  });
+  await tryExports(every, Object.keys(manifest.exports));
 
   const oldest = join(folder, "oldest");
   const { typescript59, ...peers } = OLDEST;
@@ -275,6 +305,35 @@ async function check(home: string, { name, whole }: Project, compiler: string): 
   const counted = whole ? errors : ours;
   const broke = checked.code !== 0 && errors.length === 0 ? failure(checked) : [];
   report(`${name}: ${compiler}`, [...counted, ...broke]);
+}
+
+/** Imports every subpath of the package into one Worker, which says what it got. So no subpath is published that nobody ever imported. */
+async function tryExports(home: string, paths: readonly string[]): Promise<void> {
+  const names = paths.filter((path) => path !== "./package.json").map((path) => `palimpsest${path.slice(1)}`);
+  const code = [
+    ...names.map((name, n) => `import * as s${n} from ${JSON.stringify(name)};`),
+    `const subpaths = { ${names.map((name, n) => `${JSON.stringify(name)}: s${n}`).join(", ")} };`,
+    "const got = Object.entries(subpaths).filter(([, subpath]) => Object.keys(subpath).length > 0);",
+    "export default { fetch: (): Response => Response.json(got.map(([name]) => name)) };",
+  ];
+  for (const { name, ...project } of PROJECTS) {
+    await makeProject(home, { name, ...project });
+    await writeFile(join(home, name, "worker.ts"), code.join("\n"));
+    await writeFile(join(home, name, "hello.ts"), "export {};\n");
+    await writeFile(join(home, name, "wrangler.jsonc"), JSON.stringify(EVERY_EXPORT));
+  }
+  // Declarations of hosts have errors of their own under some options. Only ours count.
+  const checks = PROJECTS.flatMap((project) => Object.keys(COMPILERS).map((compiler) => ({ project, compiler })));
+  await inParallel(availableParallelism(), checks, ({ project, compiler }) =>
+    check(home, { ...project, whole: false }, compiler),
+  );
+  await withWorker(join(home, "strictest"), wranglerOf(home), async (origin) => {
+    const got = await (await fetch(origin)).json<readonly string[]>();
+    report(
+      `${names.length} subpaths are imported by a Worker`,
+      names.filter((name) => !got.includes(name)),
+    );
+  });
 }
 
 /** Checks the larger example as it stands. */
@@ -414,6 +473,16 @@ async function tryWrangler(
   const wrangler = wranglerOf(home);
   const dry = await run(process.execPath, [wrangler, "deploy", "--dry-run", "--outdir", "out"], project);
   report(`${what}: wrangler bundles it`, failure(dry));
+  await withWorker(project, wrangler, async (origin) => {
+    const hello = await run(process.execPath, ["hello.ts", new URL(origin).host], project);
+    const isCompacted = hello.code === 0 && /compacted: applied|[1-9]\d* summaries/.test(hello.output);
+    report(`${what}: it says hello, and compacts`, isCompacted ? [] : hello.output.trim().split("\n").slice(-10));
+    await meanwhile(origin);
+  });
+}
+
+/** Starts a project's Worker for as long as the work takes. */
+async function withWorker(project: string, wrangler: string, work: (origin: string) => Promise<void>): Promise<void> {
   const port = await freePort();
   const dev = spawn(process.execPath, [wrangler, "dev", "--local", "--port", `${port}`], { cwd: project, env: ENV });
   const said: string[] = [];
@@ -427,10 +496,7 @@ async function tryWrangler(
       dev.stderr.on("data", hear);
       dev.once("close", () => reject(new Error(`wrangler dev ended: ${said.join("").slice(-2_000)}`)));
     });
-    const hello = await run(process.execPath, ["hello.ts", `localhost:${port}`], project);
-    const isCompacted = hello.code === 0 && /compacted: applied|[1-9]\d* summaries/.test(hello.output);
-    report(`${what}: it says hello, and compacts`, isCompacted ? [] : hello.output.trim().split("\n").slice(-10));
-    await meanwhile(`http://localhost:${port}`);
+    await work(`http://localhost:${port}`);
   } finally {
     dev.kill("SIGTERM");
     if (dev.exitCode === null) await once(dev, "close");
