@@ -105,6 +105,13 @@ test("a prompt does not hold a message that came later, nor messages in another 
   expect(lengthUpTo(prompt, [said("a", "one"), said("b", "two")])).not.toBeNull();
 });
 
+test("a prompt does not hold a message that goes on in the prompt", async () => {
+  const both: UIMessage = { id: "a", role: "user", parts: ["one", "two"].map((text) => ({ type: "text", text })) };
+  const prompt = await promptOf([both]);
+  expect(lengthUpTo(prompt, [said("a", "one")])).toBeNull();
+  expect(lengthUpTo(prompt, [both])).not.toBeNull();
+});
+
 test("an output whose stub was sent is held, and one that was shortened is not", async () => {
   for (const output of ["a line of output\n".repeat(40), { rows: Array.from({ length: 80 }, (_, n) => `row ${n}`) }]) {
     const message: UIMessage = {

@@ -129,6 +129,14 @@ test.each([
     "another message was deleted since",
     { kind: "own", before: async ({ agent }) => agent.deleteMessages({ ids: ["m35"] }) },
   ],
+  [
+    "a summary was laid since",
+    {
+      kind: "own",
+      before: async ({ agent }) =>
+        agent.addCompaction({ fromMessageId: "m33", toMessageId: "m35", summary: "Two promises." }),
+    },
+  ],
   ["the session redacts what a summariser is sent", { kind: "own", sessionId: "redacted" }],
   ["another model was asked", { kind: "own", by: "other" }],
   ["the window has no room for it", { kind: "narrow" }],
