@@ -5,6 +5,8 @@
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
 import { extract } from "../../src/model/extractive.ts";
+import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
+import { lineOf } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/break-even.ts";
 import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
 import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
@@ -145,7 +147,7 @@ export interface RentOptions {
   readonly firstShare: number;
   readonly masks: boolean;
   readonly summaries: boolean;
-  /** Whether the summariser may read the prompt that is in the provider's cache. */
+  /** Whether a summary may continue the prompt that was last sent, up to what is summarised. */
   readonly suffix: boolean;
 }
 
@@ -200,7 +202,7 @@ class Rented {
       // The summariser has its own prices.
       prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
       protectTokens,
-      headTokens: this.#view.items.slice(0, head).reduce((sum, { tokens }) => sum + tokens, 0),
+      headTokens: sumOfItems(this.#view.items.slice(0, head)),
       tailTokens: protectTokens,
       summaryTokens: Math.max(summaryTokens, namesTokens),
       answerTokens: summaryTokens,
@@ -264,15 +266,14 @@ class Rented {
   #summarise(terms: RentTerms, isDue: boolean): void {
     const { items } = this.#view;
     const { rareWords } = this.#conversation;
-    const { namesTokens, earlyShare, protectTokens, prices, suffix } = this.#options;
+    const { namesTokens, earlyShare, protectTokens, suffix } = this.#options;
     const from = this.#head();
     let [to, tail] = [items.length, 0];
     while (to > from && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
       tail += items[--to]?.tokens ?? 0;
     }
     const hidden = items.slice(from, to);
-    const tokens = hidden.reduce((sum, each) => sum + each.tokens, 0);
-    if (tokens < terms.summaryTokens * 2) return;
+    if (sumOfItems(hidden) < terms.summaryTokens * 2) return;
     const sources = wholeMessages(hidden);
     const transcript = renderTranscript(sources.map((message) => ({ kind: "message", message })));
     const task = { previous: this.#text, template: DEFAULT_TEMPLATE, references: false, pinsBeside: true };
@@ -290,18 +291,40 @@ class Rented {
     const said = `${this.#text}\n${renderNames(pinned.names)}`;
     const answered = estimateTokens(this.#text);
     const own = estimateTokens(transcript) + PROMPT_TOKENS;
-    const last = items.at(-1)?.tokens ?? 0;
-    const cached = Math.max(0, this.#view.tokens - last);
-    const asOwn = prices.input * own + prices.output * answered;
-    const asSuffix = prices.cacheRead * cached + prices.input * (last + PROMPT_TOKENS) + prices.output * answered;
-    if (suffix && asSuffix < asOwn && this.#options.summariserShare === 1) {
-      this.#view.summarised({ input: last + PROMPT_TOKENS, output: answered, cacheRead: cached });
-    } else this.#view.summarised({ input: own, output: answered });
+    const cached = suffix ? this.#continues(to, { sources, own, terms }) : null;
+    if (cached === null) this.#view.summarised({ input: own, output: answered });
+    else this.#view.summarised({ ...cached, output: answered });
     this.#view.edit(from, to, [summaryItem(estimateTokens(said), rareWords(said))]);
     this.#names = { tokens: 0, at: -1 };
     this.#sinceEdit = this.#view.items.length;
     this.#sinceSummary = this.#view.items.length;
   }
+
+  /**
+   * What a call costs that continues the prompt last sent, which is cut behind the last hidden item. Null where the product would make the
+   * plain call: the prompt ends before that item, the plain call is no dearer, or the model is not the agent's own.
+   */
+  #continues(
+    to: number,
+    {
+      sources,
+      own,
+      terms,
+    }: { readonly sources: readonly UIMessage[]; readonly own: number; readonly terms: RentTerms },
+  ): { readonly input: number; readonly cacheRead: number } | null {
+    if (this.#options.summariserShare !== 1 || to > this.#view.sent) return null;
+    const prompt = sumOfItems(this.#view.items.slice(0, to));
+    // What an edit changed since is no longer what the provider holds.
+    const cacheRead = Math.min(prompt, this.#view.cached);
+    const input = prompt - cacheRead + PROMPT_TOKENS + estimateTokens(sources.map(lineOf).join("\n"));
+    const calls = { plainTokens: own, cachedTokens: cacheRead, addedTokens: input, answerTokens: terms.answerTokens };
+    const { plain, continued } = chargesOf(calls, terms.prices);
+    return continued < plain ? { input, cacheRead } : null;
+  }
+}
+
+function sumOfItems(items: readonly Item[]): number {
+  return items.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function wholeMessages(items: readonly Item[]): UIMessage[] {

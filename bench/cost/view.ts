@@ -106,6 +106,7 @@ export class BilledView {
   #items: Item[] = [];
   /** Tokens from the start of the view that the provider's cache holds. */
   #cached = 0;
+  #sent = 0;
   #tokens = 0;
   readonly #counts = new Map<string, number>();
   /** Where a word first stood, and the tokens of the conversation up to its last place. */
@@ -126,6 +127,16 @@ export class BilledView {
 
   get tokens(): number {
     return this.#tokens;
+  }
+
+  /** Tokens from the start that the provider's cache holds. */
+  get cached(): number {
+    return this.#cached;
+  }
+
+  /** Number of items that the last request held, as far as they still stand. */
+  get sent(): number {
+    return this.#sent;
   }
 
   get played(): Played {
@@ -165,6 +176,8 @@ export class BilledView {
     for (const item of this.#items.slice(from, to)) this.#count(item, -1);
     for (const item of items) this.#count(item, 1);
     this.#items.splice(from, to - from, ...items);
+    // A masked item still answers to what was sent.
+    if (items.length !== to - from) this.#sent = Math.min(this.#sent, from);
     this.#tokens = this.#items.reduce((sum, { tokens }) => sum + tokens, 0);
     this.#cached = Math.min(this.#cached, before);
     this.#edits++;
@@ -193,6 +206,7 @@ export class BilledView {
     this.#bought.cacheWrite += this.#tokens - read;
     this.#bought.output += step.answered;
     this.#cached = this.#tokens;
+    this.#sent = this.#items.length;
     this.#peak = Math.max(this.#peak, this.#tokens);
     this.#requests++;
   }

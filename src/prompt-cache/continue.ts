@@ -90,7 +90,8 @@ function promptBehind({ input, messages }: Question): { readonly system: string;
 /** Characters of a message by which it is found in the prompt. */
 const FIRST_CHARS = 60;
 
-function lineOf({ role, parts }: UIMessage, at: number): string {
+/** The line by which the message behind the prompt names one message of the part. */
+export function lineOf({ role, parts }: UIMessage, at: number): string {
   const text = parts.find((part) => part.type === "text" && part.text.trim() !== "");
   const calls = parts.flatMap((part) => {
     const call = toolPart(part);
