@@ -127,12 +127,15 @@ function pickNames(
   words: Words,
   { budgetTokens, countTokens, ...room }: { budgetTokens: number; countTokens: CountTokens } & Omit<Room, "characters">,
 ): readonly string[] {
+  const most = budgetTokens * MOST_COUNTED;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
   for (let at = 0; at < TRIES && characters > 0; at++) {
     const names = chooseWords(words, { ...room, characters });
-    const counted = countTokens(renderNames(names));
-    if (counted <= budgetTokens * MOST_COUNTED) return names;
-    characters *= Math.min(0.98, (budgetTokens * MOST_COUNTED) / counted);
+    const shown = renderNames(names);
+    const counted = countTokens(shown);
+    if (counted <= most) return names;
+    // There may be fewer names than the room holds, so the next try starts from what they take.
+    characters = Math.min(characters, shown.length) * Math.min(0.98, most / counted);
   }
   return [];
 }
