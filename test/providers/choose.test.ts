@@ -78,7 +78,7 @@ describe("the extractive model speaks the AI SDK's interface", () => {
     kind: "chunk",
     transcript:
       "[#1 user]\nPlease rename the parser to reader.\n\n[#2 assistant]\nRenamed the parser in src/reader.ts.",
-    previous: "## User constraints\n- Never push to main.",
+    previous: "## Rules\n- Never push to main.",
     template: DEFAULT_TEMPLATE,
     summaryTokens: 500,
     boundary: "b0undary",

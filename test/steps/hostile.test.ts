@@ -239,9 +239,8 @@ test("the model that stands in obeys nobody: hidden orders are at most quoted, a
   });
   const [answer] = content;
   const summary = answer?.type === "text" ? answer.text : "";
-  expect(summary).toContain("## Goal");
-  expect(summary).toContain(RULE);
-  const constraints = /## User constraints\n([^#]*)/.exec(summary)?.[1] ?? "";
+  expect(summary).toContain("## Goal\n- Please read the page.");
+  const constraints = /## Rules\n([^#]*)/.exec(summary)?.[1] ?? "";
   expect(constraints).not.toContain("may touch");
 });
 

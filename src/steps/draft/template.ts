@@ -29,13 +29,13 @@ export interface TemplateInput {
 export const DEFAULT_TEMPLATE: Template = {
   sections: [
     { title: "Goal", hint: "What the user wants, in their words; the current aim if it changed." },
-    { title: "User constraints", hint: "Every rule, prohibition and preference of the user, word for word." },
+    { title: "Rules", hint: "Every rule, prohibition and preference of the user, word for word." },
     { title: "Decisions", hint: "What was decided and why, and what was rejected." },
     { title: "Progress", hint: "Done, in progress, blocked: what was really done, with its result." },
-    { title: "Files and artifacts", hint: "Paths, ids and links that matter, and what happened to each." },
-    { title: "Errors and fixes", hint: "What failed, with the exact message, and what cured it or did not." },
-    { title: "Open questions", hint: "What was asked and not answered, by either side." },
-    { title: "Current state and next step", hint: "Where the work stands at the end, and what comes next." },
+    { title: "Files", hint: "Paths, ids and links that matter, and what happened to each." },
+    { title: "Errors", hint: "What failed, with the exact message, and what cured it or did not." },
+    { title: "Questions", hint: "What was asked and not answered, by either side." },
+    { title: "State", hint: "Where the work stands at the end, and what comes next." },
   ],
 };
 

@@ -6,7 +6,7 @@
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
-import { clip, lineOf, type Bullet, type Topic } from "./bullet.ts";
+import { clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { carryOn } from "./carry-on.ts";
 import { readTranscript } from "./entries.ts";
 import { gatherEvidence } from "./evidence.ts";
@@ -59,6 +59,12 @@ const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
   ["doing", { share: 0.03, most: 6 }],
   ["questions", { share: 0.03, most: 6 }],
 ];
+/**
+ * The share of its budget that a summary takes beside pinned facts. The names there bring back far more in the rest (decision 6).
+ */
+const BESIDE_SHARE = 0.5;
+/** The topics of which nothing stands beside a summary. Rules, open work and the names of files do. */
+const BESIDE_TOPICS: ReadonlySet<Topic> = new Set(["goal", "state", "decisions", "done", "errors"]);
 /** The share of the budget kept for the lists of names. */
 const NAMES_SHARE = 0.1;
 /** Most bullets considered of one topic, so that the work does not grow with the square of the conversation. */
@@ -73,12 +79,13 @@ export function extractSummary(input: ExtractInput): string {
   const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
   const pinsBeside = input.pinsBeside === true;
-  const told = carryOn(carried, fresh).filter(({ topic }) => !pinsBeside || topic !== "constraints");
-  const bullets = told.map((bullet) => ({
+  const told = carryOn(carried, fresh);
+  const sentences = pinsBeside ? told.filter(isToldBeside) : told;
+  const bullets = (sentences.length > 0 ? sentences : told).map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
   }));
-  const total = input.summaryTokens;
+  const total = input.summaryTokens * (pinsBeside ? BESIDE_SHARE : 1);
   const cost: Cost = (bullet) => input.countTokens(`- ${lineOf(bullet)}\n`);
   const namesTokens = pinsBeside ? 0 : total * NAMES_SHARE;
   const chosen = choose(bullets, total - namesTokens, cost);
@@ -90,7 +97,12 @@ export function extractSummary(input: ExtractInput): string {
   }
   const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
   const least = worthiest.map((bullet) => ({ ...bullet, text: clip(bullet.text, CONDENSED), references: [] }));
-  return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, input);
+  return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });
+}
+
+/** False for what is pinned beside a summary anyway, such as the user's last request. */
+function isToldBeside({ topic, text }: Bullet): boolean {
+  return BESIDE_TOPICS.has(topic) && !text.startsWith(USER_SAID) && !text.startsWith(LAST_ACTION);
 }
 
 /** Lays the bullets out, and drops the least worthy ones while the result is over the budget. */
@@ -153,7 +165,10 @@ function choose(candidates: readonly Bullet[], total: number, cost: Cost): { bul
       const words = meaningfulWords(text);
       const count = counts.get(topic) ?? 0;
       if (count >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
-      const bullet = fit(candidate, { room, cost, shorten: shorten || count === 0 });
+      const bullet =
+        fit(candidate, { room, cost, shorten: shorten || count === 0 }) ??
+        // The first one of a topic may exceed its share, so that a small summary tells of several topics.
+        (count === 0 ? fit(candidate, { room: left, cost, shorten: true }) : null);
       if (bullet === null) continue;
       chosen.set(bullet, words);
       counts.set(topic, count + 1);

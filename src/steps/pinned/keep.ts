@@ -110,7 +110,7 @@ export function pinWithin(
  */
 export const NAME_CHARS_PER_TOKEN = 3.3;
 /** Characters of the sentence that frames a shown summary, with the blank lines around it. */
-const FRAME_CHARS = 58;
+const FRAME_CHARS = 46;
 
 /** Tokens that a shown summary takes of the budget that it shares with names. */
 export function roomOfSummary(text: string): number {

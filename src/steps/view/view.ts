@@ -132,7 +132,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
   const count =
     spanMessages === 1
       ? "1 earlier message, or of some of its steps"
-      : `${spanMessages ?? ""} earlier messages`.trimStart();
+      : `${spanMessages ?? ""} messages`.trimStart();
   const origin = source.degraded === true ? " It was extracted without a model." : "";
   const parts = [
     withoutHeading(withoutEmptySections(source.summary)),
@@ -147,7 +147,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
       {
         type: "text",
         text:
-          `[Record of ${count}, not a new request.${origin}]\n\n` +
+          `[Record of ${count}, not a request.${origin}]\n\n` +
           parts.filter((part) => part !== "").join("\n\n") +
           withoutHeading(besides(source)),
       },

@@ -140,7 +140,7 @@ describe("events of messages", () => {
     expect(hydrateEvent(dehydrateEvent(event))).toEqual(event);
     const message = eventToMessage(event);
     expect(message.id).toBe("palimpsest:overlay:o");
-    expect(JSON.stringify(message)).toContain("12 earlier messages");
+    expect(JSON.stringify(message)).toContain("Record of 12 messages");
   });
 
   test("what is no event is refused, and the error says why", () => {

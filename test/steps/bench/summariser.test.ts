@@ -102,7 +102,7 @@ describe("a summariser that forgets", () => {
   });
 
   it("says rules of the user word for word, and none when it keeps nothing", () => {
-    expect(forget(wide, { loss: 0, seed: 1 })).toContain("## User constraints\n- Never push to main.");
+    expect(forget(wide, { loss: 0, seed: 1 })).toContain("## Rules\n- Never push to main.");
     expect(keepNothing(wide)).not.toContain("Never push");
   });
 });

@@ -75,7 +75,7 @@ describe("a summary worth reading, without a model", () => {
       - The login page throws since yesterday.
       - Please find out why and fix it.
 
-      ## User constraints
+      ## Rules
       - Never touch the billing module.
 
       ## Decisions
@@ -86,17 +86,17 @@ describe("a summary worth reading, without a model", () => {
       - Committed: Parse the token as a string
       - To do: The CHANGELOG entry is still missing.
 
-      ## Files and artifacts
+      ## Files
       - src/login.ts (read, edited)
       - test/login.test.ts (created)
 
-      ## Errors and fixes
+      ## Errors
       - src/login.ts(12,4): error TS2345: bad argument → The root cause is that \`parseToken()\` gets a Buffer since v2.1.0. (passed later)
 
-      ## Open questions
+      ## Questions
       - To the user: Do you want it in this PR?
 
-      ## Current state and next step
+      ## State
       - User last said: Yes, go ahead.
       - Assistant last said: Committed as 1507f8b. … Do you want it in this PR?"
     `);
@@ -115,11 +115,11 @@ describe("a summary worth reading, without a model", () => {
       user("Thanks. When will the money arrive?"),
     ]);
     expect(section(summary, "Goal")[0]).toBe("I need to cancel reservation ZFA04Y and get a refund.");
-    expect(section(summary, "User constraints")).toEqual(["I don't want a travel voucher."]);
+    expect(section(summary, "Rules")).toEqual(["I don't want a travel voucher."]);
     expect(section(summary, "Decisions").join()).toContain("The refund is $255");
     expect(section(summary, "Progress").join()).toContain('cancel_reservation {"reservation_id":"ZFA04Y"}');
-    expect(section(summary, "Files and artifacts").join()).toContain("mia_li_3668");
-    expect(section(summary, "Open questions")).toEqual(["When will the money arrive?"]);
+    expect(section(summary, "Files").join()).toContain("mia_li_3668");
+    expect(section(summary, "Questions")).toEqual(["When will the money arrive?"]);
   });
 
   it("puts what the reader cares for first when room is short", () => {
@@ -173,6 +173,32 @@ describe("a summary worth reading, without a model", () => {
   });
 });
 
+describe("a summary beside pinned facts", () => {
+  it("leaves out what stands beside it: rules, open work, the user's last request and names of files", () => {
+    const told = summarise(coding, { pinsBeside: true });
+    expect(withoutEmptySections(told)).toContain("## Goal\n- ");
+    expect(told).toContain("Assistant last said: ");
+    for (const title of ["Rules", "Files", "Questions"]) expect(section(told, title)).toEqual([NOTHING]);
+    expect(told).not.toContain("User last said: ");
+    expect(told).not.toContain("Last action: ");
+  });
+
+  it("takes half of its budget, and tells of several topics in it", () => {
+    for (const summaryTokens of [160, 320]) {
+      const told = withoutEmptySections(summarise(coding, { summaryTokens, pinsBeside: true }));
+      expect(estimateTokens(told)).toBeLessThanOrEqual(summaryTokens / 2);
+      expect(told.match(/^## /gm)?.length).toBeGreaterThanOrEqual(2);
+    }
+  });
+
+  it("still tells something where nothing but such work was told", () => {
+    const told = summarise([assistant("", tool("read", { path: "src/login.ts" }, { output: "x" }))], {
+      pinsBeside: true,
+    });
+    expect(told).toContain("- Last action: read");
+  });
+});
+
 describe("an update carries the previous summary on, word for word", () => {
   const first = summarise(coding);
   const next = summarise([user("Add the changelog entry too."), assistant("Added the CHANGELOG entry for 2.1.1.")], {
@@ -180,7 +206,7 @@ describe("an update carries the previous summary on, word for word", () => {
   });
 
   it("keeps goal, rules, decisions, results and errors, and adds what is new", () => {
-    for (const title of ["Goal", "User constraints", "Decisions", "Progress", "Errors and fixes"]) {
+    for (const title of ["Goal", "Rules", "Decisions", "Progress", "Errors"]) {
       for (const bullet of section(first, title).filter((line) => !line.startsWith("To do: "))) {
         if (bullet !== NOTHING) expect(section(next, title)).toContain(bullet);
       }
@@ -189,18 +215,18 @@ describe("an update carries the previous summary on, word for word", () => {
   });
 
   it("replaces the current state and drops questions that were answered", () => {
-    expect(section(next, "Current state and next step").join()).not.toContain("1507f8b");
-    expect(section(next, "Current state and next step").join()).toContain("Added the CHANGELOG entry for 2.1.1.");
-    expect(section(first, "Open questions")).toEqual(["To the user: Do you want it in this PR?"]);
-    expect(section(next, "Open questions")).toEqual([NOTHING]);
-    const asked = "## Open questions\n- Which port does the server use?\n- Who owns the archive?";
+    expect(section(next, "State").join()).not.toContain("1507f8b");
+    expect(section(next, "State").join()).toContain("Added the CHANGELOG entry for 2.1.1.");
+    expect(section(first, "Questions")).toEqual(["To the user: Do you want it in this PR?"]);
+    expect(section(next, "Questions")).toEqual([NOTHING]);
+    const asked = "## Questions\n- Which port does the server use?\n- Who owns the archive?";
     const answered = summarise([assistant("The server listens on port 8787.")], { previous: asked });
-    expect(section(answered, "Open questions")).toEqual(["Who owns the archive?"]);
+    expect(section(answered, "Questions")).toEqual(["Who owns the archive?"]);
   });
 
   it("adds up what happened to a file", () => {
     const edit = tool("edit", { path: "src/login.ts", old: "b", new: "c" }, { output: "ok" });
-    expect(section(summarise([assistant("", edit)], { previous: first }), "Files and artifacts")).toContain(
+    expect(section(summarise([assistant("", edit)], { previous: first }), "Files")).toContain(
       "src/login.ts (read, edited ×2)",
     );
   });
@@ -222,8 +248,8 @@ describe("an update carries the previous summary on, word for word", () => {
       summaryTokens: 500,
     });
     expect(section(summary, "Goal")).toEqual(["Ship it", "Old aim of the project"]);
-    expect(section(summary, "User constraints")).toEqual(["Never use `eval` or Function"]);
-    expect(section(summary, "Current state and next step")).toEqual(["Half done."]);
+    expect(section(summary, "Rules")).toEqual(["Never use `eval` or Function"]);
+    expect(section(summary, "State")).toEqual(["Half done."]);
   });
 
   it("gives up the oldest results first when the budget is tight", () => {
@@ -237,7 +263,7 @@ describe("an update carries the previous summary on, word for word", () => {
 function draft(state: string, done: string): string {
   const body = [
     ["Goal", "Ship the importer"],
-    ["User constraints", "Never skip tests."],
+    ["Rules", "Never skip tests."],
     ["Progress", done],
     ["Status", state],
   ];
@@ -255,9 +281,9 @@ describe("a merge folds drafts of consecutive parts", () => {
       summaryTokens: 500,
     });
     expect(section(summary, "Goal")).toEqual(["Ship the importer"]);
-    expect(section(summary, "User constraints")).toEqual(["Never skip tests."]);
+    expect(section(summary, "Rules")).toEqual(["Never skip tests."]);
     expect(section(summary, "Progress")).toEqual(["Lexer written", "Parser written"]);
-    expect(section(summary, "Current state and next step")).toEqual(["Parser finished."]);
+    expect(section(summary, "State")).toEqual(["Parser finished."]);
   });
 });
 
@@ -333,19 +359,18 @@ describe("whatever the conversation", () => {
     const many = Array.from({ length: 50 }, (_, n) => user(`Never use the forbidden function number ${n} again.`));
     const tight = summarise(many, { summaryTokens: 300 });
     expect(tight).toContain("number 49 again.");
-    expect(section(tight, "User constraints").join()).not.toContain("number 0 again.");
+    expect(section(tight, "Rules").join()).not.toContain("number 0 again.");
   });
 
   it("of very many rules the newest two hundred are told, and they starve no other section", () => {
     const many = Array.from({ length: 205 }, (_, n) => user(`Never use the forbidden function number ${n} again.`));
-    const told = section(summarise(many, { summaryTokens: 20_000 }), "User constraints");
+    const told = section(summarise(many, { summaryTokens: 20_000 }), "Rules");
     expect(told).toHaveLength(200);
     expect(told[0]).toContain("number 5 again.");
     expect(told.at(-1)).toContain("number 204 again.");
     const tight = summarise([...coding.slice(1), ...many], { summaryTokens: 600 });
-    for (const title of ["Decisions", "Files and artifacts", "Errors and fixes"])
-      expect(section(tight, title)).not.toEqual([NOTHING]);
-    const rules = section(tight, "User constraints").reduce((sum, line) => sum + estimateTokens(`- ${line}\n`), 0);
+    for (const title of ["Decisions", "Files", "Errors"]) expect(section(tight, title)).not.toEqual([NOTHING]);
+    const rules = section(tight, "Rules").reduce((sum, line) => sum + estimateTokens(`- ${line}\n`), 0);
     expect(rules).toBeGreaterThan(600 * 0.2);
     expect(rules).toBeLessThan(600 * 0.75);
   });

@@ -389,12 +389,12 @@ describe("what is done, gentlest first", () => {
   test("an earlier summary is carried on in the extractive summary, without its frame", () => {
     const messages = [
       ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),
-      summaryMessage({ overlayId: "o", summary: "## User constraints\n- Always deploy to Lisbon, never to Oslo." }),
+      summaryMessage({ overlayId: "o", summary: "## Rules\n- Always deploy to Lisbon, never to Oslo." }),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
     const summary = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
     expect(summary).toContain("- Always deploy to Lisbon, never to Oslo.");
-    expect(summary).not.toContain("Record of earlier messages");
+    expect(summary).not.toContain("Record of messages");
   });
 
   test("the newest messages are shortened last, what was asked less than the rest, both with their ends", () => {

@@ -192,12 +192,12 @@ describe("synthetic messages", () => {
     });
     const [part] = message.parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[Record of 12 earlier messages, not a new request\..*without a model.*\]\n\n## Goal\nShip\.$/s,
+      /^\[Record of 12 messages, not a request\..*without a model.*\]\n\n## Goal\nShip\.$/s,
     );
     expect(opening({ spanMessages: 1 })).toContain(
-      "[Record of 1 earlier message, or of some of its steps, not a new request",
+      "[Record of 1 earlier message, or of some of its steps, not a request",
     );
-    expect(opening({})).toContain("[Record of earlier messages, not a new request");
+    expect(opening({})).toContain("[Record of messages, not a request");
   });
 });
 

@@ -253,6 +253,17 @@ describe("what is pinned", () => {
     );
   });
 
+  it("leaves out some names where a counter finds them too long, and not all", () => {
+    const ids = Array.from({ length: 63 }, (_, n) => `${7_340_118_200 + n * 7_919}`).join(" ");
+    const { pinned } = keepFacts("", gatherFacts([say("m", "user", text(ids))]), {
+      countTokens: (shown) => shown.length,
+      pinnedTokens: 0,
+      namesTokens: 400,
+    });
+    expect(renderNames(pinned.names).length).toBeLessThanOrEqual(MOST_COUNTED * 400);
+    expect(pinned.names.length).toBeGreaterThan(40);
+  });
+
   const room = { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 };
 
   it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
