@@ -28,6 +28,7 @@ import {
   type Cut,
   type Passage,
 } from "./steps/passages.ts";
+import { topicAsks } from "./steps/topics.ts";
 import { quote, type Quote, type Quoted } from "./steps/quote.ts";
 import { Pace, type Pieces } from "../steps/text/pieces.ts";
 import type { Near } from "./by-meaning.ts";
@@ -47,6 +48,8 @@ const LOOKED_CHARS = 1_000_000;
 /** Index rows for all words of the query, and for the words of the message before it. */
 export const ASKED_ROWS = 2_400;
 export const CONTEXT_ROWS = 400;
+/** Index rows for the topics that a question names. */
+export const TOPIC_ROWS = 1_200;
 /** The weight of the previous message's words, and how many of them count. */
 const CONTEXT_SHARE = 0.3;
 const CONTEXT_WORDS = 16;
@@ -87,8 +90,11 @@ export function* recallWords(
   const asksTalk = isQuestion(query, asks.length);
   const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
   const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
-  if (hits.size === 0 && (near === undefined || near.seqs.size === 0)) return null;
-  const besides = contextOf(places, asks, { query, ranges, share: work });
+  const besides = asksTalk
+    ? hold(places, topicAsks(query), { ranges, rows: TOPIC_ROWS })
+    : contextOf(places, asks, { query, ranges, share: work });
+  const isTopic = asksTalk && besides.some(({ seqs }) => seqs.length > 0);
+  if (hits.size === 0 && !isTopic && (near === undefined || near.seqs.size === 0)) return null;
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
   const isInside = places.inside(ranges);
   const byWords = rankMessages(votes, { isInside, near: nearShares(asksTalk) });

@@ -260,6 +260,29 @@ test("a question finds what answers it in other words' forms, with what was said
   });
 });
 
+test("a question about a topic finds what was told of it in none of the question's words", async () => {
+  await nested(async (session) => {
+    await session.appendAll([
+      told("cat", "Fluffy knocked the vase over again, what a cat."),
+      ...talk(100, 120),
+      told("trip", "Two weeks on the beach, and the hotel was lovely."),
+      ...talk(120, 160),
+    ]);
+    await session.addCompaction("Fourth summary.", "m1", "m150");
+    const shownBy = async (query: string) => {
+      const found = await session.recall({ query, maxTokens: 400 });
+      return found.kind === "found" ? found.messages.map(({ id }) => id) : [];
+    };
+    expect(await shownBy("Which pets do they have?")).toContain("cat");
+    expect(await shownBy("Where did they spend their vacations?")).toContain("trip");
+    // What was typed to look for a word stays that word's.
+    expect(await shownBy("pets")).toEqual([]);
+    const asked = await session.recall({ query: "Which pets do they have?" });
+    expect(asked).toMatchObject({ leftOut: 0 });
+    expect(asked.text).toContain('No message has "pets".');
+  });
+});
+
 test("reads rows by the answer's size, not the history's", async () => {
   const reads: number[][] = [];
   for (const size of [200, 2_000]) {
@@ -291,6 +314,26 @@ test("reads rows by the answer's size, not the history's", async () => {
   // Within the few rows by which as many tokens are more or fewer messages.
   for (const [at, read] of (reads[1] ?? []).entries()) expect(Math.abs(read - (reads[0]?.[at] ?? 0))).toBeLessThan(5);
   expect(Math.max(...(reads[0] ?? []))).toBeLessThan(150);
+});
+
+test("a topic of which every message speaks is read in its newest places only", async () => {
+  const reads: number[] = [];
+  for (const size of [600, 1_200]) {
+    const { stub } = newAgent();
+    await runInDurableObject(stub, async (agent) => {
+      const session = Session.create(agent).forSession("cats!1000000");
+      await session.appendAll(Array.from({ length: size }, (_, at) => told(`m${at}`, `The cat did trick ${at}.`)));
+      await session.addCompaction("Summary.", "m2", `m${size - 10}`);
+      await session.search("trick");
+      const { meter } = agent.palimpsest.db;
+      const before = meter.rowsRead;
+      expect((await session.recall({ query: "Which pets do they have?", maxTokens: 400 })).kind).toBe("found");
+      reads.push(meter.rowsRead - before);
+    });
+  }
+  const [small = 0, large = 0] = reads;
+  expect(Math.abs(large - small)).toBeLessThan(5);
+  expect(large).toBeLessThan(500);
 });
 
 async function takeTurn(): Promise<boolean> {

@@ -57,7 +57,7 @@ function stemEnglishWord(word: string): string {
   return FIRST_FORMS.get(stem) ?? stem;
 }
 
-const ENGLISH = language(
+export const ENGLISH = language(
   stemEnglishWord,
   `a about above after again against all am an and any are aren as at be because been before being below between both but by can
   cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he

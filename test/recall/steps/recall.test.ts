@@ -17,6 +17,7 @@ import {
 } from "../../../src/recall/steps/passages.ts";
 import { quote } from "../../../src/recall/steps/quote.ts";
 import { formsOfText, languageOf } from "../../../src/recall/steps/stems.ts";
+import { topicAsks } from "../../../src/recall/steps/topics.ts";
 
 function user(...texts: readonly string[]): UIMessage {
   return { id: "m", role: "user", parts: texts.map((text) => ({ type: "text", text })) };
@@ -80,6 +81,14 @@ describe("a question", () => {
         query,
       ).toBe(true);
     }
+  });
+
+  test("names everyday topics, whose words its answer may have, in English alone", () => {
+    const formsFor = (question: string) => topicAsks(question).map(({ forms }) => forms);
+    expect(formsFor("Which countries did she travel to?")).toEqual([expect.arrayContaining(["itali", "hotel"])]);
+    expect(formsFor("Does he have siblings or pets?")).toHaveLength(2);
+    expect(formsFor("What did they promise us?")).toEqual([]);
+    expect(formsFor("Wer hat uns das Design und die Mode gezeigt, und warum ist das so?")).toEqual([]);
   });
 
   test("must find what stands in quotes only where it asks for nothing else", () => {
