@@ -59,7 +59,10 @@ export class History extends SessionOverlays {
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
 
-  /** Another object after each deletion, and after each edit of a message that is not the newest. For who keeps what was shown. */
+  /**
+   * Another object after each deletion, after each edit of a message that is not the newest, and after each change of the view, such as an
+   * overlay or pruned messages. For who keeps what was shown.
+   */
   lastEdit: object = {};
 
   protected override viewChanged(): void {

@@ -96,6 +96,15 @@ test("what a stub left out is read again by the reference that it names", async 
   });
 });
 
+test("under a summary of masked outputs stand the originals, whole", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    expect(JSON.stringify((await session.getView()).messages[1])).toContain("Left out");
+    const overlay = await session.addCompaction("## Progress\nRead the files.", "w1", "w20");
+    expect(await session.expand(overlay.id)).toEqual(Array.from({ length: 20 }, (_, n) => work(n + 1)));
+  });
+});
+
 test("errors keep their words, however a tool tells them", async () => {
   await auto(async (session) => {
     const long = "the disk is full ".repeat(60);

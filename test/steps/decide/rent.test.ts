@@ -10,6 +10,7 @@ import {
   type ViewStep,
 } from "../../../src/steps/decide/rent.ts";
 import { waitFor } from "../../../src/steps/decide/why-not.ts";
+import { never, QUIET } from "./situation.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
 const TERMS: RentTerms = {
@@ -184,26 +185,9 @@ test("the start that a summary would leave ends with its messages or with its bu
 
 // --- decide ---------------------------------------------------------------------------------------------------------------
 
-const QUIET: Situation = {
-  leafId: "m9",
-  sessionId: "s",
-  hasEnded: false,
-  tokens: 100,
-  messages: 10,
-  lines: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: null },
-  rents: null,
-  live: () => null,
-  quiet: () => null,
-  obstacle: () => null,
-  isServed: () => false,
-  nothingToDo: () => null,
-};
 const DOWN = waitFor("breaker-open", "It does not answer.");
 const DUE = { paid: 10, price: 5, freedTokens: 100, isDue: true };
 const IDLE = { ...DUE, paid: 1, isDue: false };
-const never = (): never => {
-  throw new Error("Nothing needs to be read for this.");
-};
 
 test("a view is never past the hard line without a run: no soft reason holds there, in either mode", () => {
   const isDue = fc.constantFrom(DUE, IDLE, null);

@@ -3,11 +3,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactAfter } from "../../../src/agent/settings.ts";
 import { MAX_OUTLINE_ROWS } from "../../../src/limits.ts";
-import { decide, type Situation } from "../../../src/steps/decide/decide.ts";
+import { decide } from "../../../src/steps/decide/decide.ts";
 import { waitFor } from "../../../src/steps/decide/why-not.ts";
 import type { OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planCut } from "../../../src/steps/plan/plan.ts";
 import { messageShares, resolvePolicy, type Policy, type PolicyOptions } from "../../../src/steps/plan/policy.ts";
+import { never, QUIET } from "../decide/situation.ts";
 import { messageRow, outlineOf, overlayRow, say, scene, text } from "../conversations.ts";
 
 /** A threshold that none of these views comes near. */
@@ -74,24 +75,8 @@ test("a bound on messages changes no plan of a view that is within it and whose 
   );
 });
 
-const FEW: Situation = {
-  leafId: "m9",
-  sessionId: "s",
-  hasEnded: false,
-  tokens: 100,
-  messages: 50,
-  lines: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: 50 },
-  rents: null,
-  live: () => null,
-  quiet: () => null,
-  obstacle: () => null,
-  isServed: () => false,
-  nothingToDo: () => null,
-};
+const FEW = { ...QUIET, messages: 50, lines: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: 50 } };
 const small = waitFor("too-small", "It is small.");
-const never = (): never => {
-  throw new Error("Nothing needs to be read for this.");
-};
 
 test("a view starts by its messages over their bound, and nothing is read for one within it", () => {
   const blind = { ...FEW, live: never, quiet: never, obstacle: never, isServed: never, nothingToDo: never };
