@@ -55,6 +55,10 @@ function wordsOf(query: string): string[] {
   return readQuestion(query).map(({ word }) => word);
 }
 
+function formsFor(question: string): (readonly string[])[] {
+  return topicAsks(question).map(({ forms }) => forms);
+}
+
 describe("a question", () => {
   test("asks for what its words mean, not for those that every sentence has", () => {
     expect(wordsOf("What did they promise us about the deployments?")).toEqual(["promise", "deployments"]);
@@ -84,7 +88,6 @@ describe("a question", () => {
   });
 
   test("names everyday topics, whose words its answer may have, in English alone", () => {
-    const formsFor = (question: string) => topicAsks(question).map(({ forms }) => forms);
     expect(formsFor("Which countries did she travel to?")).toEqual([expect.arrayContaining(["itali", "hotel"])]);
     expect(formsFor("Does he have siblings or pets?")).toHaveLength(2);
     expect(formsFor("What did they promise us?")).toEqual([]);
