@@ -14,6 +14,7 @@ const subpaths = defineConfig({
   ...shared,
   entry: {
     "ai-chat": "src/ai-chat/with-compaction.ts",
+    approval: "src/approval/index.ts",
     client: "src/client.ts",
     compat: "src/compat/index.ts",
     index: "src/index.ts",

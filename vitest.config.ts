@@ -84,7 +84,7 @@ export default defineConfig({
           setupFiles: everywhere.setupFiles,
           name: "faults",
           // A Worker a file, because these tests reset every object and change what all later instances of the Workflow do.
-          include: ["test/{shadow,workflows,sim}/**/*.test.ts"],
+          include: ["test/{approval,shadow,workflows,sim}/**/*.test.ts"],
           provide: { ...everywhere.provide, sim, matrix },
           testTimeout: 60_000,
         },

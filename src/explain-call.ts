@@ -9,6 +9,7 @@ import { PalimpsestError } from "./errors.ts";
 
 /** By room, the subpath that exports it, and its calls. */
 export const CALLS_OF_ROOMS: Readonly<Record<string, { readonly from: string; readonly calls: readonly string[] }>> = {
+  approval: { from: "approval", calls: ["getProposal", "approveRun", "rejectRun"] },
   context: {
     from: "context",
     calls: [
@@ -58,7 +59,6 @@ export const CALLS_OF_EVERY_AGENT: readonly string[] = [
   "getViewAsOf",
   "getCompactions",
   "expand",
-  "getProposal",
   "waitForRun",
   "getUsage",
   "listSessions",
@@ -78,8 +78,6 @@ export const CALLS_OF_EVERY_AGENT: readonly string[] = [
   "resumeRun",
   "retryRun",
   "retryRunFrom",
-  "approveRun",
-  "rejectRun",
   "rollback",
   "restore",
   "deleteMessages",

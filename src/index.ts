@@ -29,7 +29,6 @@ export type {
   InlineContext,
   InlineSummary,
   AfterCompaction,
-  ApprovalOptions,
   Threshold,
 } from "./agent/settings.ts";
 export type {
@@ -67,7 +66,6 @@ export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
 export type { OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
-export type { Decided, Proposal } from "./agent/runs/approval.ts";
 export type { OverlayHindsight } from "./memory/overlays/session-overlays.ts";
 export type { Hindsight } from "./steps/hindsight/hindsight.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";

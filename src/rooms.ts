@@ -1,5 +1,6 @@
 /** All rooms of the deployable Worker, and the calls of an agent with them. */
 import type { Calls, InputOf, ResultOf } from "./agent/calls.ts";
+import { approval } from "./approval/room.ts";
 import { context } from "./context/room.ts";
 import type { PriceList } from "./costs/prices.ts";
 import { costs } from "./costs/room.ts";
@@ -13,6 +14,7 @@ import { shadow } from "./shadow/room.ts";
 
 /** Written out, because the package's declarations would else repeat every call of every room. */
 export type AllRooms = readonly [
+  ReturnType<typeof approval>,
   ReturnType<typeof context>,
   ReturnType<typeof costs>,
   ReturnType<typeof events>,
@@ -26,7 +28,18 @@ export type AllRooms = readonly [
 
 /** With prices, the room of costs tells what conversations cost. */
 export function allRooms(prices?: PriceList): AllRooms {
-  return [context(), costs({ prices }), events(), inspect(), notes(), ownFunction(), recall(), shadow(), transcripts()];
+  return [
+    approval(),
+    context(),
+    costs({ prices }),
+    events(),
+    inspect(),
+    notes(),
+    ownFunction(),
+    recall(),
+    shadow(),
+    transcripts(),
+  ];
 }
 
 export const ALL_ROOMS = allRooms();

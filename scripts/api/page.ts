@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
+import { approvalCalls } from "../../src/approval/calls.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
@@ -21,6 +22,7 @@ const GROUPS: Readonly<Record<Group, string>> = {
 
 const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["", calls],
+  ["approval", approvalCalls],
   ["context", contextCalls],
   ["costs", costCalls],
   ["events", eventCalls],

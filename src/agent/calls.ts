@@ -8,7 +8,6 @@ import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_PAGE } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
-import { findProposal, type Decided } from "./runs/approval.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
 import {
@@ -31,7 +30,6 @@ import {
   sessionId,
   sessionsPage,
   splitOptions,
-  summary,
   usageReport,
   viewOptions,
   wholeNumber,
@@ -43,9 +41,6 @@ import type { CompactReceipt, Session } from "./sessions/session.ts";
 
 /** Characters of a step's name, as the platform limits it. */
 const MAX_STEP_NAME_CHARS = 256;
-
-/** Characters of the reason of a rejection, which is one line in a list of runs. */
-export const MAX_REASON_CHARS = 500;
 
 /** Longest wait for a run in one call (ms), under the platform's idle limits for a request. */
 const MAX_WAIT_MS = 300_000;
@@ -227,12 +222,6 @@ export const calls = {
     }),
     run: ({ session }, { sessionId, overlayId, ...options }) => session(sessionId).expand(overlayId, options),
   }),
-  getProposal: call({
-    group: "read",
-    does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
-    input: ofRun,
-    run: ({ core }, { runId }) => findProposal(core, core.runs.mustGet(runId)),
-  }),
   waitForRun: call({
     group: "read",
     does: "Returns the run once it has its outcome, or in its present state after `timeoutMs`.",
@@ -372,20 +361,6 @@ export const calls = {
     run: async (context, { runId, stepName }) =>
       showRun(context, await context.core.dispatcher.retryFrom(runId, stepName)),
   }),
-  approveRun: call({
-    group: "steer",
-    does: "Approves the summary that a run proposes, or another text in its place.",
-    input: z.strictObject({ runId: id, summary: summary.optional() }),
-    run: async (context, { runId, summary }) =>
-      showDecided(context, await context.core.dispatcher.approve(runId, summary)),
-  }),
-  rejectRun: call({
-    group: "steer",
-    does: "Rejects the summary that a run proposes, which ends the run without effect.",
-    input: z.strictObject({ runId: id, reason: words(MAX_REASON_CHARS).optional() }),
-    run: async (context, { runId, reason }) =>
-      showDecided(context, await context.core.dispatcher.reject(runId, reason)),
-  }),
   rollback: call({
     group: "steer",
     does: "Takes a summary out of every view, so that the messages under it show again.",
@@ -500,14 +475,10 @@ export function ignores(context: CallContext, ignoreBudget: boolean | undefined)
 }
 
 /** A run for its caller. A client that may not read gets no word of the conversation. */
-function showRun({ may }: CallContext, run: RunRecord): RunRecord {
+export function showRun({ may }: CallContext, run: RunRecord): RunRecord {
   return may("read") ? run : runWithoutWords(run);
 }
 
 export function showReceipt(context: CallContext, { run, joined }: CompactReceipt): CompactReceipt {
   return { run: showRun(context, run), joined };
-}
-
-function showDecided(context: CallContext, decided: Decided): Decided {
-  return decided.kind === "unsound" ? decided : { ...decided, run: showRun(context, decided.run) };
 }

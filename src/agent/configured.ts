@@ -10,13 +10,11 @@ import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
 import type { Told } from "./core.ts";
 import {
   type AfterCompaction,
-  type ApprovalOptions,
   compactAfter,
   type CompactAfterOptions,
   type Threshold,
   type SessionSettings,
 } from "./settings.ts";
-import { resolveApproval } from "./runs/approval.ts";
 import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
@@ -35,12 +33,6 @@ export abstract class Configured {
   previewToolOutputs(options: PreviewOptions): this {
     checkPreviews(options);
     return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
-  }
-
-  /** Each summary waits for a person before it is committed. Throws `invalid_options`. */
-  requireApproval(options: ApprovalOptions = {}): this {
-    const approval = resolveApproval(options);
-    return this.tell({ settings: (settings) => ({ ...settings, approval }) });
   }
 
   /**

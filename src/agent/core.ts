@@ -25,7 +25,7 @@ import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import type { DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
+import type { ApprovalReading, DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
@@ -129,6 +129,8 @@ export interface StepCall {
   note(patch: StepPatch): void;
   /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result?: StepResult): void;
+  /** Notes that the run waits for a person. */
+  wait(): void;
   /** Gives the run its outcome, with everything noted. */
   end(outcome: Outcome): RunEnded;
 }
@@ -205,6 +207,12 @@ export interface FunctionRoom {
   commitApproved(runId: string): Promise<void>;
 }
 
+/** The room in which a person approves summaries before they are committed. */
+export interface ApprovalRoom {
+  /** Returns the decision, or how long to wait for one. The first call starts the wait. */
+  ask(call: StepCall, key: string): ApprovalReading | RunEnded;
+}
+
 /** A room that has more steps for a run after its commit. They change nothing of what the run did. An agent has at most one. */
 export interface FollowUpRoom {
   /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
@@ -239,6 +247,8 @@ export interface RoomHooks {
   readonly summaries: SummaryRoom | null;
   /** Null where no room makes summaries by functions. */
   readonly functions: FunctionRoom | null;
+  /** Null where nobody is asked to approve. */
+  readonly approvals: ApprovalRoom | null;
   /** Null where no room has steps after a commit. */
   readonly followUps: FollowUpRoom | null;
   cleared(sessionId: string): void;

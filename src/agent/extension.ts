@@ -10,6 +10,7 @@ import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type {
+  ApprovalRoom,
   Core,
   FollowUpRoom,
   FunctionRoom,
@@ -66,6 +67,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly summaries?: SummaryRoom;
   /** Set by the room whose own code makes summaries. */
   readonly functions?: FunctionRoom;
+  /** Set by the room in which a person approves summaries. */
+  readonly approvals?: ApprovalRoom;
   /** Set by the room that has steps for a run after its commit. */
   readonly followUps?: FollowUpRoom;
   /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
@@ -122,12 +125,14 @@ export class InstalledRooms implements RoomHooks {
 
   readonly summaries: SummaryRoom | null;
   readonly functions: FunctionRoom | null;
+  readonly approvals: ApprovalRoom | null;
   readonly followUps: FollowUpRoom | null;
 
   constructor(core: Core, rooms: Rooms) {
     this.#rooms = rooms.map((room) => room.install(core));
     this.summaries = this.#rooms.find(({ summaries }) => summaries !== undefined)?.summaries ?? null;
     this.functions = this.#rooms.find(({ functions }) => functions !== undefined)?.functions ?? null;
+    this.approvals = this.#rooms.find(({ approvals }) => approvals !== undefined)?.approvals ?? null;
     this.followUps = this.#rooms.find(({ followUps }) => followUps !== undefined)?.followUps ?? null;
   }
 

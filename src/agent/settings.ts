@@ -47,14 +47,12 @@ export type AfterCompaction = (event: {
   readonly overlay: OverlayRecord;
 }) => string | null | undefined | void | Promise<string | null | undefined | void>;
 
-export interface ApprovalOptions {
-  /** How long a summary waits for a person (ms). Default a day. */
-  readonly timeoutMs?: number | undefined;
-  /** The effect of silence. `discard` (default) leaves the view unchanged, `apply` commits the summary. */
-  readonly onTimeout?: "apply" | "discard" | undefined;
+/** How a summary waits for a person. */
+export interface ApprovalSettings {
+  readonly timeoutMs: number;
+  /** The effect of silence. */
+  readonly onTimeout: "apply" | "discard";
 }
-
-export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
 
 export interface SessionSettings {
   /** Null never compacts automatically. */

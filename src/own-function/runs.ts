@@ -34,7 +34,7 @@ import type { Span } from "../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { beginApproval, declined, silenceAsYes } from "../agent/runs/approval.ts";
+import { beginApproval, declined, silenceAsYes } from "../approval/approval.ts";
 import { noteHindsight } from "../agent/reports/hindsight.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";

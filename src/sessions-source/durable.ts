@@ -10,8 +10,9 @@
  */
 import type { Session as SdkSession, SessionMessage, StoredCompaction } from "agents/sessions";
 import type { AgentCore } from "../agent/agent-core.ts";
+import type { Rooms } from "../agent/extension.ts";
 import { HostedSession } from "../agent/sessions/hosted-session.ts";
-import { Session, type CompactionHost } from "../agent/sessions/session.ts";
+import { Session, type CompactionHost, type SessionOf } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import type { History } from "../memory/messages/history.ts";
@@ -42,9 +43,9 @@ export type WriteBack =
   | { readonly kind: "written"; readonly overlayId: string; readonly compaction: StoredCompaction }
   | { readonly kind: "left"; readonly overlayId: string; readonly reason: LeftReason };
 
-export interface DurableOptions {
-  /** Settings beside the SDK's `compactAfter`, as in `(session) => session.requireApproval()`. */
-  readonly configure?: ((session: Session) => unknown) | undefined;
+export interface DurableOptions<R extends Rooms = Rooms> {
+  /** Settings beside the SDK's `compactAfter`, as in `(session) => session.onCompactionError(report)`. */
+  readonly configure?: ((session: SessionOf<R>) => unknown) | undefined;
   /** Told of each summary that was written, or left. Its errors are logged. */
   readonly onWriteBack?: ((result: WriteBack) => void) | undefined;
 }
@@ -57,7 +58,11 @@ export type DurableCompaction = (messages: SessionMessage[]) => Promise<null>;
  * `session.onCompaction(durable(this, session)).compactAfter(80_000)`. From then on `compact()` of that session asks for a run and returns
  * null at once. Throws `invalid_options`, `not_configured`.
  */
-export function durable(agent: CompactionHost, session: SdkSession, options: DurableOptions = {}): DurableCompaction {
+export function durable<R extends Rooms>(
+  agent: CompactionHost<R>,
+  session: SdkSession,
+  options: DurableOptions<R> = {},
+): DurableCompaction {
   checkFields("durable", options, { configure: true, onWriteBack: true });
   const core = (agent as Partial<CompactionHost> | null | undefined)?.palimpsest;
   if (core === undefined) {

@@ -10,6 +10,7 @@ beforeAll(async () => {
 describe("a Worker that adds no room", () => {
   test.each([
     ["src/ai-chat"],
+    ["src/approval"],
     ["src/compat"],
     ["src/context"],
     ["src/costs"],

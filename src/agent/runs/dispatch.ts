@@ -9,10 +9,10 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
+import { waitsForPerson } from "../../memory/runs/record.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
-import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { startSplit } from "./split.ts";
@@ -154,7 +154,7 @@ export class Dispatcher {
         if (run.state === "paused")
           this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
         // A run that waits for a person needs no nudge until the decision or the end of its time.
-        if (isPending(run, this.#core.platform.now())) return;
+        if (waitsForPerson(run, this.#core.platform.now())) return;
         await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
     }
   }
@@ -168,7 +168,7 @@ export class Dispatcher {
   }
 
   #stateAtWork(run: LiveRun): LiveRun["state"] {
-    return isPending(run, this.#core.platform.now()) ? "waiting" : "running";
+    return waitsForPerson(run, this.#core.platform.now()) ? "waiting" : "running";
   }
 
   /** The engine is done but the ledger has no outcome. The run ends here, unless its last call arrived meanwhile. */
@@ -198,41 +198,27 @@ export class Dispatcher {
 
   async cancel(runId: string): Promise<RunRecord> {
     const run = this.#core.runs.mustGet(runId);
-    return run.outcome === null ? this.#endAndStop(run, { kind: "cancelled" }) : run;
+    return run.outcome === null ? this.endAndStop(run, { kind: "cancelled" }) : run;
   }
 
   /** Writes the ledger first, so that a step in progress can commit nothing. Then stops the engine. */
-  async #endAndStop(run: LiveRun, outcome: Outcome): Promise<RunRecord> {
+  async endAndStop(run: LiveRun, outcome: Outcome): Promise<RunRecord> {
     const ended = this.end(run.id, outcome);
     await this.stop([run]);
     return ended;
   }
 
-  /**
-   * A person's approval of the draft, or of a text of their own. It is written before the engine is told. The watchdog repeats a lost
-   * event.
-   */
-  async approve(runId: string, summary?: string): Promise<Decided> {
-    const run = this.#core.runs.mustGet(runId);
-    if (run.outcome !== null) return { kind: "late", run };
-    const decided = this.#core.transaction(() => approve(this.#core, run, summary));
-    if (decided.kind !== "approved") return decided;
-    this.#core.announce(decided.run);
+  /** Tells what makes a waiting run's summary that a person has approved one. The watchdog repeats a lost event. */
+  async goOn(run: LiveRun): Promise<RunRecord> {
+    this.#core.announce(this.#core.runs.mustGet(run.id));
     const functions = this.#functionsOf(run);
     if (functions !== null) {
-      await functions.commitApproved(runId);
-      return { ...decided, run: this.#core.runs.mustGet(runId) };
+      await functions.commitApproved(run.id);
+    } else {
+      this.#nudgedAt.delete(run.id);
+      await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
     }
-    this.#nudgedAt.delete(runId);
-    await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
-    return decided;
-  }
-
-  async reject(runId: string, reason?: string): Promise<Decided> {
-    const run = this.#core.runs.mustGet(runId);
-    if (run.outcome !== null) return { kind: "late", run };
-    const outcome = reject(this.#core, run, reason);
-    return outcome === null ? { kind: "late", run } : { kind: "rejected", run: await this.#endAndStop(run, outcome) };
+    return this.#core.runs.mustGet(run.id);
   }
 
   /**

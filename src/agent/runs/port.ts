@@ -14,7 +14,6 @@ import type { SentPrompt } from "../../model/chosen.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
-import { askApproval, lacksApproval } from "./approval.ts";
 import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
 import { readCarried } from "./boundary.ts";
@@ -32,6 +31,7 @@ import { switchAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
   type ApprovalReading,
+  type Approved,
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
@@ -212,14 +212,15 @@ export class RunPort implements CompactionPort {
   }
 
   async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
-    return this.#inRun(mark, (call) => askApproval(call, key));
+    return this.#inRun(mark, (call) => call.core.rooms.approvals?.ask(call, key) ?? goOnWithoutRoom(call, key));
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded> {
     const carried = await readCarried(this.#core, this.#runId);
     return this.#inRun(mark, (call): Compacted | Unapproved | RunEnded => {
       const { run, core } = call;
-      if (lacksApproval(core, run, commit.key)) {
+      const needsApproval = core.settings.get(run.sessionId).approval !== null;
+      if (needsApproval && run.approval?.approvedKey !== commit.key) {
         call.close();
         return { kind: "unapproved" };
       }
@@ -368,4 +369,15 @@ function bill(
   core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
   core.rooms.counted(run.sessionId, asked);
   return true;
+}
+
+/** The room of approvals was taken out while the run asked for one. What nobody may approve any more is not committed. */
+function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
+  const { approval } = call.run;
+  if (approval?.approvedKey === null) {
+    const detail = "Nobody can approve the summary: the agent has no room approval() any more.";
+    return call.end({ kind: "nothing", reason: "declined", detail });
+  }
+  call.close();
+  return { kind: "approved", key: approval?.approvedKey ?? key };
 }

@@ -88,6 +88,11 @@ export interface Approval {
   readonly approvedKey: string | null;
 }
 
+/** Whether a run only waits for a person, so that it needs no attention until then. */
+export function waitsForPerson({ approval }: Pick<LiveRun, "approval">, now: number): boolean {
+  return approval !== undefined && approval.approvedKey === null && now < approval.expiresAt;
+}
+
 /** One step of a run as the ledger recorded it. Times in epoch ms. */
 export interface StepRecord {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { ApprovalOptions } from "../../src/agent/settings.ts";
+import { approveRun, type ApprovalOptions } from "../../src/approval/approval.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { findInvisible } from "../../src/steps/text/invisible-characters.ts";
@@ -246,7 +246,7 @@ test("a yes whose event was lost is told again by the watchdog, and a wait that 
     });
     await dispatcher.watch();
     expect(told).toEqual([]);
-    await dispatcher.approve(run.id);
+    await approveRun(palimpsest, run.id, undefined);
     Object.assign(platform, { now: () => Date.now() + 7_200_000, instance });
     await dispatcher.watch();
     return told;
@@ -316,4 +316,30 @@ test.for<[ApprovalOptions]>([
     return refusalOf(async () => Session.create(agent).requireApproval(options));
   });
   expect(refused).toContain("[invalid_options]");
+});
+
+// --- without the room ---------------------------------------------------------------------------------------------------
+
+function takeOutRoom(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
+  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
+    Object.assign(palimpsest.rooms, { approvals: null });
+  });
+}
+
+test("a wait whose room was taken out ends without effect, and what a person had approved is committed (C1)", async () => {
+  const waiting = await runThatWaits();
+  await takeOutRoom(waiting.stub);
+  await poke(waiting.run.id);
+  const ended = await waiting.agent.waitForRun({ runId: waiting.run.id });
+  expect(ended.outcome).toMatchObject({
+    kind: "nothing",
+    reason: "declined",
+    detail: expect.stringContaining("approval()"),
+  });
+  expect(await summaries(waiting.agent)).toEqual([]);
+
+  const approved = await runThatWaits();
+  await takeOutRoom(approved.stub);
+  await approved.agent.approveRun({ runId: approved.run.id });
+  expect((await approved.agent.waitForRun({ runId: approved.run.id })).outcome).toMatchObject({ kind: "applied" });
 });

@@ -2,27 +2,35 @@
  * A person's approval between a sound draft and its commit.
  *
  * Keeps the decision in the run's ledger row, written in one transaction before any event. The workflow asks here until there is a decision
- * (workflows/approval.ts). The commit is fenced as without a person, so a late or repeated approval, or one after an edit, writes nothing.
+ * (wait.ts). The commit is fenced as without a person, so a late or repeated approval, or one after an edit, writes nothing.
  * A person's own text passes the same audit as a model's.
  */
-import { PalimpsestError } from "../../errors.ts";
-import { checkFields } from "../../known-fields.ts";
-import { LEAST_APPROVAL_MS } from "../../limits.ts";
-import type { Approval, LiveRun, Outcome, RunRecord } from "../../memory/runs/runs.ts";
-import { auditSummary, type AuditProblem } from "../../steps/draft/audit.ts";
-import { digest } from "../../steps/text/digest.ts";
-import { tellsSomething } from "../../steps/extract/summary-shape.ts";
-import { findInvisible, stripInvisible } from "../../steps/text/invisible-characters.ts";
-import type { ApprovalReading, RunEnded } from "../../workflows/port.ts";
-import type { Needs } from "../core.ts";
-import type { PortCall } from "./port-call.ts";
-import { briefOf } from "./drafts/brief.ts";
-import { mustDraft } from "./drafts/sources.ts";
-import type { ApprovalOptions, ApprovalSettings } from "../settings.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { LEAST_APPROVAL_MS } from "../limits.ts";
+import { waitsForPerson } from "../memory/runs/record.ts";
+import type { Approval, LiveRun, Outcome, RunRecord } from "../memory/runs/runs.ts";
+import { auditSummary, type AuditProblem } from "../steps/draft/audit.ts";
+import { digest } from "../steps/text/digest.ts";
+import { tellsSomething } from "../steps/extract/summary-shape.ts";
+import { findInvisible, stripInvisible } from "../steps/text/invisible-characters.ts";
+import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
+import type { AgentCore } from "../agent/agent-core.ts";
+import type { Needs, StepCall } from "../agent/core.ts";
+import { briefOf } from "../agent/runs/drafts/brief.ts";
+import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import type { ApprovalSettings } from "../agent/settings.ts";
 
 /** How long a summary waits for a person (ms). A day by default, and at most a month, like the retention of finished runs. */
 const DEFAULT_APPROVAL_MS = 86_400_000;
 const MAX_APPROVAL_MS = 30 * 86_400_000;
+
+export interface ApprovalOptions {
+  /** How long a summary waits for a person (ms). Default a day. */
+  readonly timeoutMs?: number | undefined;
+  /** The effect of silence. `discard` (default) leaves the view unchanged, `apply` commits the summary. */
+  readonly onTimeout?: "apply" | "discard" | undefined;
+}
 
 /** A summary that waits for a person. */
 export interface Proposal {
@@ -70,7 +78,7 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
  * For the workflow's port. Returns the decision, or how long to wait for one. The first call starts the wait, and so does a call with
  * another draft than the undecided one.
  */
-export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
+export function askApproval(call: StepCall, key: string): ApprovalReading | RunEnded {
   const { run, core } = call;
   const now = core.platform.now();
   const standing = run.approval;
@@ -91,11 +99,6 @@ export function askApproval(call: PortCall, key: string): ApprovalReading | RunE
   return { kind: "waiting", timeoutMs: asked.expiresAt - now };
 }
 
-/** Whether a draft may not be committed yet. That holds when the session requires approval and this draft has none. */
-export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: LiveRun, key: string): boolean {
-  return core.settings.get(sessionId).approval !== null && approval?.approvedKey !== key;
-}
-
 /** Null once the run no longer waits for a person. */
 export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | null {
   if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
@@ -106,8 +109,29 @@ export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | 
   return { runId: run.id, summary: text, tokens, spanTokens, degraded, askedAt, expiresAt, onTimeout };
 }
 
-/** Records a person's approval of the draft, or of a text of their own. Call inside a transaction. Throws `invalid_state`. */
-export function approve(
+/**
+ * A person's approval of the draft, or of a text of their own. It is written before the engine is told. The watchdog repeats a lost
+ * event. Throws `invalid_state`, `unknown_run`.
+ */
+export async function approveRun(core: AgentCore, runId: string, summary: string | undefined): Promise<Decided> {
+  const run = core.runs.mustGet(runId);
+  if (run.outcome !== null) return { kind: "late", run };
+  const decided = core.transaction(() => approve(core, run, summary));
+  if (decided.kind !== "approved") return decided;
+  return { ...decided, run: await core.dispatcher.goOn(run) };
+}
+
+/** A person's rejection, which ends the run without effect. Throws `invalid_state`, `unknown_run`. */
+export async function rejectRun(core: AgentCore, runId: string, reason: string | undefined): Promise<Decided> {
+  const run = core.runs.mustGet(runId);
+  if (run.outcome !== null) return { kind: "late", run };
+  const outcome = reject(core, run, reason);
+  if (outcome === null) return { kind: "late", run };
+  return { kind: "rejected", run: await core.dispatcher.endAndStop(run, outcome) };
+}
+
+/** Records a person's approval. Call inside a transaction. Throws `invalid_state`. */
+function approve(
   core: Needs<"counterOf" | "drafts" | "platform" | "runs" | "settings">,
   run: LiveRun,
   summary: string | undefined,
@@ -122,14 +146,9 @@ export function approve(
 }
 
 /** The outcome of a run that a person rejected. Null when the rejection comes too late. Throws `invalid_state`. */
-export function reject(core: Needs<"platform">, run: LiveRun, reason: string | undefined): Outcome | null {
+function reject(core: Needs<"platform">, run: LiveRun, reason: string | undefined): Outcome | null {
   if (mustHaveAsked(core, run) === null) return null;
   return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
-}
-
-/** Whether a run only waits for a person, so that it needs no attention until then. */
-export function isPending({ approval }: LiveRun, now: number): boolean {
-  return approval !== undefined && approval.approvedKey === null && now < approval.expiresAt;
 }
 
 export function beginApproval(core: Needs<"platform" | "settings">, run: LiveRun, key: string): Approval | null {
@@ -154,7 +173,7 @@ function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
       `Run "${run.id}" does not wait for approval. Wait for its event, or cancel it.`,
     );
   }
-  return isPending(run, core.platform.now()) ? run.approval : null;
+  return waitsForPerson(run, core.platform.now()) ? run.approval : null;
 }
 
 function saveEdited(

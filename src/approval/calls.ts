@@ -1,0 +1,35 @@
+/** The calls of the room of approvals. */
+import { z } from "zod";
+import { callOf, showRun, type CallContext } from "../agent/calls.ts";
+import { id, summary, words } from "../agent/inputs.ts";
+import { approveRun, findProposal, rejectRun, type Decided } from "./approval.ts";
+
+/** Characters of the reason of a rejection, which is one line in a list of runs. */
+export const MAX_REASON_CHARS = 500;
+
+const call = callOf<object>();
+
+export const approvalCalls = {
+  getProposal: call({
+    group: "read",
+    does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
+    input: z.strictObject({ runId: id }),
+    run: ({ core }, { runId }) => findProposal(core, core.runs.mustGet(runId)),
+  }),
+  approveRun: call({
+    group: "steer",
+    does: "Approves the summary that a run proposes, or another text in its place.",
+    input: z.strictObject({ runId: id, summary: summary.optional() }),
+    run: async (context, { runId, summary }) => showDecided(context, await approveRun(context.core, runId, summary)),
+  }),
+  rejectRun: call({
+    group: "steer",
+    does: "Rejects the summary that a run proposes, which ends the run without effect.",
+    input: z.strictObject({ runId: id, reason: words(MAX_REASON_CHARS).optional() }),
+    run: async (context, { runId, reason }) => showDecided(context, await rejectRun(context.core, runId, reason)),
+  }),
+};
+
+function showDecided(context: CallContext, decided: Decided): Decided {
+  return decided.kind === "unsound" ? decided : { ...decided, run: showRun(context, decided.run) };
+}

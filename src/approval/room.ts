@@ -1,0 +1,46 @@
+/**
+ * The room of approvals: each summary waits for a person before it is committed.
+ *
+ * The core keeps the fence. A commit without the approval that a session asks for is refused there (agent/runs/port.ts).
+ */
+import type { Told } from "../agent/core.ts";
+import type { Extension } from "../agent/extension.ts";
+import { addApproval } from "../workflows/approval.ts";
+import { askApproval, resolveApproval, type ApprovalOptions } from "./approval.ts";
+import { approvalCalls } from "./calls.ts";
+import { waitForApproval } from "./wait.ts";
+
+/** The declaration that the room adds to a session and to a manager of sessions. */
+export interface ApprovalMethods {
+  /** Each summary waits for a person before it is committed. Throws `invalid_options`. */
+  requireApproval(options?: ApprovalOptions): this;
+}
+
+class ApprovalBuilder implements ApprovalMethods {
+  readonly #tell: (told: Told) => void;
+
+  /** @internal */
+  constructor(tell: (told: Told) => void) {
+    this.#tell = tell;
+  }
+
+  requireApproval(options: ApprovalOptions = {}): this {
+    const settled = resolveApproval(options);
+    this.#tell({ settings: (settings) => ({ ...settings, approval: settled }) });
+    return this;
+  }
+}
+
+/** Adds `requireApproval` to each session, and the calls of whom it asks, as in `withCompaction(Base, { rooms: [approval()] })`. */
+export function approval(): Extension<ApprovalMethods, ApprovalMethods, typeof approvalCalls> {
+  addApproval(waitForApproval);
+  return {
+    name: "approval",
+    calls: approvalCalls,
+    install: () => ({
+      session: (state) => new ApprovalBuilder((told) => state.tell(told)),
+      manager: ({ tell }) => new ApprovalBuilder(tell),
+      approvals: { ask: askApproval },
+    }),
+  };
+}
