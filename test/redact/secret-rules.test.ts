@@ -51,6 +51,8 @@ describe("what is a secret by its shape or place goes, and what stands around it
     ["--passphrase=correct-horse --yes", "--passphrase=[redacted: secret] --yes"],
     ["https://x.example?access_token=abcdefghij&b=1", "https://x.example?access_token=[redacted: secret]&b=1"],
     ["password: a1b2", "password: [redacted: secret]"],
+    ['password = "...Xy7kd82Qp"', 'password = "[redacted: secret]"'],
+    ['password = "..."', 'password = "..."'],
     ["pwd=abcd12", "pwd=[redacted: secret]"],
     ["db:\n  password: hunterhunter\n  port: 1", "db:\n  password: [redacted: secret]\n  port: 1"],
     ['password = "abc def ghi"', 'password = "[redacted: secret]"'],
