@@ -109,10 +109,9 @@ export function explainCall(error: unknown): Error {
 /** Null for a name that is no call of ours. */
 function adviceFor(call: string, isThere: boolean): string | null {
   const [room, where] = Object.entries(CALLS_OF_ROOMS).find(([, { calls }]) => calls.includes(call)) ?? [];
-  const open = `Clients make it where the agent's class lists it: clients: ["watch", "${call}"].`;
-  if (where === undefined) {
-    return CALLS_OF_EVERY_AGENT.includes(call) ? `This agent does not open ${call}. ${open}` : null;
-  }
-  if (isThere) return `This agent does not open ${call}. ${open}`;
-  return `This agent has no ${call}, which the room ${room}() of palimpsest/${where.from} brings. Add it where the agent is declared: withCompaction(Base, { rooms: [${room}()] }). ${open}`;
+  const list = `clients: ["watch", "${call}"]`;
+  const closed = `This agent does not open ${call} to clients. List it where the agent is declared: ${list}.`;
+  if (where === undefined) return CALLS_OF_EVERY_AGENT.includes(call) ? closed : null;
+  if (isThere) return closed;
+  return `This agent has no ${call}, which the room ${room}() of palimpsest/${where.from} brings. Add it where the agent is declared: withCompaction(Base, { rooms: [${room}()] }). For connected clients list the call there as well: ${list}.`;
 }

@@ -21,12 +21,12 @@ export function Gauge({ tokens, threshold }: { tokens: number; threshold: number
       title={text}
     >
       <span className="gauge-bar">
-        <i style={{ width: `${(tokens / full) * 100}%` }} />
+        {threshold !== null && <i style={{ width: `${(tokens / full) * 100}%` }} />}
         {threshold !== null && <b style={{ left: `${(threshold / full) * 100}%` }} />}
       </span>
       <span className="gauge-text">
         {short(tokens)}
-        {threshold !== null && ` / ${short(threshold)}`}
+        {threshold === null ? ", no threshold" : ` / ${short(threshold)}`}
       </span>
     </div>
   );

@@ -117,11 +117,11 @@ test("a refused question is in the state until one is answered; a refused undo i
   const { status } = agent.answers;
   delete agent.answers["status"];
   await follower.refresh();
-  expect(follower.state().error?.message).toMatch(/does not open status\. .* clients: /);
+  expect(follower.state().error?.message).toMatch(/does not open status to clients\. .* clients: /);
   if (status !== undefined) agent.answers["status"] = status;
   await follower.refresh();
   expect(follower.state().error).toBeNull();
-  await expect(follower.undo("one")).rejects.toThrow(/does not open rollback\. .* clients: /);
+  await expect(follower.undo("one")).rejects.toThrow(/does not open rollback to clients\. .* clients: /);
 });
 
 test("whoever stops listening is told nothing more, and nothing is asked any more", async () => {
