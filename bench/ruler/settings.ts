@@ -16,7 +16,8 @@ export interface Candidate {
 export const CANDIDATES: readonly Candidate[] = [
   { name: "as shipped", weights: WEIGHTS },
   ...vary("lasting", [0, 0.15, 0.6]),
-  ...vary("spread", [0]),
+  ...vary("spread", [0, 0.2]),
+  ...vary("word", [0.3]),
   ...vary("plain", [0.7]),
   ...vary("series", [0]),
 ];

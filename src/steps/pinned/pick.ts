@@ -41,7 +41,9 @@ export function pickInForce(facts: Facts, options: PickOptions): Pinned {
 function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOptions, keptBack: number): Pinned {
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
-  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true);
+  // A request may be a rule as well, and is said once.
+  const ruled = new Set(rules.map(({ value }) => value));
+  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true && !ruled.has(value));
   const queue = [...prohibitionsFirst(newest.unseen), ...prohibitionsFirst(newest.seen), ...open.toReversed()];
   const chosen: Fact[] = [];
   let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);

@@ -31,10 +31,11 @@ export interface Weights {
   /** The power that keeps nearness to the talk from outweighing heat. */
   readonly spread: number;
   /**
-   * The worth of a word, number or address that only tools said, relative to an identifier that only tools said. Such a
-   * word has plain letters, or is a compound of them. Numbers include times, dates and ranges. Identifiers that were
-   * read are written soon far more often.
+   * The worth of a word of plain letters that only tools said, relative to an identifier that only tools said, which is
+   * written soon far more often.
    */
+  readonly word: number;
+  /** The same for a number, an address or a compound of plain words. Numbers include times, dates and ranges. */
   readonly plain: number;
   /**
    * Names that differ in their digits alone, such as `e101` to `e308`, are a series. The worth of each is divided by
@@ -43,11 +44,12 @@ export interface Weights {
   readonly series: number;
 }
 
-export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.2, plain: 0.4, series: 0.2 };
+export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.1, word: 0.55, plain: 0.3, series: 0.2 };
 
 /** The least nearness of a place that is far from the talk. */
 const SPREAD_LEAST = 0.1;
-const PLAIN = /^\p{Lu}?\p{Ll}+$|^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$|:\/\//u;
+const PLAIN_WORD = /^\p{Lu}?\p{Ll}+$/u;
+const PLAIN = /^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$|:\/\//u;
 /** The largest bonus for a name whose parts all occur in the talk. */
 const NAME_SHARE = 0.5;
 /**
@@ -58,6 +60,8 @@ const TERM_COUNT = 4;
 const TERM_SHARE = 0.5;
 /** Characters of a Latin name that cost as much as one character of such a script. */
 const WIDE = 3.5;
+/** The price of one more name in characters, beside its own. A short name takes a token, too. */
+const EACH = 2.3;
 /** The most names compared with each other, far more than any room holds. */
 const MAX_CHOICE = 3_000;
 
@@ -88,7 +92,8 @@ export interface Room {
 /** The chosen words, in the order in which they were last said. */
 export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
-  const best = worths.toSorted((a, b) => b.worth / widthOf(b.word) - a.worth / widthOf(a.word)).slice(0, MAX_CHOICE);
+  const density = ({ word, worth }: Worth): number => worth / (widthOf(word) + EACH);
+  const best = worths.toSorted((a, b) => density(b) - density(a)).slice(0, MAX_CHOICE);
   const chosen = new Set(fill(best, characters));
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
 }
@@ -132,9 +137,15 @@ function weighWords(words: Words, talk: Talk, weights: Weights): Worth[] {
     company /= places.length || 1;
     const heat = heatOf(row) + weights.lasting * Math.log1p(count);
     const worth = heat * spread * (1 + company) * (1 + NAME_SHARE * name(word));
-    const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 && PLAIN.test(word) ? weights.plain : 1);
+    const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 ? shareOfForm(word, weights) : 1);
     return [{ word, worth: (worth * share) / lengthOf(word) ** weights.series }];
   });
+}
+
+/** The worth of a word that only tools said, by its form. */
+function shareOfForm(word: string, weights: Weights): number {
+  if (PLAIN_WORD.test(word)) return weights.word;
+  return PLAIN.test(word) ? weights.plain : 1;
 }
 
 /** The number of words in a word's series. 1 for a word without digits. */
@@ -206,7 +217,7 @@ function fill(choice: readonly Worth[], characters: number): string[] {
   const worthAt = (at: number): number => choice[at]?.worth ?? 0;
   const cost = (at: number): number =>
     (inside[at] ?? []).reduce((sum, each) => sum - (standing.has(each) ? (widths[each] ?? 0) : 0), widths[at] ?? 0);
-  const density = (at: number): number => gain(at) / Math.max(1, cost(at));
+  const density = (at: number): number => gain(at) / (Math.max(1, cost(at)) + EACH);
   const queue = new Queue();
   for (const at of choice.keys()) queue.push(at, density(at));
   let room = characters;
