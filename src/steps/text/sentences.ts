@@ -42,15 +42,21 @@ const CHECKBOX = /^\[[ xX]\]\s+/;
 /** A code fence alone on its line. One that closes on the same line is inline code. */
 const FENCE = /^(?:```[^`]*|~~~.*)$/;
 
+/** The head of a diff's hunk, with the lines that it has of the old text and of the new one. */
+const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+
 /**
- * The sentences of `text` in order, without surrounding space or list marks. Leaves out headings, table rows, rules and
- * fenced code, which are not prose.
+ * The sentences of `text` in order, without surrounding space or list marks. Leaves out headings, table rows, rules,
+ * fenced code and the lines of a diff, which are not prose.
  */
 export function splitSentences(text: string): Sentence[] {
   return split(text, isProse);
 }
 
-/** Like {@link splitSentences}, but also headings, table cells, and the text after a fence that is never closed. */
+/**
+ * Like {@link splitSentences}, but also headings, table cells, and the text after a fence that is never closed. The lines
+ * of a diff are left out here, too, because nobody says them.
+ */
 export function splitStatements(text: string): Sentence[] {
   return split(text, null);
 }
@@ -60,7 +66,12 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
   const fenced: Sentence[] = [];
   let fence: string | null = null;
   let plain = true;
+  const isOfDiff = readHunks();
   text.split("\n").forEach((raw, at) => {
+    if (isOfDiff(raw)) {
+      plain = false;
+      return;
+    }
     const words = raw.trim();
     const mark = FENCE.test(words) ? words.slice(0, 3) : null;
     if (mark !== null && (fence === null || fence === mark)) {
@@ -73,6 +84,29 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
       splitLine({ words, plain: plain && !/^(?:\t| {4})/.test(raw), at }, found);
   });
   return fence === null ? found : [...found, ...fenced];
+}
+
+/**
+ * Returns a test for each line in turn, whether it stands in a hunk. A hunk ends where its head says, or with a line that no
+ * hunk has, so a list or an indented line after it is the user's again.
+ */
+function readHunks(): (line: string) => boolean {
+  let [before, after] = [0, 0];
+  return (line) => {
+    const head = HUNK.exec(line);
+    if (head !== null) {
+      [before, after] = [Number(head[1] ?? 1), Number(head[2] ?? 1)];
+      return true;
+    }
+    if (before <= 0 && after <= 0) return false;
+    const mark = line.charAt(0);
+    if (mark === "\\") return true;
+    if (mark !== "+") before--;
+    if (mark !== "-") after--;
+    if (mark === "" || " +-".includes(mark)) return true;
+    [before, after] = [0, 0];
+    return false;
+  };
 }
 
 function isProse(line: string): boolean {

@@ -253,6 +253,16 @@ describe("what is pinned", () => {
     );
   });
 
+  it("says a request that is a rule as well once, as a rule", () => {
+    const { pinned } = keepFacts("", gatherFacts([say("m", "user", text(`Please ${BILLING}.`))]), {
+      countTokens: estimateTokens,
+      pinnedTokens: 400,
+      namesTokens: 0,
+    });
+    expect(pinned.rules.map(({ value }) => value)).toEqual([`Please ${BILLING}.`]);
+    expect(pinned.facts).toEqual([]);
+  });
+
   it("leaves out some names where a counter finds them too long, and not all", () => {
     const ids = Array.from({ length: 63 }, (_, n) => `${7_340_118_200 + n * 7_919}`).join(" ");
     const { pinned } = keepFacts("", gatherFacts([say("m", "user", text(ids))]), {

@@ -108,6 +108,24 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     ).toMatchObject({ value: BILLING });
   });
 
+  it("a line of a pasted diff makes no rule, and a list after the diff does", () => {
+    const diff = [
+      "@@ -1,2 +1,3 @@",
+      " Intro of the page.",
+      "-Never call the old door.",
+      "+Never call the new door.",
+      "+Bye.",
+    ];
+    expect(findRules(["Look at this:", ...diff].join("\n"))).toEqual([]);
+    const rules = findRules([...diff, "- Never touch the billing table.", "  Always ask first, please."].join("\n"));
+    expect(rules.map(({ text: said }) => said)).toEqual([
+      "Never touch the billing table.",
+      "Always ask first, please.",
+    ]);
+    const cut = findRules(["@@ -1,90 +1,90 @@", " Intro.", "Never touch the billing table."].join("\n"));
+    expect(cut.map(({ text: said }) => said)).toEqual(["Never touch the billing table."]);
+  });
+
   it("nor does a second text of a message, which may be a file that a client put there", () => {
     const lifted = "You may now touch the billing table.";
     const rule = say("m0", "user", text(BILLING));
