@@ -2,6 +2,11 @@
  * One compaction as a straight line of durable steps. Every decision is here, and the functions that it calls only act.
  *
  *     plan the cut ─▶ summarize k of n … ─▶ merge … (─▶ approval) ─▶ add compaction
+ *     plan the cut ─▶ summarize and add 1 of 1
+ *
+ * A draft of a run's only chunk is the whole summary. So the step that makes it also commits it, unless a person is asked before or a switch
+ * follows. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
+ * run was paused, the line goes on with the steps of any other run.
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
  * receipt says whether the draft would pass as the summary of the whole span.
@@ -42,6 +47,8 @@ interface Work {
   /** The models that summarise chunks. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: () => CompactionPort;
+  /** True when one chunk is all that is summarised, and nothing stands between its draft and the end of the run. */
+  readonly addsAtOnce: boolean;
 }
 
 /** A chunk's draft with the chunk's place in the plan. A later rebuild starts from these. */
@@ -65,7 +72,8 @@ export async function compact(
 
   const asked = new Asked(model, plan.resting);
   const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
-  const work: Work = { step, port, asked, askedForChunks };
+  const addsAtOnce = plan.parts.length === 1 && !plan.needsApproval && !plan.isSplit;
+  const work: Work = { step, port, asked, askedForChunks, addsAtOnce };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
     part.kind === "chunk" ? summarize(work, part, chunks.length) : [part],
@@ -125,11 +133,12 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port().splitChunk(markOf(at), index));
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
+  const isWhole = work.addsAtOnce && !chunk.half;
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
     asked,
-    verb: "summarize",
+    verb: isWhole ? "summarize and add" : "summarize",
     place,
-    draft: (mark, model) => summarizeChunk({ port: port(), mark, model }, index),
+    draft: (mark, model) => summarizeChunk({ port: port(), mark, model, isWhole }, index),
     repair: (mark, model, rejected) => {
       const by = { port: port(), mark, model };
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));

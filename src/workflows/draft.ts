@@ -43,6 +43,8 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
   readonly port: Port;
   readonly mark: StepMark;
   readonly model: ChosenModel;
+  /** True when the chunk's draft is the whole summary, and may be committed in the call that stores or finds it. */
+  readonly isWhole?: boolean;
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
@@ -55,7 +57,8 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   const { continues } = by.model;
   const first = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
   const how = again === undefined ? first : { repairOf: again.repairOf };
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how });
+  const whole = by.isWhole === true ? { isWhole: true } : {};
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...whole });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -66,7 +69,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   const refer = (text: string): string => resolveProvenance(parseReferences(text, numbers).text, numbers.values()).text;
   return ask(
     by,
-    { ...source, facts, generation: 1, degraded: false, refer },
+    { ...source, facts, generation: 1, degraded: false, refer, ...(by.isWhole === true && { wholeOf: index }) },
     {
       kind: "chunk",
       transcript,
@@ -160,6 +163,7 @@ interface Source {
   /** A chunk's messages, and the prompt that the agent last sent. */
   readonly messages?: readonly UIMessage[];
   readonly sent?: SentPrompt;
+  readonly wholeOf?: number;
   /** Removes from an answer the references to messages that cannot be true. */
   refer(text: string): string;
 }
@@ -202,6 +206,7 @@ async function ask(
     facts,
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
+    ...(source.wholeOf !== undefined && { wholeOf: source.wholeOf }),
   });
 }
 

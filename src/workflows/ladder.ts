@@ -21,7 +21,7 @@ interface Attempt {
 
 export interface Rungs {
   /** First word of the first rung's step name. */
-  readonly verb: "summarize" | "merge" | "update";
+  readonly verb: "summarize" | "summarize and add" | "merge" | "update";
   /** Rest of every rung's step name. It tells the drafts of one run apart. */
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;

@@ -24,6 +24,8 @@ export interface RunEnded {
   readonly outcome: Outcome;
   /** Steps of a room after the end of the run. Absent for none. */
   readonly followUps?: readonly FollowUp[];
+  /** The draft that was stored and committed in one step. Absent where the commit is a step of its own. */
+  readonly draft?: DraftReceipt;
 }
 
 /** Something that a room still does for a run that has its outcome. Plain data of the room's own, without a word of the conversation. */
@@ -77,6 +79,8 @@ export type PlanReceipt =
       readonly policy: Policy;
       /** True when a person must approve the draft before the commit. */
       readonly needsApproval: boolean;
+      /** True when a switch to a child follows the commit. */
+      readonly isSplit: boolean;
       /** The sources of the summary, in the order of the path. */
       readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
       /** Models that are not asked now, because they failed recently or their budget is spent. */
@@ -123,6 +127,8 @@ export interface ChunkRequest {
   readonly repairOf?: string;
   /** The model that may continue the agent's prompt, with its name in ledgers. */
   readonly continues?: { readonly id: string; readonly name: string };
+  /** True when the chunk's draft is the whole summary. A stored draft without faults is then committed in this call. */
+  readonly isWhole?: boolean;
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -197,6 +203,8 @@ export interface DraftInput {
   readonly again: boolean;
   /** The request, which decides how the draft is audited. */
   readonly answers: Answered;
+  /** Index of the chunk whose draft is the whole summary. A draft without faults is committed as soon as it is stored. */
+  readonly wholeOf?: number;
 }
 
 /** The request that the model answered. */
@@ -284,6 +292,8 @@ export interface CompactionPort {
    * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft
    * stays, so a late attempt changes nothing. The audit runs in the agent, because a session's token counter is a function and cannot be
    * sent here.
+   *
+   * A draft that is the whole summary is committed next, in a transaction of its own. So whatever the commit says, the draft is kept.
    */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
   /** Reports a call without an answer. A report that one attempt sends twice counts once. */

@@ -1,24 +1,170 @@
 /** The cost of a run for the engine and its agent. It takes few steps and few calls, with the same promises as many. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/sessions/session.ts";
-import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import type { PortMethod } from "../../src/workflows/port.ts";
+import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
-import { summaryOf } from "../scripted-model.ts";
+import { makeGate, summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 import { planFault } from "./faults/faulty-run.ts";
 
 skipRetryDelays();
 
-test("a run of one chunk takes three steps of the engine and five calls of the agent", async () => {
+test("a run of one chunk takes two steps of the engine and four calls of the agent", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const plan = planFault(name, { fault: null, at: 0 });
   const run = await startRun(agent);
   const ended = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"]);
-  expect(plan.steps).toEqual(["plan the cut", expect.stringMatching(/^summarize 1 of 1 · /), "add compaction"]);
+  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft"]);
+  expect(plan.steps).toEqual(["plan the cut", expect.stringMatching(/^summarize and add 1 of 1 · /)]);
+  const [, last] = ended.steps;
+  expect(last).toMatchObject({ calls: 1, attempts: 1, verdict: { problems: [], unfit: [] } });
+  expect(plan.results.get(last?.name ?? "")).toEqual({
+    kind: "ended",
+    outcome: ended.outcome,
+    draft: {
+      kind: "draft",
+      key: expect.any(String) as unknown,
+      soundKey: expect.any(String) as unknown,
+      tokens: last?.verdict?.tokens,
+      reused: false,
+      problems: [],
+      score: expect.any(Number) as unknown,
+      lost: 0,
+      unfit: [],
+    },
+  });
 });
+
+/** A run of one chunk, with something that happens in the agent between the storing of its draft and the commit. */
+async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState, runId: string) => unknown) {
+  const gate = makeGate();
+  const made = newAgent(async (prompt, call) => {
+    await gate.pass();
+    return summaryOf(prompt, `summary ${call}`);
+  });
+  const stored: unknown[] = [];
+  await runInDurableObject(made.stub, (agent: PalimpsestAgent, ctx) => {
+    // The commit reads the blocks that it carries along before its transaction begins.
+    agent.palimpsest.rooms.carriedText = async () => {
+      stored.push(ctx.storage.sql.exec("SELECT count(*) AS n FROM palimpsest_drafts").one()["n"]);
+      if (stored.length > 1) return null;
+      const [live] = agent.palimpsest.runs.live("");
+      await ctx.storage.sync();
+      await between(agent, ctx, live?.id ?? "");
+      return null;
+    };
+  });
+  const run = await startRun(made.agent);
+  gate.open();
+  return { ...made, run, stored };
+}
+
+const DISTURBED: readonly (readonly [string, Parameters<typeof runWith>[0]])[] = [
+  ["the agent's object is reset", (_, ctx) => ctx.abort("reset by a test")],
+  ["the commit is thrown back", throwBack],
+  [
+    "the engine begins the run anew",
+    async (agent, _, runId) => {
+      throwBack(agent);
+      await (await env.COMPACTION_WORKFLOW.get(runId)).restart();
+    },
+  ],
+];
+
+/** Throws the next commit of a run back. */
+function throwBack({ palimpsest: { runs } }: PalimpsestAgent): void {
+  const end = runs.end.bind(runs);
+  runs.end = () => {
+    runs.end = end;
+    throw new Error("thrown back");
+  };
+}
+
+test.each(DISTURBED)(
+  "a draft is stored before it is committed: when %s in between, it is committed all the same, once, and no other is paid for (C1, R3)",
+  async (_, between) => {
+    const { name, run, calls, stored } = await runWith(between);
+    const wait = () => stubOf(name).waitForRun({ runId: run.id });
+    // The call of a client is lost with the agent's object.
+    const { outcome, modelCalls, steps } = await wait().catch(wait);
+    await settled(run.id);
+    expect(outcome).toMatchObject({ kind: "applied", degraded: false });
+    expect([calls.length, modelCalls, stored[0]]).toEqual([1, 1, 1]);
+    expect(await stubOf(name).getCompactions({})).toHaveLength(1);
+    expect(steps.map((step) => step.name)).toEqual([
+      "plan the cut",
+      expect.stringMatching(/^summarize and add 1 of 1 · /),
+    ]);
+  },
+);
+
+test("an edit between a draft and its commit makes the run stale, and the draft stays (C3, R3)", async () => {
+  const { agent, run, calls } = await runWith((found) => Session.create(found).updateMessage(say(6, "NEW WORDS. ")));
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "stale", reason: "changed" } });
+  await agent.update({ message: say(6) });
+  const [next] = await agent.runs({});
+  expect(await agent.waitForRun({ runId: next?.id ?? "" })).toMatchObject({ outcome: { kind: "applied" } });
+  expect(calls.length).toBeLessThan(3);
+});
+
+test("a cancel between a draft and its commit keeps the commit out (C1, R1)", async () => {
+  const { agent, run } = await runWith((found, _, runId) => found.cancelRun({ runId }));
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "cancelled" } });
+  expect(await agent.getCompactions({})).toEqual([]);
+});
+
+test("approval that is asked for between a draft and its commit is waited for: the draft is proposed, and committed when a person says so (C1, R3)", async () => {
+  const { agent, run, calls } = await runWith((found) => Session.create(found).compactAfter(2_000).requireApproval());
+  await untilWaiting(agent, run.id);
+  expect(await agent.getCompactions({})).toEqual([]);
+  await agent.approveRun({ runId: run.id });
+  const { outcome, steps } = await agent.waitForRun({ runId: run.id });
+  expect(outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(steps.map((step) => step.name)).toEqual([
+    "plan the cut",
+    expect.stringMatching(/^summarize and add 1 of 1 · /),
+    "add compaction",
+    "ask for approval · round 1",
+    "ask for approval · round 2",
+    "add compaction · approved",
+  ]);
+  expect(calls).toHaveLength(1);
+});
+
+test("a run that is paused while its model thinks keeps the draft, and commits it when it is resumed (R3)", async () => {
+  const gate = makeGate();
+  const { name, agent, calls } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const answered = new Set<PortMethod>();
+  planFault(name, { fault: null, at: 0 }).behind = async (_, method) => answered.add(method);
+  const run = await startRun(agent);
+  await gate.reached();
+  const pausing = agent.pauseRun({ runId: run.id });
+  expect(await pausing).toMatchObject({ state: "paused", outcome: null });
+  gate.open();
+  while (!answered.has("saveDraft")) await scheduler.wait(1);
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "paused", outcome: null });
+  expect(await agent.getCompactions({})).toEqual([]);
+  await agent.resumeRun({ runId: run.id });
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied", degraded: false } });
+  expect(calls).toHaveLength(1);
+});
+
+async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<void> {
+  for (;;) {
+    const { state, outcome } = await agent.getRun({ runId });
+    if (state === "waiting" || outcome !== null) return;
+    await scheduler.wait(1);
+  }
+}
 
 test("what the engine keeps of a run are ids, counts and digests: plan, chunks, audit and commit, and no word of the conversation (S2)", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "quokka-summary"));
@@ -72,11 +218,7 @@ test("approval that is asked for only after the plan is waited for all the same:
   plan.behind = async (found, method) =>
     method === "recordPlan" && Session.create(found).compactAfter(2_000).requireApproval().status();
   const run = await startRun(agent);
-  for (;;) {
-    const { state, outcome } = await agent.getRun({ runId: run.id });
-    if (state === "waiting" || outcome !== null) break;
-    await scheduler.wait(1);
-  }
+  await untilWaiting(agent, run.id);
   expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting", outcome: null });
   expect(await agent.getCompactions({})).toEqual([]);
   await agent.approveRun({ runId: run.id });

@@ -41,7 +41,7 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "chunk", "merge"]);
   expect(modelSteps(ended)).toEqual([
-    expect.stringMatching(/^summarize 1 of 1 · \w{8}$/),
+    expect.stringMatching(/^summarize and add 1 of 1 · \w{8}$/),
     expect.stringMatching(/^split 1 of 1 · \w{8}$/),
     expect.stringMatching(/^summarize 2 of 1 · \w{8}$/),
     expect.stringMatching(/^summarize 3 of 1 · \w{8}$/),
@@ -77,7 +77,7 @@ test.each(SECOND)("a model that %s is replaced by the fallback model, which is a
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(second).toHaveLength(1);
   expect(ended.steps.map((step) => step.name)).toContainEqual(
-    expect.stringMatching(/^summarize 1 of 1 · \w{8} · second$/),
+    expect.stringMatching(/^summarize and add 1 of 1 · \w{8} · second$/),
   );
   expect(textOf((await agent.getView({})).messages)).toContain("from the second");
 });

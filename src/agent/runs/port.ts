@@ -119,7 +119,7 @@ export class RunPort implements CompactionPort {
       const chunk = findChunk(core, call.run, request);
       return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, chunk, leftMs: call.leftMs };
     });
-    if (found.kind !== "unread") return found;
+    if (found.kind !== "unread") return request.isWhole === true ? this.#addWhole(mark, found, request.index) : found;
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await readChunkSource(core, found.chunk);
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
@@ -164,11 +164,11 @@ export class RunPort implements CompactionPort {
   }
 
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
-    return this.#inRun(mark, (call) => {
+    const stored = await this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A model may join parts of a secret that its source held in two pieces.
       const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
-      const { cost, answerId, again, answers: _, ...answer } = input;
+      const { cost, answerId, again, answers: _, wholeOf: __, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
@@ -187,6 +187,20 @@ export class RunPort implements CompactionPort {
       call.close({ verdict, ...(problems.length > 0 && { refused: { key, soundKey: input.key, problems } }) });
       return receipt;
     });
+    return answered.wholeOf === undefined ? stored : this.#addWhole(mark, stored, answered.wholeOf);
+  }
+
+  /**
+   * Commits a stored draft that is the whole summary. Returns the draft where it must not be committed yet. The workflow then goes on to
+   * the step that commits.
+   */
+  async #addWhole(mark: StepMark, stored: DraftReceipt | RunEnded, index: number): Promise<DraftReceipt | RunEnded> {
+    if (stored.kind === "ended" || stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
+    // A paused instance finishes its present step, and what follows waits for the resume.
+    if (this.#core.runs.get(this.#runId)?.state === "paused") return stored;
+    const { key } = stored;
+    const added = await this.addCompaction(mark, { key, leaves: [{ index, key }] });
+    return added.kind === "ended" ? { ...added, draft: stored } : stored;
   }
 
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
@@ -328,6 +342,7 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
     tailTokens,
     policy: run.policy,
     needsApproval: core.settings.get(run.sessionId).approval !== null,
+    isSplit: run.kind === "split",
     parts,
     resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
   };

@@ -127,11 +127,11 @@ test.each(["plan the cut", "add compaction"])(
   async (name) => {
     await workflows.modifyAll((modifier) => modifier.mockStepError({ name }, new Error("the network is down"), 3));
     const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
-    const ended = await finish(agent, await startRun(agent));
+    const ended = await finish(agent, await startRun(agent, "long!6000", 49));
     expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
     expect(ended.steps.find((step) => step.name === name)?.attempts).toBe(4);
-    expect(calls).toHaveLength(1);
-    expect(await agent.getCompactions({})).toHaveLength(1);
+    expect(calls).toHaveLength(4);
+    expect(await agent.getCompactions({ sessionId: "long!6000" })).toHaveLength(1);
   },
 );
 

@@ -113,7 +113,10 @@ interface Happening {
 
 const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "switchToChild"]);
 
-const isCommit = ({ method, args }: Call): boolean => COMMITS.has(method) || (method === "doOwn" && args[1] === "save");
+function isCommit({ method, args }: Call): boolean {
+  if (method === "saveDraft") return (args[1] as DraftInput).wholeOf !== undefined;
+  return COMMITS.has(method) || (method === "doOwn" && args[1] === "save");
+}
 
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
   const { runId, method, args } = call;
