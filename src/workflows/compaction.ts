@@ -134,13 +134,14 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
   const isWhole = work.addsAtOnce && !chunk.half;
+  const whole = isWhole ? { wholeOf: index } : {};
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
     asked,
     verb: isWhole ? "summarize and add" : "summarize",
     place,
-    draft: (mark, model) => summarizeChunk({ port: port(), mark, model, isWhole }, index),
+    draft: (mark, model) => summarizeChunk({ port: port(), mark, model, ...whole }, index),
     repair: (mark, model, rejected) => {
-      const by = { port: port(), mark, model };
+      const by = { port: port(), mark, model, ...whole };
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
     },
     extract: (mark) => extractChunk({ port: port(), mark }, index),

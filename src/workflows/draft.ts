@@ -43,8 +43,8 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
   readonly port: Port;
   readonly mark: StepMark;
   readonly model: ChosenModel;
-  /** True when the chunk's draft is the whole summary, and may be committed in the call that stores or finds it. */
-  readonly isWhole?: boolean;
+  /** Index of the chunk, where its draft is the whole summary and is committed in the call that stores or finds it. */
+  readonly wholeOf?: number;
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
@@ -57,8 +57,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   const { continues } = by.model;
   const first = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
   const how = again === undefined ? first : { repairOf: again.repairOf };
-  const whole = by.isWhole === true ? { isWhole: true } : {};
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...whole });
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...wholeIn(by) });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -69,7 +68,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   const refer = (text: string): string => resolveProvenance(parseReferences(text, numbers).text, numbers.values()).text;
   return ask(
     by,
-    { ...source, facts, generation: 1, degraded: false, refer, ...(by.isWhole === true && { wholeOf: index }) },
+    { ...source, facts, generation: 1, degraded: false, refer },
     {
       kind: "chunk",
       transcript,
@@ -85,6 +84,10 @@ export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], a
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
+}
+
+function wholeIn({ wholeOf }: Pick<Drafting, "wholeOf">): { readonly wholeOf?: number } {
+  return wholeOf === undefined ? {} : { wholeOf };
 }
 
 /** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
@@ -111,6 +114,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
     sources: [{ kind: "draft", key: rejected.key }],
     repairOf: sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey,
     model: by.model.name,
+    ...wholeIn(by),
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
@@ -163,7 +167,6 @@ interface Source {
   /** A chunk's messages, and the prompt that the agent last sent. */
   readonly messages?: readonly UIMessage[];
   readonly sent?: SentPrompt;
-  readonly wholeOf?: number;
   /** Removes from an answer the references to messages that cannot be true. */
   refer(text: string): string;
 }
@@ -206,7 +209,7 @@ async function ask(
     facts,
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
-    ...(source.wholeOf !== undefined && { wholeOf: source.wholeOf }),
+    ...wholeIn(by),
   });
 }
 

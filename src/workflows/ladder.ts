@@ -97,7 +97,8 @@ async function askModel(
     first = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
     if (first.kind === "ended" || isFaultless(first)) return first;
     const refused = first;
-    const repaired = await step.do(`repair ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
+    const again = verb === "summarize and add" ? "repair and add" : "repair";
+    const repaired = await step.do(`${again} ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
     if (repaired.kind === "ended") return repaired;
     const best = better(first, repaired);
     if (best === null) asked.gaveNothingOfUse(model);

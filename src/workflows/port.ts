@@ -127,8 +127,8 @@ export interface ChunkRequest {
   readonly repairOf?: string;
   /** The model that may continue the agent's prompt, with its name in ledgers. */
   readonly continues?: { readonly id: string; readonly name: string };
-  /** True when the chunk's draft is the whole summary. A stored draft without faults is then committed in this call. */
-  readonly isWhole?: boolean;
+  /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
+  readonly wholeOf?: number;
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -141,6 +141,8 @@ export interface DraftsRequest {
   readonly model: string;
   /** Key of the repaired draft. Without it the sources are folded into one. */
   readonly repairOf?: string;
+  /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
+  readonly wholeOf?: number;
 }
 
 /** A source for a model call. */

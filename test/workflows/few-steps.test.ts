@@ -49,6 +49,8 @@ async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState
     return summaryOf(prompt, `summary ${call}`);
   });
   const stored: unknown[] = [];
+  const answered = new Set<PortMethod>();
+  planFault(made.name, { fault: null, at: 0 }).behind = async (_, method) => answered.add(method);
   await runInDurableObject(made.stub, (agent: PalimpsestAgent, ctx) => {
     // The commit reads the blocks that it carries along before its transaction begins.
     agent.palimpsest.rooms.carriedText = async () => {
@@ -62,7 +64,7 @@ async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState
   });
   const run = await startRun(made.agent);
   gate.open();
-  return { ...made, run, stored };
+  return { ...made, run, stored, answered };
 }
 
 const DISTURBED: readonly (readonly [string, Parameters<typeof runWith>[0]])[] = [
@@ -114,7 +116,8 @@ test("an edit between a draft and its commit makes the run stale, and the draft 
 });
 
 test("a cancel between a draft and its commit keeps the commit out (C1, R1)", async () => {
-  const { agent, run } = await runWith((found, _, runId) => found.cancelRun({ runId }));
+  const { agent, run, answered } = await runWith((found, _, runId) => found.cancelRun({ runId }));
+  while (!answered.has("saveDraft")) await scheduler.wait(1);
   expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "cancelled" } });
   expect(await agent.getCompactions({})).toEqual([]);
 });

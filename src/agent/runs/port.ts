@@ -119,7 +119,7 @@ export class RunPort implements CompactionPort {
       const chunk = findChunk(core, call.run, request);
       return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, chunk, leftMs: call.leftMs };
     });
-    if (found.kind !== "unread") return request.isWhole === true ? this.#addWhole(mark, found, request.index) : found;
+    if (found.kind !== "unread") return this.#addWhole(mark, found, request.wholeOf);
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await readChunkSource(core, found.chunk);
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
@@ -152,7 +152,7 @@ export class RunPort implements CompactionPort {
   }
 
   async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
-    return this.#inRun(mark, (call) => {
+    const found = await this.#inRun(mark, (call): DraftsReading => {
       const { run, core } = call;
       // As for a chunk, no model is paid for a fold that the commit would refuse.
       const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
@@ -161,6 +161,7 @@ export class RunPort implements CompactionPort {
       const fold = findFold(core, run, { request, sources });
       return reuseDraft(call, fold.key) ?? { ...fold.read(), leftMs: call.leftMs };
     });
+    return found.kind === "drafts" ? found : this.#addWhole(mark, found, request.wholeOf);
   }
 
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
@@ -187,15 +188,20 @@ export class RunPort implements CompactionPort {
       call.close({ verdict, ...(problems.length > 0 && { refused: { key, soundKey: input.key, problems } }) });
       return receipt;
     });
-    return answered.wholeOf === undefined ? stored : this.#addWhole(mark, stored, answered.wholeOf);
+    return this.#addWhole(mark, stored, answered.wholeOf);
   }
 
   /**
-   * Commits a stored draft that is the whole summary. Returns the draft where it must not be committed yet. The workflow then goes on to
-   * the step that commits.
+   * Commits a stored draft of a chunk that is the whole summary. Returns the draft where it must not be committed yet. The workflow then
+   * goes on to the step that commits.
    */
-  async #addWhole(mark: StepMark, stored: DraftReceipt | RunEnded, index: number): Promise<DraftReceipt | RunEnded> {
-    if (stored.kind === "ended" || stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
+  async #addWhole(
+    mark: StepMark,
+    stored: DraftReceipt | RunEnded,
+    index: number | undefined,
+  ): Promise<DraftReceipt | RunEnded> {
+    if (index === undefined || stored.kind === "ended") return stored;
+    if (stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
     // A paused instance finishes its present step, and what follows waits for the resume.
     if (this.#core.runs.get(this.#runId)?.state === "paused") return stored;
     const { key } = stored;

@@ -51,6 +51,11 @@ export class SpanReader {
     return this.#elements;
   }
 
+  /** Whether nothing is left to read. */
+  get isDone(): boolean {
+    return this.#at === null && this.#waiting === null && this.#long === null;
+  }
+
   /** The messages of the next slice, oldest first. Empty while a message of several rows is read. Null when none is left. */
   next(): UIMessage[] | null {
     if (this.#long !== null) return this.#readPiece(this.#long);
