@@ -64,7 +64,7 @@ export default defineConfig({
           setupFiles: everywhere.setupFiles,
           name: "workerd",
           include: [
-            "test/{memory,agent,notes,recall,turn,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
+            "test/{memory,agent,inspect,notes,own-function,recall,turn,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
           ],
           exclude: ["test/*/steps/**"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.

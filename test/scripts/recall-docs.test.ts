@@ -28,8 +28,8 @@ test("docs/shadow.md shows what is run in test/shadow/shadow.test.ts, letter by 
   expect(readFileSync(resolve(root, "docs/shadow.md"), "utf8")).toContain(example);
 });
 
-test("docs/hindsight.md shows what is run in test/agent/reports/hindsight.test.ts, letter by letter", () => {
-  const source = readFileSync(resolve(root, "test/agent/reports/hindsight.test.ts"), "utf8");
+test("docs/hindsight.md shows what is run in test/inspect/hindsight.test.ts, letter by letter", () => {
+  const source = readFileSync(resolve(root, "test/inspect/hindsight.test.ts"), "utf8");
   const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
   expect(example).toContain("session.hindsight");
   expect(readFileSync(resolve(root, "docs/hindsight.md"), "utf8")).toContain(example);

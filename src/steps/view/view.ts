@@ -130,9 +130,7 @@ export function isSummary(message: Pick<UIMessage, "id">): boolean {
 export function summaryMessage(source: SummarySource): UIMessage {
   const { spanMessages } = source;
   const count =
-    spanMessages === 1
-      ? "1 earlier message, or of some of its steps"
-      : `${spanMessages ?? ""} messages`.trimStart();
+    spanMessages === 1 ? "1 earlier message, or of some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
   const origin = source.degraded === true ? " It was extracted without a model." : "";
   const parts = [
     withoutHeading(withoutEmptySections(source.summary)),

@@ -2,13 +2,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
-import { Session } from "../../../src/agent/sessions/session.ts";
-import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
-import { say, talk } from "../../conversation.ts";
-import { summaryOf } from "../../scripted-model.ts";
-import { everyTable } from "../../rows.ts";
-import { inside } from "../inside.ts";
+import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
+import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf } from "../scripted-model.ts";
+import { everyTable } from "../rows.ts";
+import { inside } from "../agent/inside.ts";
 
 skipRetryDelays();
 

@@ -1,22 +1,22 @@
 /** A session's own compaction function is limited, controlled, checked and recorded like any other run. */
-import { Session } from "../../../src/agent/sessions/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
-import { secretRules } from "../../../src/redact/secret-rules.ts";
-import type { ApprovalOptions } from "../../../src/approval/approval.ts";
-import type { InlineCompaction, InlineContext } from "../../../src/agent/settings.ts";
-import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../../src/limits.ts";
-import type { RunRecord } from "../../../src/memory/runs/runs.ts";
-import { newAgent, refusalOf, skipRetryDelays } from "../../agents.ts";
-import { say, talk, textOf } from "../../conversation.ts";
-import { settle } from "../runs.ts";
-import type { RunEvent } from "../../../src/agent/events.ts";
-import type { FullSession } from "../../rooms.ts";
-import { everyTable } from "../../rows.ts";
-import { noting, ofKind, rest, sayAll, SESSION } from "../../noted.ts";
-import { makeGate, openGates } from "../../scripted-model.ts";
-import type { BuiltAgent, PalimpsestAgent } from "../../worker.ts";
+import { secretRules } from "../../src/redact/secret-rules.ts";
+import type { ApprovalOptions } from "../../src/approval/approval.ts";
+import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
+import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
+import { say, talk, textOf } from "../conversation.ts";
+import { settle } from "../agent/runs.ts";
+import type { RunEvent } from "../../src/agent/events.ts";
+import type { FullSession } from "../rooms.ts";
+import { everyTable } from "../rows.ts";
+import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";
+import { makeGate, openGates } from "../scripted-model.ts";
+import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 

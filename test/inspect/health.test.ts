@@ -2,15 +2,15 @@
  * The operator's view, with the health of an agent, the SDK's diagnostics events and a point for each ended run. None of it holds a word of
  * the conversation.
  */
-import { Session } from "../../../src/agent/sessions/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Telemetry, type TelemetryEnv } from "../../../src/agent/reports/telemetry.ts";
-import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
-import { say, talk } from "../../conversation.ts";
-import { summaryOf } from "../../scripted-model.ts";
-import type { PalimpsestAgent } from "../../worker.ts";
+import { Telemetry, type TelemetryEnv } from "../../src/agent/reports/telemetry.ts";
+import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 
