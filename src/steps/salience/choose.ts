@@ -92,10 +92,13 @@ export interface Room {
 /** The chosen words, in the order in which they were last said. */
 export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
-  const density = ({ word, worth }: Worth): number => worth / (widthOf(word) + EACH);
-  const best = worths.toSorted((a, b) => density(b) - density(a)).slice(0, MAX_CHOICE);
+  const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);
   const chosen = new Set(fill(best, characters));
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
+}
+
+function densityOf({ word, worth }: Worth): number {
+  return worth / (widthOf(word) + EACH);
 }
 
 /** False for a word of a script without blanks that is too rare to be told from prose. */
