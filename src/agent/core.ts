@@ -183,9 +183,14 @@ export interface SummaryRoom {
   ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival };
   /** Does a step of a run of its own. */
   doStep(call: StepCall, step: string, args: readonly unknown[]): unknown;
+  /** Reads what a step left unread, outside of its transaction, in slices. Returns any other answer of a step as it is. */
+  readOn(answer: unknown, inRun: InRun): Promise<unknown>;
   /** Reads one of its stored texts for a model. */
   recall(sessionId: string, asked: RecalledVersion): Recall;
 }
+
+/** Does work in a transaction of a live run. */
+export type InRun = (work: (call: StepCall) => unknown) => Promise<unknown>;
 
 /** What came of the names that a view hid, with all that it takes to grade other summaries by them. */
 export interface Graded {

@@ -33,11 +33,11 @@ import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
 import type { NotesPlanned, NotesQuestion, NotesReading } from "./line-port.ts";
-import type { Needs, StepCall } from "../agent/core.ts";
+import type { Core, Needs, StepCall } from "../agent/core.ts";
 import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
-import { findNew, readRows } from "./source.ts";
+import { findNew, readRowSlices } from "./source.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import { tellBudget } from "../agent/token-counter.ts";
@@ -69,7 +69,21 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
   return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(core, call.run))), resting };
 }
 
-export function readNotes(call: StepCall, { model, again }: NotesQuestion): NotesReading {
+type NotesSource = Extract<NotesReading, { kind: "notes" }>;
+
+/** A source whose messages are read outside of the transaction, in slices. */
+export interface UnreadNotes {
+  readonly kind: "unread";
+  readonly run: LiveRun;
+  readonly rows: readonly OutlineRow[];
+  readonly source: Omit<NotesSource, "elements" | "overlayFacts">;
+}
+
+/** Reads no message. */
+export function readNotes(
+  call: StepCall,
+  { model, again }: NotesQuestion,
+): Exclude<NotesReading, NotesSource> | UnreadNotes {
   const { run, core } = call;
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
@@ -84,20 +98,35 @@ export function readNotes(call: StepCall, { model, again }: NotesQuestion): Note
   const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
   const known = reuseDraft(call, key);
   if (known !== null) return known;
-  const rows = findNew({ history, notes: notesOf(core, history) }, base, endOf(run));
-  const sections = wordSections(core, run, { base, shape });
-  const read = readRows(core, history, { rows, redaction });
   const rejected = again === undefined ? null : mustDraft(core, run, again.rejected);
-  return {
-    kind: "notes",
+  const source = {
+    kind: "notes" as const,
     key,
-    sections,
-    shape: tellShape(core.counterOf(run.sessionId), shape, { sections, elements: read.elements }),
-    ...read,
+    sections: wordSections(core, run, { base, shape }),
+    shape,
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
     rejected: rejected?.text ?? null,
     lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,
+  };
+  return { kind: "unread", run, rows: findNew({ history, notes: notesOf(core, history) }, base, endOf(run)), source };
+}
+
+/** Reads the messages of a source. Where they changed meanwhile, returns the outcome with which the run ends. */
+export async function readUnread(
+  core: Core,
+  { run, rows, source }: UnreadNotes,
+): Promise<NotesSource | { readonly kind: "over"; readonly outcome: Outcome }> {
+  const { sessionId } = run;
+  const redaction = redactionOf(core.settings.get(sessionId));
+  const read = await readRowSlices(core, sessionId, { rows, redaction });
+  const outcome = await core.read(sessionId, () => findStale(core, run));
+  if (outcome !== null) return { kind: "over", outcome };
+  const { sections, shape } = source;
+  return {
+    ...source,
+    ...read,
+    shape: tellShape(core.counterOf(sessionId), shape, { sections, elements: read.elements }),
   };
 }
 

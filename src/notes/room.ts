@@ -4,7 +4,7 @@
  */
 import { assert } from "../errors.ts";
 import type { Methods } from "../agent/compose.ts";
-import type { AskedRun, Core, StepCall, SummaryRoom } from "../agent/core.ts";
+import type { AskedRun, Core, InRun, StepCall, SummaryRoom } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { LiveRun } from "../memory/runs/runs.ts";
 import { answerOwnTask } from "../model/extractive.ts";
@@ -14,7 +14,7 @@ import { addLine } from "../workflows/lines.ts";
 import { notesCalls } from "./calls.ts";
 import { foreseeNotes } from "./forecast.ts";
 import { updateNotes } from "./line.ts";
-import { auditNotes, keepNotes, planNotes, readNotes, saveNotes } from "./port.ts";
+import { auditNotes, keepNotes, planNotes, readNotes, readUnread, saveNotes, type UnreadNotes } from "./port.ts";
 import { findNotes } from "./ready.ts";
 import { recallNotes } from "./recall-notes.ts";
 import { serveFromNotes } from "./serve.ts";
@@ -59,6 +59,10 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
     },
     summaries: new NotesSummaries(core, marks),
   };
+}
+
+function isUnread(answer: unknown): answer is UnreadNotes {
+  return typeof answer === "object" && answer !== null && "kind" in answer && answer.kind === "unread";
 }
 
 class NotesSummaries implements SummaryRoom {
@@ -127,6 +131,12 @@ class NotesSummaries implements SummaryRoom {
     const work = STEPS[step];
     assert(work !== undefined, `A workflow asked for the step "${step}", which an update of notes does not have.`);
     return work(call, ...(args as never[]));
+  }
+
+  async readOn(answer: unknown, inRun: InRun): Promise<unknown> {
+    if (!isUnread(answer)) return answer;
+    const read = await readUnread(this.#core, answer);
+    return read.kind === "over" ? inRun((call) => call.end(read.outcome)) : read;
   }
 
   recall(...[sessionId, asked]: Parameters<SummaryRoom["recall"]>): ReturnType<SummaryRoom["recall"]> {

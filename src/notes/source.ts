@@ -14,6 +14,7 @@ import { sliceMessage } from "../steps/message/slice.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { factsOf } from "../agent/runs/drafts/sources.ts";
+import { readSlices } from "../agent/runs/read-slices.ts";
 
 /** A session's messages and its notes. */
 export interface Noted {
@@ -54,12 +55,59 @@ function holds(history: History, overlayId: string, messageId: string): boolean 
   return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
 }
 
+/** What an update reads: the elements as a model sees them, and the facts of the overlays among them, in order. */
+export interface ReadRows {
+  readonly elements: readonly TranscriptElement[];
+  readonly overlayFacts: readonly Facts[];
+}
+
+/**
+ * As {@link readRows}, in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read
+ * either way, so the caller compares the source afterwards.
+ */
+export async function readRowSlices(
+  core: Needs<"drafts" | "memory" | "read" | "uses">,
+  sessionId: string,
+  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
+): Promise<ReadRows> {
+  const history = core.memory.session(sessionId);
+  const parts: ReadRows[] = [];
+  for (const group of groupRows(rows)) {
+    const [first, last] = [group[0], group.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    if (first.kind === "overlay") {
+      parts.push(readRows(core, history, { rows: group, redaction }));
+      continue;
+    }
+    const span = { fromId: first.id, fromStep: first.firstStep, toId: last.id, toStep: lastVisibleStep(last) };
+    const reader = history.spanReader(span);
+    if (reader === null) continue;
+    const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
+    parts.push({ elements: slices.flat().map((message) => ({ kind: "message", message })), overlayFacts: [] });
+  }
+  return {
+    elements: parts.flatMap(({ elements }) => elements),
+    overlayFacts: parts.flatMap(({ overlayFacts }) => overlayFacts),
+  };
+}
+
+/** Neighbours of one kind. Messages with no overlay between them are a span of the branch. */
+function groupRows(rows: readonly OutlineRow[]): OutlineRow[][] {
+  const groups: OutlineRow[][] = [];
+  for (const row of rows) {
+    const group = groups.at(-1);
+    if (group?.[0]?.kind === row.kind) group.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
 /** The rows as a model sees them, and the facts of the overlays among them, in order. */
 export function readRows(
   core: Needs<"drafts">,
   history: History,
   { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
-): { readonly elements: readonly TranscriptElement[]; readonly overlayFacts: readonly Facts[] } {
+): ReadRows {
   const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
   return {
     elements: rows.flatMap((row) => elementOf(history, row, redaction)),

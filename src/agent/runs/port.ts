@@ -268,9 +268,10 @@ export class RunPort implements CompactionPort {
     // A room's own run begins with a step of this name.
     if (step === "plan") await noteHindsight(this.#core, this.#runId);
     const { summaries } = this.#core.rooms;
-    return this.#inRun(mark, (call) =>
+    const answer = await this.#inRun(mark, (call) =>
       summaries === null ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
     );
+    return summaries === null ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
   }
 
   async doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {

@@ -2,7 +2,9 @@
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
+import { redactionOf } from "../../../src/agent/redaction.ts";
 import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
+import { readRows, readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
 import { newAgent } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
@@ -94,5 +96,27 @@ test("hindsight reads a long tail in slices, and counts what it counted in one p
     expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
     expect(most).toBeLessThan(HINDSIGHT_BYTES);
     expect(pauses).toBeGreaterThan(3);
+  });
+});
+
+test("an update of the notes reads a large source in slices, and the same as in one piece", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000));
+    await session.addCompaction("We began.", "m1", "m3");
+    await session.appendMessage(long("huge", 6_000_000));
+    for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
+    const { palimpsest: core } = agent;
+    const history = core.memory.session(SESSION);
+    const rows = history.outline("m11")?.rows ?? [];
+    expect(rows.map(({ kind }) => kind)).toContain("overlay");
+    const source = { rows, redaction: redactionOf(core.settings.get(SESSION)) };
+    let read: ReadRows | null = null;
+    const { most, pauses } = await slicesOf(agent, async () => {
+      read = await readRowSlices(core, SESSION, source);
+    });
+    expect(read).toEqual(readRows(core, history, source));
+    expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(pauses).toBeGreaterThan(6);
   });
 });
