@@ -14,7 +14,7 @@ export const NOTES_TOKENS = 12_000;
 export const NOTES_SECTION_TOKENS = 2_000;
 
 /** Default bounds as divisors. The first is for notes as a share of the threshold, the second for a section as a share of the notes. */
-export const NOTES_SHARE_OF_THRESHOLD = 5;
+export const NOTES_SHARE_OF_THRESHOLD = 10;
 export const NOTES_SECTION_SHARE = 4;
 
 /** Notes of at least this many tokens may not shrink below this share in one update. A model that drops more has forgotten something. */
@@ -48,12 +48,6 @@ export const LEAST_NOTES_GROWTH_SHARE = 4;
 /** After this multiple of the growth, an update no longer waits for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;
 
-/**
- * Divisor of the growth. A compaction is near once the view can grow by what it keeps and by this part of the growth. With the whole growth,
- * a second update would come before the same compaction.
- */
-export const NOTES_LEAD = 2;
-
 /** Most stored versions of notes. They cover a day's work, and each keeps the facts of its messages. */
 export const NOTES_VERSIONS = 10;
 
@@ -69,3 +63,9 @@ export const NOTES_WAIT_MS = 15_000;
 
 /** Largest setting of that wait (ms). A waiting compaction is still pending, and the watchdog checks on it. */
 export const MAX_NOTES_WAIT_MS = 60_000;
+
+/**
+ * Divisor of the growth, less its least. An update for a compaction is due once the view can still grow by this part. More would pay for
+ * updates that no compaction uses, because a conversation ends before it or a large message changes what it keeps.
+ */
+export const NOTES_LEAD = 2;

@@ -24,6 +24,7 @@ import {
 } from "./steps/document.ts";
 import { applyEdits, auditEdits, parseEdits } from "./steps/edits.ts";
 import { tokensToKeep } from "./steps/due.ts";
+import { planFromNotes } from "./steps/range.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
@@ -37,7 +38,8 @@ import type { Core, Needs, StepCall } from "../agent/core.ts";
 import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
-import { findNew, readRowSlices } from "./source.ts";
+import { findNew, isBefore, readRowSlices } from "./source.ts";
+import { namesBeside } from "./ready.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import { tellBudget } from "../agent/token-counter.ts";
@@ -55,11 +57,12 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
   if (run.kind !== "notes" || run.notes === null) {
     const notes = notesOf(core, history);
     const base = notes.current(run.leafId);
-    const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
-    const fresh = findNew({ history, notes }, base, end);
-    const rows = chooseRows(fresh, roomFor(run, { ...settings, fresh, windowTokens }));
+    const due = endOfDue(history, run, { ...settings, base });
+    const fresh = findNew({ history, notes }, base, due ?? { messageId: run.leafId, step: WHOLE_MESSAGE });
+    const room = roomFor(run, { ...settings, fresh, windowTokens, isWhole: due !== null });
+    const rows = room === null ? [] : chooseRows(fresh, room);
     const span = spanOf(history, rows);
-    if (span === null) return call.end(upToDate("The notes cover the newest message."));
+    if (span === null) return call.end(upToDate("The notes cover all that they can serve for."));
     const read = history.sourceDigest(span);
     if (read === null) return call.end({ kind: "stale", reason: "gone" });
     call.note({ notes: { baseN: base?.n ?? 0, lastN: notes.lastNumber(), span, digest: read } });
@@ -177,7 +180,7 @@ export function auditNotes(
   const before = wordSections(core, run, { base, shape });
   const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
   const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
-  const budget = { pinnedTokens: run.policy.pinnedTokens, namesTokens: run.policy.stackTokens, countTokens };
+  const budget = { pinnedTokens: run.policy.pinnedTokens, namesTokens: namesBeside(run.policy), countTokens };
   const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
   return { problems: audit.ok ? [] : audit.problems, survival };
 }
@@ -260,6 +263,23 @@ function endOf(run: LiveRun): NotesEnd {
   return { messageId: toId, step: toStep };
 }
 
+/**
+ * Where a compaction that is due now ends if the notes tell of all that it hides. An update for it reads so far and no further, so that its
+ * version is the summary. Null where none is due, or where the notes tell of more already.
+ */
+function endOfDue(
+  history: History,
+  run: LiveRun,
+  { pace: { compaction }, range, base }: NotesSettings & { readonly base: NotesVersion | null },
+): NotesEnd | null {
+  if (compaction === null || run.manual || run.tokensBefore <= compaction.thresholdTokens) return null;
+  const outline = history.outline(run.leafId);
+  const plan = outline && planFromNotes(outline, { covered: null, policy: run.policy, notes: range });
+  if (plan?.kind !== "span") return null;
+  const end = { messageId: plan.span.toId, step: plan.span.toStep };
+  return base?.covered.kind === "to" && !isBefore(history, base.covered, end) ? null : end;
+}
+
 /** Estimated tokens that one update reads, usually and at most. */
 interface Room {
   readonly room: number;
@@ -268,20 +288,32 @@ interface Room {
 
 /**
  * Updates by growth read no more of a backlog than the growth that they wait for at most. So versions stay close, and a compaction finds
- * one near its cut. An update for a compaction leaves what that will keep.
+ * one near its cut. An update for a compaction leaves what that will keep. Null where that leaves too little to pay for.
  */
 function roomFor(
   run: LiveRun,
-  { shape, pace, range, fresh, windowTokens }: NotesSettings & { fresh: readonly OutlineRow[]; windowTokens: number },
-): Room {
+  {
+    shape,
+    pace,
+    range,
+    fresh,
+    windowTokens,
+    isWhole,
+  }: NotesSettings & {
+    readonly fresh: readonly OutlineRow[];
+    readonly windowTokens: number;
+    readonly isWhole: boolean;
+  },
+): Room | null {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
   const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
   const { growthTokens, compaction } = pace;
   if (compaction === null) return { room: Math.min(most, growthTokens * NOTES_PATIENCE), most };
-  if (run.manual) return { room: most, most };
+  if (run.manual || isWhole) return { room: most, most };
   const coming = Math.max(0, compaction.thresholdTokens - run.tokensBefore);
   const all = fresh.reduce((sum, { tokens }) => sum + tokens, 0);
-  return { room: Math.min(most, Math.max(growthTokens, all - tokensToKeep(fresh, range, coming))), most };
+  const hidden = all - tokensToKeep(fresh, { range, minTailMessages: run.policy.minTailMessages }, coming);
+  return hidden * NOTES_PATIENCE < growthTokens ? null : { room: Math.min(most, hidden), most };
 }
 
 /**

@@ -21,7 +21,7 @@ import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
-import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
+import { isOver, type Policy, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../steps/view/view.ts";
 import { openingOf } from "../agent/runs/boundary.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
@@ -66,7 +66,7 @@ export function findNotes(
   const versions = [...stored.holding(run.leafId)].filter(
     ({ covered, sections }) => covered.kind !== "none" && hasContent(sections, hints),
   );
-  if (versions.length === 0) return decline("no-notes", "There are no notes that hold for this branch.");
+  if (versions.length === 0) return decline("no-notes", NONE_HOLD);
   const outline = history.outline(run.leafId, {
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
   });
@@ -77,16 +77,22 @@ export function findNotes(
   const redaction = redactionOf({ secretRules });
   const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
   const circumstances = { notes: stored, outline, carried, settings, redaction, countTokens, openingOf: begun };
-  let lossy: NotesVerdict | null = null;
+  let [newest, lossy]: (NotesVerdict | null)[] = [null, null];
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
     if (verdict.kind === "ready") return verdict;
+    newest ??= verdict;
     // The newest version may tell of kept messages, or have lost too much. An older one tells of less, and may have lost less.
     if (verdict.reason === "lost-too-much") lossy ??= verdict;
-    else if (verdict.reason !== "too-recent") return lossy ?? verdict;
+    else if (verdict.reason !== "too-recent") break;
   }
-  return lossy ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
+  return lossy ?? newest ?? decline("no-notes", NONE_HOLD);
 }
+
+/** Notes say more names than a summary does, so half of the room for names is enough beside them. */
+const NAMES_DIVISOR = 2;
+
+const NONE_HOLD = "There are no notes that hold for this branch.";
 
 interface Circumstances {
   readonly notes: SessionNotes;
@@ -128,6 +134,14 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
   "too-small",
   "unsound",
   "lost-too-much",
+  "over-threshold",
+]);
+
+/** Reasons that an update removes which reads up to the end of the compaction. */
+export const IS_BEHIND: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
+  "no-notes",
+  "not-covered",
+  "too-small",
   "over-threshold",
 ]);
 
@@ -175,8 +189,8 @@ function judge(
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  // Notes have a budget of their own, so the names get the whole budget of the summaries.
-  const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = run.policy;
+  const { pinnedTokens, loadedTokens } = run.policy;
+  const namesTokens = namesBeside(run.policy);
   const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
@@ -200,6 +214,11 @@ function judge(
     );
   }
   return { ...ready, namesTokens, tokensAfter };
+}
+
+/** Most tokens of the names beside notes. */
+export function namesBeside({ stackTokens }: Policy): number {
+  return Math.floor(stackTokens / NAMES_DIVISOR);
 }
 
 /** Messages and summaries that stay in view with the notes. */

@@ -8,7 +8,9 @@ import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs
 import { readCarried } from "../agent/runs/boundary.ts";
 import { commitSummary, conclude } from "../agent/runs/commit.ts";
 import type { Core, Needs } from "../agent/core.ts";
-import { findHelp, findNotes, type ReadyNotes } from "./ready.ts";
+import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
+import { startNotes } from "./trigger.ts";
+import { findModelObstacle } from "../agent/runs/start/postpone.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 
@@ -18,7 +20,10 @@ const STEP = "use the notes";
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: LiveRun): Promise<boolean> {
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
-  const update = findHelp(core, pending, findNotes(core, pending));
+  const update = core.transaction(() => {
+    const verdict = findNotes(core, pending);
+    return findHelp(core, pending, verdict) ?? askForHelp(core, pending, verdict);
+  });
   if (update !== null) await waitFor(core, pending, update);
   const carried = await readCarried(core, pending.id);
   const ended = core.transaction<{ yes: boolean }>(() => {
@@ -32,6 +37,23 @@ export async function serveFromNotes(core: Core, pending: LiveRun): Promise<bool
     return { yes: false };
   });
   return ended.yes;
+}
+
+/**
+ * An update that reads up to the end of the compaction, where the notes end too early. It takes the one model call that a summary would take,
+ * and the next update has less to read. Null where updates come by growth, and where one call cannot read it all.
+ */
+function askForHelp(core: Core, run: LiveRun, verdict: NotesVerdict | null): LiveRun | null {
+  const { sessionId, leafId } = run;
+  const settings = core.settings.get(sessionId);
+  const notes = keptNotes(settings);
+  if (notes === null || verdict?.kind !== "declined" || !IS_BEHIND.has(verdict.reason)) return null;
+  const { compaction } = resolveNotes(notes, run.policy, settings.when?.rule).pace;
+  if (compaction === null || run.manual || run.tokensBefore > run.policy.thresholdTokens + compaction.mostTokens)
+    return null;
+  if (findModelObstacle(core, sessionId) !== null) return null;
+  if (core.runs.live(sessionId).some(({ kind }) => kind === "notes")) return null;
+  return startNotes(core, sessionId, { trigger: "growth", leafId });
 }
 
 /** Null when the overlay is in force and the run has its outcome. Otherwise nothing was written. */

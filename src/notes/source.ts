@@ -132,7 +132,7 @@ export function claimFacts(
 }
 
 /** Whether the first end is no later than the second. Both must be on one branch. */
-function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
+export function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
   return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
 }
 

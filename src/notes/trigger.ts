@@ -88,7 +88,8 @@ function startOrJoinNotes(
   return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, ignoreBudget }), joined: false };
 }
 
-function startNotes(
+/** Call inside a transaction. */
+export function startNotes(
   core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
   sessionId: string,
   request: Pick<LiveRun, "trigger" | "leafId"> & Partial<NotesRequest>,

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
-import { say, talk } from "../conversation.ts";
+import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";
 import { openGates } from "../scripted-model.ts";
 
@@ -34,7 +34,7 @@ function stepsShown(prompts: readonly ParsedPrompt[]): number[][] {
     .map(({ transcript }) => [...(transcript ?? "").matchAll(/mark-(\d+)-end/g)].map(([, n]) => Number(n)));
 }
 
-test("a reply that grows by steps keeps its notes: each step is read once, and they serve when the user has gone on (C3)", async () => {
+test("a reply that grows by steps keeps its notes: each step is read once, and they serve inside the turn and behind it (C3)", async () => {
   const { agent, calls } = newAgent(noting);
   await agent.append({ sessionId: SESSION, message: say(0) });
   for (let count = 1; count <= 40; count++) {
@@ -49,12 +49,13 @@ test("a reply that grows by steps keeps its notes: each step is read once, and t
   const versions = await agent.notesHistory({ sessionId: SESSION });
   expect(versions.every(({ standing }) => standing)).toBe(true);
   expect(versions[0]?.covered).toEqual({ kind: "to", messageId: "turn", step: shown.length - 1 });
-  // Until then notes would hide the user's newest message. So the model is asked, which can cut between steps.
+  // They serve inside the turn as well, and cut between its steps as a model's summary would.
   const compactions = ofKind(runs, "compaction");
   expect(compactions.map(({ path, outcome }) => [path, outcome?.kind])).toEqual(
-    compactions.map(() => ["model", "applied"]),
+    compactions.map(() => ["notes", "applied"]),
   );
-  expect((await agent.getView({ sessionId: SESSION })).messages[0]).toEqual(say(0));
+  // The question stands in its own words at the top of the notes.
+  expect(textOf((await agent.getView({ sessionId: SESSION })).messages)).toContain("Message 0: ");
   await sayAll(agent, talk(2, 14));
   const [since] = ofKind(await rest(agent), "compaction");
   expect(since).toMatchObject({ path: "notes", outcome: { kind: "applied" } });

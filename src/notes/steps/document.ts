@@ -30,7 +30,7 @@ export interface NotesShapeOptions {
   readonly sections?: TemplateInput["sections"] | undefined;
   /** Most tokens of one section. Default: 2,000, at most a quarter of the whole. */
   readonly sectionTokens?: number | undefined;
-  /** Most tokens of all sections. Default: 12,000, at most a fifth of the threshold. */
+  /** Most tokens of all sections. Default: 12,000, at most a tenth of the threshold. */
   readonly maxTokens?: number | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** Decides when to update the notes, and how much of what is new an update leaves for the next one. */
-import { NOTES_LEAD, NOTES_PATIENCE } from "../limits.ts";
+import { LEAST_NOTES_GROWTH_TOKENS, NOTES_LEAD, NOTES_PATIENCE } from "../limits.ts";
 import type { OutlineRow } from "../../steps/plan/outline.ts";
 import type { NotesRange } from "./range.ts";
 
@@ -36,7 +36,7 @@ export interface NextCompaction {
  *
  * Each update sends the notes to the model again, and a compaction needs one of them. So where the next compaction is
  * known, an update waits until that is near, or until there is as much as one update reads. It counts what a
- * compaction would hide. It no longer waits for a break once the view can grow by the kept part alone.
+ * compaction would hide. It no longer waits for a break once half of that way is left.
  */
 export function isUpdateDue(growth: NotesGrowth, pace: NotesPace, viewTokens: number): boolean {
   const { growthTokens, toolCalls, compaction } = pace;
@@ -48,7 +48,9 @@ export function isUpdateDue(growth: NotesGrowth, pace: NotesPace, viewTokens: nu
   const left = Math.max(0, compaction.thresholdTokens - viewTokens);
   const hidden = growth.tokens - Math.max(0, compaction.keptTokens - left);
   if (hidden >= compaction.mostTokens) return true;
-  return isNear(pace, viewTokens) && hidden >= growthTokens && (isBreak || left <= compaction.keptTokens);
+  return (
+    isNear(pace, viewTokens) && hidden >= growthTokens && (isBreak || left * NOTES_PATIENCE <= leadOf(growthTokens))
+  );
 }
 
 /** False where an update cannot be due in a view of this size, whatever the growth. */
@@ -58,7 +60,12 @@ export function mayBeDue(pace: NotesPace, viewTokens: number): boolean {
 
 function isNear({ growthTokens, compaction }: NotesPace, viewTokens: number): boolean {
   if (compaction === null) return true;
-  return viewTokens + compaction.keptTokens + growthTokens / NOTES_LEAD >= compaction.thresholdTokens;
+  return viewTokens + leadOf(growthTokens) >= compaction.thresholdTokens;
+}
+
+/** Tokens by which a view can still grow when an update for a compaction is due. At small thresholds both come at once. */
+function leadOf(growthTokens: number): number {
+  return Math.max(0, growthTokens - LEAST_NOTES_GROWTH_TOKENS) / NOTES_LEAD;
 }
 
 /** Most tokens of growth that {@link isUpdateDue} needs to know. */
@@ -70,16 +77,22 @@ export function enoughGrowth({ growthTokens, compaction }: NotesPace): number {
  * Tokens at the end of a view that a compaction would keep behind the notes, if it came after `coming` more tokens
  * without a text. Notes that tell of them could not serve it.
  */
-export function tokensToKeep(rows: readonly OutlineRow[], range: NotesRange, coming: number): number {
+export function tokensToKeep(
+  rows: readonly OutlineRow[],
+  { range, minTailMessages }: { readonly range: NotesRange; readonly minTailMessages: number },
+  coming: number,
+): number {
+  // What comes is one more message at least.
+  const leastRows = coming > 0 ? minTailMessages - 1 : minTailMessages;
   const isEnough = (tokens: number, texts: number): boolean =>
     tokens >= range.maxTokens || (tokens >= range.minTokens && texts >= range.minTextBlockMessages);
   let tokens = coming;
   let texts = 0;
-  for (const row of rows.toReversed()) {
+  for (const [kept, row] of rows.toReversed().entries()) {
     if (row.kind === "overlay") break;
     let hasText = false;
     for (let at = row.steps.length - 1; at >= 0; at--) {
-      if (isEnough(tokens, texts + (hasText ? 1 : 0))) return tokens - coming;
+      if (kept >= leastRows && isEnough(tokens, texts + (hasText ? 1 : 0))) return tokens - coming;
       tokens += row.steps[at] ?? 0;
       hasText ||= row.texts.includes(row.firstStep + at);
     }

@@ -14,7 +14,7 @@ import {
   NOTES_MIN_SHARE_OF_THRESHOLD,
 } from "../limits.ts";
 import { layOut, tokensBetween, type Layout } from "../../steps/plan/align.ts";
-import { cutHead, type KeptHead, type BoundaryMove } from "../../steps/plan/cut.ts";
+import { cutHead, latestTail, type KeptHead, type BoundaryMove } from "../../steps/plan/cut.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import { freshTokens, spanPlan, type Plan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
@@ -98,7 +98,7 @@ export function planFromNotes(
   const floor = layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1;
   const start = endOfCovered(layout, outline, covered);
   if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start));
-  const most = Math.max(floor, Math.min(start, latestBoundary(layout, outline, policy)));
+  const most = Math.max(floor, Math.min(start, latestTail(layout, policy)));
   const kept = Math.min(expandBack(layout, { start, floor }, notes), most);
   const at = kept === 0 ? null : align(layout, { kept, most, floor: Math.max(floor, 1) });
   if (at === null) return nothing("too-short", "All of the view is what the notes are asked to keep behind them.");
@@ -159,14 +159,6 @@ function expandBack(layout: Layout, { start, floor }: { start: number; floor: nu
     look(at);
   }
   return at;
-}
-
-/** The highest boundary that keeps the user's newest message and the last messages whole. */
-function latestBoundary(layout: Layout, { rows }: Outline, { minTailMessages }: Policy): number {
-  const messages = rows.flatMap(({ kind }, index) => (kind === "message" ? [index] : []));
-  const asked = rows.findLastIndex(({ kind, role }) => kind === "message" && role === "user");
-  const last = minTailMessages === 0 ? rows.length : (messages.at(-minTailMessages) ?? 0);
-  return layout.rowStarts[Math.min(last, asked === -1 ? rows.length : asked)] ?? 0;
 }
 
 function align(layout: Layout, { kept, most, floor }: { kept: number; most: number; floor: number }): number | null {

@@ -237,8 +237,8 @@ describe("the document", () => {
   });
 
   test("budgets scale down to a threshold; what is no number is refused", () => {
-    expect(resolveNotesShape({}, 60_000)).toMatchObject({ maxTokens: 12_000, sectionTokens: 2_000 });
-    expect(resolveNotesShape({}, 2_000)).toMatchObject({ maxTokens: 400, sectionTokens: 100 });
+    expect(resolveNotesShape({}, 60_000)).toMatchObject({ maxTokens: 6_000, sectionTokens: 1_500 });
+    expect(resolveNotesShape({}, 2_000)).toMatchObject({ maxTokens: 200, sectionTokens: 50 });
     expect(() => resolveNotesShape({ maxTokens: 0 }, null)).toThrow(PalimpsestError);
     expect(() => resolveNotesShape({ sections: [{ title: "a" }, { title: "A" }] }, null)).toThrow(/template/);
   });
@@ -270,25 +270,34 @@ describe("an update is due", () => {
   });
 
   describe("where the next compaction is known,", () => {
-    const before = { ...pace, compaction: { thresholdTokens: 1_000, keptTokens: 200, mostTokens: 900 } };
+    const compaction = { thresholdTokens: 10_000, keptTokens: 2_000, mostTokens: 9_000 };
+    const before = { ...pace, growthTokens: 2_500, compaction };
     test("once it is near, and not before, unless one update could not read it all", () => {
-      expect(isUpdateDue(grown(700), before, 740)).toBe(false);
-      expect(isUpdateDue(grown(700), before, 750)).toBe(true);
-      const small = { ...before, compaction: { ...before.compaction, mostTokens: 500 } };
-      expect(isUpdateDue(grown(499), small, 600)).toBe(false);
-      expect(isUpdateDue(grown(500), small, 600)).toBe(true);
+      expect(isUpdateDue(grown(7_000), before, 9_499)).toBe(false);
+      expect(isUpdateDue(grown(7_000), before, 9_500)).toBe(true);
+      const small = { ...before, compaction: { ...compaction, mostTokens: 5_000 } };
+      expect(isUpdateDue(grown(4_999), small, 6_000)).toBe(false);
+      expect(isUpdateDue(grown(5_000), small, 6_000)).toBe(true);
     });
 
     test("for what the compaction would hide, so that no second one comes before it", () => {
-      expect(isUpdateDue(grown(250), before, 950)).toBe(true);
-      expect(isUpdateDue(grown(249), before, 950)).toBe(false);
-      for (let grows = 0; grows <= 250; grows += 10) expect(isUpdateDue(grown(grows), before, 750 + grows)).toBe(false);
+      expect(isUpdateDue(grown(4_000), before, 9_500)).toBe(true);
+      expect(isUpdateDue(grown(3_999), before, 9_500)).toBe(false);
+      // The update left what the compaction keeps.
+      for (let grows = 0; grows <= 500; grows += 10)
+        expect(isUpdateDue(grown(1_500 + grows), before, 9_500 + grows)).toBe(false);
     });
 
-    test("at a break, as long as the view can grow by more than is kept", () => {
-      const busy = { tokens: 700, toolCalls: 0, openCall: true };
-      expect(isUpdateDue(busy, before, 790)).toBe(false);
-      expect(isUpdateDue(busy, before, 800)).toBe(true);
+    test("together with the compaction, where the threshold is so small that an update before it would not pay", () => {
+      const small = { ...before, growthTokens: 1_500 };
+      expect(isUpdateDue(grown(7_000), small, 9_999)).toBe(false);
+      expect(isUpdateDue(grown(7_000), small, 10_000)).toBe(true);
+    });
+
+    test("at a break, until half of the way is left", () => {
+      const busy = { tokens: 7_000, toolCalls: 0, openCall: true };
+      expect(isUpdateDue(busy, before, 9_749)).toBe(false);
+      expect(isUpdateDue(busy, before, 9_750)).toBe(true);
     });
   });
 });
@@ -335,6 +344,6 @@ describe("the offline model", () => {
     });
     expect(system).toContain("notes");
     expect(parsePrompt(prompt)).toMatchObject({ kind: "notes", transcript, previous: renderNotes(empty) });
-    expect(prompt).toContain("At most 2000 tokens.");
+    expect(prompt).toContain(`At most ${shape.sectionTokens} tokens.`);
   });
 });

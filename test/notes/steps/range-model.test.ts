@@ -95,15 +95,23 @@ function isOneReply(cells: readonly Cell[], first: OutlineRow, last: OutlineRow)
   return first.group !== null && first.group === last.group && !said;
 }
 
-/** Start of the least tail of messages, with the last ones and the user's newest. */
-function leastTail(cells: readonly Cell[], messages: number): number {
-  const rows = [...new Set(cells.map(({ row }) => row))].filter(({ kind }) => kind === "message");
-  const kept = new Set(messages === 0 ? [] : rows.slice(-messages));
-  if (rows.length < messages) return 0;
-  const asked = rows.findLast(({ role }) => role === "user");
-  if (asked !== undefined) kept.add(asked);
-  const first = cells.findIndex(({ row }) => kept.has(row));
-  return first === -1 ? cells.length : first;
+/** Start of the least tail of messages. Of a message of several steps that alone is larger than a tail, what fits, or its last step. */
+function leastTail(cells: readonly Cell[], { minTailMessages, tailTokenBudget }: Policy): number {
+  const rows = [...new Set(cells.map(({ row }) => row))];
+  let left = minTailMessages;
+  let start = cells.length;
+  while (left > 0 && rows.length > 0) {
+    const row = rows.pop();
+    const first = cells.findIndex((cell) => cell.row === row);
+    const own = cells.slice(first, start);
+    if (own.length > 1 && weigh(own) > tailTokenBudget) {
+      const fits = cells.findIndex((_, at) => weigh(cells.slice(at)) <= tailTokenBudget);
+      return Math.min(Math.max(fits === -1 ? cells.length : fits, first + 1), start - 1);
+    }
+    start = first;
+    if (row?.kind === "message") left--;
+  }
+  return start;
 }
 
 function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
@@ -123,7 +131,7 @@ function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
     weigh(kept) >= notes.minTokens && texts(kept) >= notes.minTextBlockMessages;
   let kept = start;
   while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept)) < notes.maxTokens) kept--;
-  const most = Math.max(floor, Math.min(start, leastTail(cells, policy.minTailMessages)));
+  const most = Math.max(floor, Math.min(start, leastTail(cells, policy)));
   kept = Math.min(kept, most);
   if (kept === 0) return { nothing: "too-short" };
 

@@ -77,7 +77,7 @@ describe("what an update leaves for the next one", () => {
       fc.property(rows, ranges, (given, range) => {
         const outline = outlineOf(given);
         const total = given.reduce((sum, { tokens }) => sum + tokens, 0);
-        let left = total - tokensToKeep(given, range, 0);
+        let left = total - tokensToKeep(given, { range, minTailMessages: 0 }, 0);
         const covered = given.filter(({ tokens }) => (left -= tokens) >= 0);
         const free = { ...policy, minTailMessages: 0 };
         const boundary = (count: number): string | undefined => {
@@ -96,10 +96,13 @@ describe("what an update leaves for the next one", () => {
   test("is less by what will still come, and nothing behind a summary", () => {
     const range = { minTokens: 300, minTextBlockMessages: 1, maxTokens: 1_000 };
     const given = [said("u0", 500), said("a1", 100), said("a2", 100), said("a3", 100)];
-    expect(tokensToKeep(given, range, 0)).toBe(300);
-    expect(tokensToKeep(given, range, 150)).toBe(200);
-    expect(tokensToKeep(given, range, 300)).toBe(100);
-    expect(tokensToKeep([overlayRow("o", 50), said("a1", 100)], range, 0)).toBe(100);
+    expect(tokensToKeep(given, { range, minTailMessages: 0 }, 0)).toBe(300);
+    expect(tokensToKeep(given, { range, minTailMessages: 0 }, 150)).toBe(200);
+    expect(tokensToKeep(given, { range, minTailMessages: 0 }, 300)).toBe(100);
+    // The last messages are kept whole, whatever comes is one of them.
+    expect(tokensToKeep(given, { range, minTailMessages: 4 }, 0)).toBe(800);
+    expect(tokensToKeep(given, { range, minTailMessages: 4 }, 300)).toBe(300);
+    expect(tokensToKeep([overlayRow("o", 50), said("a1", 100)], { range, minTailMessages: 0 }, 0)).toBe(100);
   });
 });
 
@@ -142,7 +145,7 @@ describe("planFromNotes", () => {
     );
   });
 
-  test("the newest message of the user and the last messages are always kept, however large, whoever covers them", () => {
+  test("the last messages are always kept, as far as a tail holds them, whoever covers them", () => {
     fc.assert(
       fc.property(asked, fc.nat(4), ({ outline, notes, at, unknown }, minTailMessages) => {
         const row = outline.rows[at % Math.max(1, outline.rows.length)];
@@ -152,10 +155,13 @@ describe("planFromNotes", () => {
         const kept = layOut(outline).cells.slice(boundaryOf(outline, plan.span));
         const floor = outline.rows.findLastIndex(({ kind }) => kind === "overlay");
         const behind = outline.rows.slice(floor + 1);
-        for (const message of minTailMessages === 0 ? [] : behind.slice(-minTailMessages))
-          expect(kept.filter((cell) => cell.row === message)).toHaveLength(message.steps.length);
-        const question = behind.findLast(({ role }) => role === "user");
-        if (question !== undefined) expect(kept.some((cell) => cell.row === question)).toBe(true);
+        for (const message of minTailMessages === 0 ? [] : behind.slice(-minTailMessages).toReversed()) {
+          const steps = kept.filter((cell) => cell.row === message).length;
+          expect(steps).toBeGreaterThan(0);
+          if (steps === message.steps.length) continue;
+          expect(message.tokens).toBeGreaterThan(policy.tailTokenBudget);
+          break;
+        }
       }),
     );
   });
