@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { routeAgentRequest } from "agents";
 import { describe, expect, test, vi } from "vitest";
 import { createPage, type PageOptions } from "../../src/page/create-page.ts";
-import { MAX_CALLS } from "../../src/page/relay.ts";
+import { writeVisit } from "../../src/doors/visit.ts";
+import { MAX_CALLS, relay, type WatchedNamespace } from "../../src/page/relay.ts";
 import { newAgent } from "../agents.ts";
 import { codeOf, HOST, open, upgrade, type Line } from "./client.ts";
 
@@ -154,7 +155,14 @@ describe("the page's door", () => {
     ] as const) {
       expect(await codeOf(ask(mine, path, init))).toEqual([403, "unauthorized"]);
     }
-    for (const path of ["agents/bare-agent/a", "agents/default-agent/a%2Fb", "agents/default-agent/a/b/c", "no.js"]) {
+    for (const path of [
+      "agents/bare-agent/a",
+      "agents/default-agent/a%2Fb",
+      "agents/default-agent/a/b/c",
+      "agents/default-agent/a/ticket/c",
+      "no.js",
+      "constructor",
+    ]) {
       expect(await codeOf(ask(mine, `/palimpsest/${path}`, { headers: { ...ada, ...upgrade } }))).toEqual([
         404,
         "not_found",
@@ -162,6 +170,7 @@ describe("the page's door", () => {
     }
     expect(await codeOf(ask(mine, agentAt("a"), { headers: ada }))).toEqual([426, "invalid_input"]);
     expect(await codeOf(ask(mine, "/palimpsest/", { method: "POST", headers: ada }))).toEqual([405, "invalid_input"]);
+    expect(await codeOf(ask(mine, `${agentAt("a")}/ticket`, { headers: ada }))).toEqual([405, "invalid_input"]);
     const unbound = { ...mine, agent: "SKILLS" } as Options;
     const answer = ask(unbound, "/palimpsest/agents/skills/a", { headers: { ...ada, ...upgrade } });
     expect(await codeOf(answer)).toEqual([500, "not_configured"]);
@@ -180,6 +189,18 @@ describe("the page's door", () => {
 });
 
 describe("the page's connection", () => {
+  test("hands the agent no ticket of the page, and no visit that the caller wrote", async () => {
+    const handed: Request[] = [];
+    const stub = { fetch: (request: Request) => Promise.resolve((handed.push(request), new Response("No."))) };
+    const namespace = { idFromName: (name: string) => name, get: () => stub } as unknown as WatchedNamespace;
+    const forged = new Headers(upgrade);
+    writeVisit(forged, { caller: "somebody", ticket: { id: "theirs", expiresAt: 1 } });
+    const asked = new Request(`${HOST}${agentAt("a")}?ticket=secret`, { headers: forged });
+    expect((await relay(asked, namespace, { agent: "default-agent", name: "a" })).status).toBe(200);
+    expect(handed.map(({ url }) => url)).toEqual([`${HOST}/agents/default-agent/a`]);
+    expect([...(handed[0]?.headers ?? [])].join()).not.toMatch(/somebody|theirs/);
+  });
+
   test("makes calls that no client of the same agent may make", async () => {
     const { name } = newAgent();
     const page = await pageOf(name);

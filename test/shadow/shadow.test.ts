@@ -3,7 +3,10 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { compareRows } from "../../src/shadow/compare.ts";
+import type { ShadowRecord, ShadowRow } from "../../src/shadow/record.ts";
 import type { ShadowOptions } from "../../src/shadow/settings.ts";
+import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
 import { newAgent, overlayOf, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { inside } from "../agent/inside.ts";
 import { say, talk } from "../conversation.ts";
@@ -565,6 +568,33 @@ test("the shadows of one session are nothing to another (S1)", async () => {
   expect(await agent.compareShadows({ sessionId: "other" })).toEqual({ shadows: [], compactions: [] });
   const refused = await refusalOf(() => agent.getShadows({ sessionId: "other", overlayId }));
   expect(refused).toContain("[unknown_overlay]");
+});
+
+test("names are compared over compactions of which both counts are known, and calls over all", () => {
+  const hindsight = { names: 4, inView: 3, recalled: 0, missed: 1, messages: 9, unread: 0 };
+  const row = (n: number, counted: typeof hindsight | null): ShadowRow => {
+    const record = {
+      outcome: { kind: "kept", tokens: 10 },
+      model: "cheap",
+      calls: 1,
+      inputTokens: 100,
+      outputTokens: 10,
+    };
+    const real = { model: "real", tokens: 20, calls: 2, inputTokens: 200, outputTokens: 20 };
+    const kept = { ...record, real, createdAt: n, hindsight: counted, billed: [], refused: {} };
+    return { n, name: "cheap", overlayId: `o${n}`, record: kept as unknown as ShadowRecord, words: null };
+  };
+  const both = new Map([1, 2].map((n) => [`o${n}`, hindsight as unknown as Hindsight]));
+  const { shadows } = compareRows([row(1, hindsight), row(2, null)], both);
+  expect(shadows).toMatchObject([
+    {
+      compactions: 2,
+      compared: 1,
+      names: 4,
+      real: { missed: 1, tokens: 20, calls: 4 },
+      shadow: { tokens: 10, calls: 2 },
+    },
+  ]);
 });
 
 test("a comparison holds no word of the conversation", async () => {
