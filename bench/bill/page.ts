@@ -133,7 +133,7 @@ session.compactAfter("auto", {
 });
 \`\`\`
 
-A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`plan()\` and \`status()\` show both sums, the saving of an edit at every later call, and the masked part. [bench/results/cost.md](../bench/results/cost.md) has the effect on
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the room \`inspect()\`, show both sums, the saving of an edit at every later call, and the masked part. [bench/results/cost.md](../bench/results/cost.md) has the effect on
 real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-costs.md) has the reasons.
 
 ## What a conversation costs, live
@@ -160,7 +160,7 @@ export class Chat extends withCompaction(Agent, {
 \`\`\`
 
 A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one. Prices of the cache are those of input where they are left out.
-\`session.getCosts()\` returns the costs, and the page shows them under *Health*. \`session.getUsage()\` and \`health()\` have the same money by use for each model with a price: \`dollars: { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction }\`. A client needs \`read\` for the calls. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
+\`session.getCosts()\` returns the costs, and the page shows them under *Health*. \`session.getUsage()\`, and \`health()\` of the room \`inspect()\`, have the same money by use for each model with a price: \`dollars: { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction }\`. A client needs \`read\` for the calls. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
 prices the tokens are counted and costs are null.
 
 Turns that run through \`keepTurn\`, \`compacted()\` or Think record the AI SDK's report of the cache. Code that calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate assumes that a cache forgets nothing between two
