@@ -344,8 +344,10 @@ function writeMetadata(metadata: SessionMetadata | undefined): string | null {
 
 /** One line of valid Unicode, or null for none. Throws `invalid_input`. */
 export function cleanText(field: string, text: string | undefined): string | null {
-  const cleaned = text?.trim() ?? "";
-  if (cleaned.length <= MAX_NAME_CHARS && cleaned.isWellFormed() && !/\p{Cc}/u.test(cleaned)) return cleaned || null;
+  const given: unknown = text ?? "";
+  const cleaned = typeof given === "string" ? given.trim() : null;
+  if (cleaned !== null && cleaned.length <= MAX_NAME_CHARS && cleaned.isWellFormed() && !/\p{Cc}/u.test(cleaned))
+    return cleaned || null;
   throw new PalimpsestError(
     "invalid_input",
     `A session's ${field} is one line of at most ${MAX_NAME_CHARS} characters of valid Unicode.`,

@@ -371,3 +371,13 @@ test("session_search tells a model what was said where, in few words, whatever i
     expect(await manager.search("zeppelin")).toMatchObject([{ sessionId: id, id: "m0" }]);
   });
 });
+
+test("options in the place of a name are refused with a code, and make no session", async () => {
+  await inside(newAgent(), (manager) => {
+    const misplaced = { metadata: { who: "ada" } } as unknown as string;
+    expect(code(() => manager.create(misplaced))).toBe("invalid_input");
+    const { id } = manager.create("Ada");
+    expect(code(() => manager.rename(id, misplaced))).toBe("invalid_input");
+    expect(manager.list().map(({ name }) => name)).toEqual(["Ada"]);
+  });
+});
