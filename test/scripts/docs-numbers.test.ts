@@ -247,7 +247,7 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "takes 3 MB",
     "| 10 ms | 30 s |",
     "| 1,024 | 10,000 |",
-    "a run takes 3 with",
+    "a run takes 2 with",
     "one a chunk and 3 beside",
     "| 1 MiB | 1 MiB |",
     "| 50 | 10,000 |",
