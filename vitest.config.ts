@@ -22,8 +22,14 @@ const matrix = {
   full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
 };
 
-/** In a browser, or with a Worker that is killed again and again. */
-const LONG = everything ? [] : ["test/e2e/**", "test/kill/notes.test.ts", "test/kill/shadows.test.ts"];
+/** In a browser, with a Worker that is killed again and again, or with a Worker of its own for an example. */
+const LONG = everything
+  ? []
+  : [
+      "test/e2e/**",
+      "test/kill/{notes,shadows}.test.ts",
+      "test/examples/{chat,chat-prompts,chat-real-model,killed-chat,page,sessions,think}.test.ts",
+    ];
 
 /** The package's subpaths as their sources, as tsconfig.json names them. */
 const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8")) as {
@@ -37,6 +43,8 @@ const SOURCES = Object.entries(compilerOptions.paths).map(([name, [source]]) => 
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
+    // Most tests wait for a Worker more than they compute, so on two cores two of them run at once.
+    maxWorkers: "100%",
     projects: [
       {
         test: {

@@ -1,9 +1,12 @@
 /** The bundle of a Worker that adds no optional room. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundle, type Bundle } from "../../scripts/size/bundle.ts";
 
 let ours: Bundle;
 beforeAll(async () => {
+  await promisify(execFile)("npx", ["tsdown"]);
   ours = await bundle("ours");
 });
 

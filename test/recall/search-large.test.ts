@@ -10,7 +10,7 @@ import type { PalimpsestAgent } from "../worker.ts";
 const SESSION = "large!100000000";
 
 /** More than is indexed of one message, in either way of running the tests. */
-const MEGABYTES = everything ? 10_000_000 : 2_000_000;
+const MEGABYTES = everything ? 10_000_000 : 1_200_000;
 
 function filled(id: string, text: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };

@@ -11,7 +11,7 @@ import { fieldText, type Part } from "../../../src/steps/message/tool-parts.ts";
 import { parseSyntheticId, recordMessage, summaryMessage } from "../../../src/steps/view/view.ts";
 import { call, conversation, done, say, stepStart, text } from "../conversations.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
-import { tries } from "../../tries.ts";
+import { everything, tries } from "../../tries.ts";
 
 const words = fc.constantFrom(
   "The scheduler keeps its promise. ",
@@ -300,7 +300,7 @@ test("a conversation that grows by small messages keeps its fitted prefix from m
       // Together they weigh 600 tokens, and the line moves by at least a sixth of the room. Once, the view stops being whole.
       expect(broken).toBeLessThanOrEqual(2 + Math.ceil(600 / (room / 6)));
     }),
-    { numRuns: tries(20) },
+    { numRuns: everything ? 20 : 4 },
   );
 });
 
@@ -313,7 +313,7 @@ describe("a tool loop", () => {
     let before = "";
     let moves = 0;
     let sinceMove = 0;
-    const total = 400;
+    const total = everything ? 400 : 200;
     for (let n = 1; n <= total; n++) {
       const { messages, tokens } = fitView(repairMessages(loop(n, output)), { countTokens: estimateTokens, room });
       expect(tokens).toBeLessThanOrEqual(room);
