@@ -93,8 +93,11 @@ export function pinWithin(
   const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
   const least = countTokens(renderInForce(rules));
   const inForce = Math.max(least, Math.min(pinnedTokens, room));
-  const loaded = Math.max(0, Math.min(loadedTokens, room - inForce - Math.min(namesTokens, Math.floor(room / 4))));
-  const names = Math.min(namesTokens, room - inForce - loaded);
+  // Facts in force rarely take all of their budget, and in a short span the rest is room for what was loaded.
+  const picked = pickInForce(facts, { budgetTokens: inForce, countTokens, omit: sayingIn(summary) });
+  const left = room - countTokens(renderInForce(picked));
+  const loaded = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
+  const names = Math.min(namesTokens, left - loaded);
   return keepFacts(summary, facts, {
     pinnedTokens: inForce,
     loadedTokens: loaded,

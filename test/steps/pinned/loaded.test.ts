@@ -12,6 +12,7 @@ import { readPinnedRules, renderInForce } from "../../../src/steps/pinned/render
 import { NOTHING_PINNED } from "../../../src/steps/pinned/fact.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { everything } from "../../tries.ts";
 
 let calls = 0;
 
@@ -239,6 +240,46 @@ describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that
     console.info(`Rules, in view at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.left} without room`);
     expect(found.kept).toBeGreaterThan(20);
   });
+
+  test.runIf(everything)(
+    "a skill that was loaded early and a call that waits are in view word for word at depth 1, 5, 10 and 20, or named",
+    () => {
+      const WORDS = "Look at every key of the vault.";
+      const planted = [
+        asked("load_skill", { name: "release" }, RULES),
+        asked("Task", { description: "Keys", prompt: WORDS }),
+      ];
+      const found = { kept: 0, named: 0 };
+      for (const { name, messages: real } of REAL) {
+        const messages = real.toSpliced(4, 0, ...planted);
+        const whole = real.reduce((sum, message) => sum + JSON.stringify(message.parts).length / 4, 0);
+        const policy = resolvePolicy({ thresholdTokens: Math.max(8_000, Math.ceil(whole / 24)) });
+        const summariser = { tell: () => silent, fold: () => silent };
+        const along = compactAlong({ messages, policy, summariser, most: 20, rebuilds: true, looks: true });
+        let depth = 0;
+        for (const { standing, after } of along) {
+          if (!DEPTHS.has(++depth)) continue;
+          const rows = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
+          const newest = messages.findLastIndex(({ id }) => rows.has(id));
+          const view = renderInForce(standing.at(-1)?.pinned ?? NOTHING_PINNED);
+          for (const [{ id }, key, text] of [
+            [planted[0]!, "release", RULES],
+            [planted[1]!, "Task", WORDS],
+          ] as const) {
+            if (rows.has(id) || messages.findIndex((each) => each.id === id) > newest) continue;
+            if (view.includes(text)) found.kept++;
+            else {
+              expect(view, `${name}, depth ${depth}`).toContain(`${key} (@`);
+              found.named++;
+            }
+          }
+        }
+      }
+      console.info(`A skill and a call, at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.named} named`);
+      expect(found.kept).toBeGreaterThan(50);
+      expect(found.named).toBeLessThanOrEqual(found.kept / 50);
+    },
+  );
 
   interface Looked {
     readonly messages: readonly UIMessage[];
