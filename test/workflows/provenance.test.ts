@@ -17,9 +17,11 @@ async function newest(agent: PalimpsestAgent, sessionId = "") {
 }
 
 test("the offline model's bullets name messages under the overlay that hold their words", async () => {
+  // Room for more than one sentence, so that one of them stands as it was said.
+  const sessionId = "told!20000";
   const { agent } = newAgent();
-  await agent.waitForRun({ runId: (await startRun(agent)).id });
-  const { bullets, under, lines } = await newest(agent);
+  await agent.waitForRun({ runId: (await startRun(agent, sessionId, 160)).id });
+  const { bullets, under, lines } = await newest(agent, sessionId);
   expect(bullets.length).toBeGreaterThan(0);
   for (const { line, messageIds } of bullets) {
     for (const id of messageIds) expect(under).toContain(id);
