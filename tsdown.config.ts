@@ -1,4 +1,5 @@
 import { defineConfig } from "tsdown";
+import { tabs } from "./scripts/package/tabs.ts";
 import { unnamed } from "./scripts/package/unnamed.ts";
 
 const shared = {
@@ -44,7 +45,7 @@ const subpaths = defineConfig({
     "workers-ai": "src/providers/workers-ai.ts",
   },
   platform: "neutral",
-  plugins: [unnamed()],
+  plugins: [unnamed(), tabs()],
   dts: true,
   clean: true,
   outDir: "dist/package",
