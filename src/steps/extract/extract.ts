@@ -6,7 +6,7 @@
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
-import { clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
+import { ASSISTANT_SAID, clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { carryOn } from "./carry-on.ts";
 import { readTranscript } from "./entries.ts";
 import { gatherEvidence } from "./evidence.ts";
@@ -71,6 +71,11 @@ const NAMES_SHARE = 0.1;
 const MAX_CANDIDATES = 300;
 /** Characters to which a bullet that does not fit is cut before it is dropped. */
 const CONDENSED = 90;
+/** The same for the assistant's last sentence, which says where to go on and is of no use without its end. */
+const LAST_SENTENCE = 140;
+
+/** Between two sentences of a bullet. */
+const SENTENCE_END = /(?<=[.!?…]) (?=\S)/;
 
 /** The summary as markdown, with one `##` heading for each section of the template, in its order. */
 export function extractSummary(input: ExtractInput): string {
@@ -96,7 +101,7 @@ export function extractSummary(input: ExtractInput): string {
     left -= cost(bullet);
   }
   const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
-  const least = worthiest.map((bullet) => ({ ...bullet, text: clip(bullet.text, CONDENSED), references: [] }));
+  const least = worthiest.map((bullet) => ({ ...bullet, text: condense(bullet.text), references: [] }));
   return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });
 }
 
@@ -196,8 +201,15 @@ function fit(
 ): Bullet | null {
   if (cost(bullet) <= room) return bullet;
   if (!shorten || bullet.topic === "constraints" || bullet.topic === "files") return null;
-  const short = { ...bullet, text: clip(bullet.text, CONDENSED) };
+  const short = { ...bullet, text: condense(bullet.text) };
   return cost(short) <= room ? short : null;
+}
+
+/** A shorter text. Of what the assistant said last, the last sentence stays. */
+function condense(text: string): string {
+  if (!text.startsWith(ASSISTANT_SAID)) return clip(text, CONDENSED);
+  const last = text.slice(ASSISTANT_SAID.length).split(SENTENCE_END).at(-1);
+  return clip(`${ASSISTANT_SAID}${last}`, LAST_SENTENCE);
 }
 
 /** Rules only repeat word for word. Goal and state may repeat other sections, because they are read first. */

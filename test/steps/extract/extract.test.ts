@@ -191,6 +191,20 @@ describe("a summary beside pinned facts", () => {
     }
   });
 
+  it("keeps the assistant's last sentence whole where there is no room for more of what it said", () => {
+    const talk = [
+      user("Store the choice of telemetry with the settings of the project, please, and not in a variable."),
+      assistant(
+        "Now I need to set the telemetry in the settings, where the choice of the user belongs. " +
+          "Let me find where settings are updated in `runEnableInteractive`.",
+      ),
+    ];
+    const told = summarise(talk, { summaryTokens: 110, pinsBeside: true });
+    expect(section(told, "State")).toEqual([
+      "Assistant last said: Let me find where settings are updated in `runEnableInteractive`.",
+    ]);
+  });
+
   it("still tells something where nothing but such work was told", () => {
     const told = summarise([assistant("", tool("read", { path: "src/login.ts" }, { output: "x" }))], {
       pinsBeside: true,
