@@ -161,6 +161,18 @@ test("a run that is paused while its model thinks keeps the draft, and commits i
   expect(calls).toHaveLength(1);
 });
 
+test("a pause between a draft and its commit keeps the commit until the run is resumed (C1, R3)", async () => {
+  const { agent, run, calls, answered } = await runWith(
+    async (found, _, runId) => void (await found.pauseRun({ runId })),
+  );
+  while (!answered.has("saveDraft")) await scheduler.wait(1);
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "paused", outcome: null });
+  expect(await agent.getCompactions({})).toEqual([]);
+  await agent.resumeRun({ runId: run.id });
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
+  expect(calls).toHaveLength(1);
+});
+
 async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<void> {
   for (;;) {
     const { state, outcome } = await agent.getRun({ runId });

@@ -18,7 +18,7 @@ import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
 import { readCarried } from "./boundary.ts";
 import { promptTokens, unseenTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
@@ -202,10 +202,9 @@ export class RunPort implements CompactionPort {
   ): Promise<DraftReceipt | RunEnded> {
     if (index === undefined || stored.kind === "ended") return stored;
     if (stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
-    // A paused instance finishes its present step, and what follows waits for the resume.
-    if (this.#core.runs.get(this.#runId)?.state === "paused") return stored;
     const { key } = stored;
-    const added = await this.addCompaction(mark, { key, leaves: [{ index, key }] });
+    // A paused instance finishes its present step, and what follows waits for the resume.
+    const added = await this.#commit(mark, { key, leaves: [{ index, key }] }, ({ state }) => state !== "paused");
     return added.kind === "ended" ? { ...added, draft: stored } : stored;
   }
 
@@ -236,11 +235,18 @@ export class RunPort implements CompactionPort {
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded> {
+    return this.#commit(mark, commit, () => true);
+  }
+
+  async #commit(
+    mark: StepMark,
+    commit: CommitRequest,
+    mayCommit: (run: LiveRun) => boolean,
+  ): Promise<Compacted | Unapproved | RunEnded> {
     const carried = await readCarried(this.#core, this.#runId);
     return this.#inRun(mark, (call): Compacted | Unapproved | RunEnded => {
       const { run, core } = call;
-      const needsApproval = core.settings.get(run.sessionId).approval !== null;
-      if (needsApproval && run.approval?.approvedKey !== commit.key) {
+      if (!mayCommit(run) || (asksPerson(core, run) && run.approval?.approvedKey !== commit.key)) {
         call.close();
         return { kind: "unapproved" };
       }
@@ -348,7 +354,7 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
     spanTokens,
     tailTokens,
     policy: run.policy,
-    needsApproval: core.settings.get(run.sessionId).approval !== null,
+    needsApproval: asksPerson(core, run),
     isSplit: run.kind === "split",
     parts,
     resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
@@ -402,4 +408,9 @@ function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
   }
   call.close();
   return { kind: "approved", key: approval?.approvedKey ?? key };
+}
+
+/** Also where a person was asked and the session's settings changed since. */
+function asksPerson(core: Needs<"settings">, { sessionId, approval }: LiveRun): boolean {
+  return approval !== undefined || core.settings.get(sessionId).approval !== null;
 }
