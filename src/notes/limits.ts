@@ -58,10 +58,13 @@ export const MAX_POINTED_NOTES = 20;
 export const MAX_NOTES_BYTES = 500_000;
 export const MAX_NOTES_SECTIONS = 50;
 
-/** Time (ms) that a compaction waits for a running update of the notes. A summary takes longer. */
+/** Time (ms) that a compaction waits for an update of the notes that runs already. It waits longer for one that it asked for itself. */
 export const NOTES_WAIT_MS = 15_000;
 
-/** Largest setting of that wait (ms). A waiting compaction is still pending, and the watchdog checks on it. */
+/**
+ * Largest setting of that wait (ms), and the wait for an update that the compaction asked for. A waiting compaction is still pending, and
+ * the watchdog checks on it.
+ */
 export const MAX_NOTES_WAIT_MS = 60_000;
 
 /**

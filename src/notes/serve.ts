@@ -11,6 +11,7 @@ import type { Core, Needs } from "../agent/core.ts";
 import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
 import { startNotes } from "./trigger.ts";
 import { findModelObstacle } from "../agent/runs/start/postpone.ts";
+import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 
@@ -20,11 +21,8 @@ const STEP = "use the notes";
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: LiveRun): Promise<boolean> {
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
-  const update = core.transaction(() => {
-    const verdict = findNotes(core, pending);
-    return findHelp(core, pending, verdict) ?? askForHelp(core, pending, verdict);
-  });
-  if (update !== null) await waitFor(core, pending, update);
+  const wait = core.transaction(() => findWait(core, pending));
+  if (wait !== null) await waitFor(core, wait);
   const carried = await readCarried(core, pending.id);
   const ended = core.transaction<{ yes: boolean }>(() => {
     const run = core.runs.get(pending.id);
@@ -37,6 +35,24 @@ export async function serveFromNotes(core: Core, pending: LiveRun): Promise<bool
     return { yes: false };
   });
   return ended.yes;
+}
+
+interface Wait {
+  readonly update: LiveRun;
+  /** Longest time (ms). */
+  readonly waitMs: number;
+}
+
+/** The update that the run waits for. Null where none may help. */
+function findWait(core: Core, pending: LiveRun): Wait | null {
+  const notes = keptNotes(core.settings.get(pending.sessionId));
+  // A run that was sent to the model may be dispatched again. It asks for no other update.
+  if (notes === null || pending.path === "model") return null;
+  const verdict = findNotes(core, pending);
+  const running = findHelp(core, pending, verdict);
+  if (running !== null) return { update: running, waitMs: resolveNotes(notes, pending.policy).waitMs };
+  const asked = askForHelp(core, pending, verdict);
+  return asked === null ? null : { update: asked, waitMs: MAX_NOTES_WAIT_MS };
 }
 
 /**
@@ -84,11 +100,8 @@ function commit(
   return null;
 }
 
-/** Waits for an update that may help, up to a limit. */
-async function waitFor(core: Needs<"ended" | "settings">, run: LiveRun, update: LiveRun): Promise<void> {
-  const notes = keptNotes(core.settings.get(run.sessionId));
-  if (notes === null) return;
+async function waitFor(core: Needs<"ended">, { update, waitMs }: Wait): Promise<void> {
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, resolveNotes(notes, run.policy).waitMs);
+  const timer = setTimeout(resolve, waitMs);
   await Promise.race([core.ended(update.id), timedOut]).finally(() => clearTimeout(timer));
 }

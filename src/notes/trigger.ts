@@ -1,8 +1,8 @@
 /**
  * Decides whether a session's notes need an update now, and writes the run's ledger row.
  *
- * Runs inside the transaction of each change that grew the session, like src/agent/runs/trigger.ts. With warm caches it reads the newest
- * two messages' rows and writes none. A session has one update at a time, and none during a compaction, which would only wait for it. After
+ * Runs inside the transaction of each change that grew the session, like src/agent/runs/start/trigger.ts. With warm caches it reads the newest
+ * two messages' rows and writes none. A session has one update at a time, and growth starts none during a compaction, which may ask for one itself (serve.ts). After
  * a fruitless update, as much growth must come again as before the first.
  */
 import { PalimpsestError } from "../errors.ts";

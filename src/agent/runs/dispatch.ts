@@ -83,11 +83,11 @@ export class Dispatcher {
    */
   async watch(): Promise<void> {
     const errors: unknown[] = [];
-    for (const run of this.#core.runs.allLive()) {
-      if (!this.#isLive(run.id)) continue;
-      const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
-      await look.catch((error: unknown) => errors.push(error));
-    }
+    // All at once, because a compaction that is pending may wait for an update of the notes.
+    const looks = this.#core.runs
+      .allLive()
+      .map((run) => (run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run)));
+    for (const look of await Promise.allSettled(looks)) if (look.status === "rejected") errors.push(look.reason);
     for (const runId of this.#followedUp()) await this.#followUp(runId).catch((error: unknown) => errors.push(error));
     // Not awaited, because a caller's function may be slow and the runs need care meanwhile.
     for (const runId of this.#core.hookOutbox.list())
