@@ -98,9 +98,13 @@ export class Masks {
   }
 
   /** Call it before a message changes. Drops the words that may come from it. */
-  replaced({ seq }: Pick<ShapeRow, "seq">, calls: readonly string[]): void {
+  replaced(
+    { seq }: Pick<ShapeRow, "seq">,
+    calls: readonly string[],
+    keeps: (steps: { readonly fromStep: number; readonly toStep: number }) => boolean,
+  ): void {
     for (const row of this.#all()) {
-      if (row.toSeq < seq) continue;
+      if (row.toSeq < seq || (row.toSeq === seq && keeps({ fromStep: 0, toStep: row.toStep }))) continue;
       const kept = without(row, calls);
       if (kept.names !== row.names || kept.stubs !== row.stubs) this.#sql.change(this.#sessionId, kept);
     }

@@ -152,7 +152,7 @@ export class History extends SessionOverlays {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.versions.withdraw([row], keeps);
-      this.tree.masks.replaced(row, callsOf(row));
+      this.tree.masks.replaced(row, callsOf(row), keeps);
       this.tree.replace(row, encoded);
       if (reached || this.tree.newest()?.seq !== row.seq) {
         this.masks.changed();

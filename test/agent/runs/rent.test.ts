@@ -85,6 +85,40 @@ test("older outputs give way to stubs, one row an edit, and between two edits a 
   });
 });
 
+test("a reply that grows by steps keeps its names and stubs from step to step, as messages do", async () => {
+  await auto(async (session, { storage }) => {
+    let [before, edits]: [readonly string[], number] = [[], 0];
+    let reply: UIMessage = { id: "reply", role: "assistant", parts: [] };
+    await session.appendMessage(reply);
+    for (let n = 1; n <= 80; n++) {
+      reply = { ...reply, parts: [...reply.parts, ...work(n).parts] };
+      await session.updateMessage(reply);
+      const { messages } = await session.getView();
+      const now = messages.flatMap(({ parts }) => parts.map((part) => JSON.stringify(part)));
+      if (rows(storage) === edits) expect(now.slice(0, before.length)).toEqual(before);
+      [before, edits] = [now, rows(storage)];
+    }
+    expect(edits).toBeGreaterThan(1);
+    expect(before.join()).toContain("Of1x");
+  });
+});
+
+test("a step that changes under a mask takes the words of the masked outputs along", async () => {
+  await auto(async (session, { storage }) => {
+    const grown = (n: number, first: UIMessage = work(1)): UIMessage => ({
+      id: "reply",
+      role: "assistant",
+      parts: [first, ...Array.from({ length: n - 1 }, (_, at) => work(at + 2))].flatMap(({ parts }) => parts),
+    });
+    await session.appendMessage(grown(1));
+    for (let n = 2; n <= 60; n++) await session.updateMessage(grown(n));
+    expect(rows(storage)).toBeGreaterThan(0);
+    expect(JSON.stringify((await session.getView()).messages)).toContain("Of1x");
+    await session.updateMessage(grown(60, work(1, "x".repeat(2_000))));
+    expect(JSON.stringify((await session.getView()).messages)).not.toContain("Of1x");
+  });
+});
+
 test("what a stub left out is read again by the reference that it names", async () => {
   await auto(async (session) => {
     for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
