@@ -138,7 +138,7 @@ function pickNames(
     const counted = countTokens(shown);
     if (counted <= most) return names;
     // There may be fewer names than the room holds, so the next try starts from what they take.
-    characters = Math.min(characters, shown.length) * Math.min(0.98, most / counted);
+    characters = Math.min(characters, shown.length - NAMES_HEADING.length) * Math.min(0.98, most / counted);
   }
   return [];
 }

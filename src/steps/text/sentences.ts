@@ -88,7 +88,7 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
 
 /**
  * Returns a test for each line in turn, whether it stands in a hunk. A hunk ends where its head says, or with a line that no
- * hunk has, so a list or an indented line after it is the user's again.
+ * hunk has, such as an empty one. People paste a part of a hunk, and what they write behind it is theirs.
  */
 function readHunks(): (line: string) => boolean {
   let [before, after] = [0, 0];
@@ -103,7 +103,7 @@ function readHunks(): (line: string) => boolean {
     if (mark === "\\") return true;
     if (mark !== "+") before--;
     if (mark !== "-") after--;
-    if (mark === "" || " +-".includes(mark)) return true;
+    if (mark !== "" && " +-".includes(mark)) return true;
     [before, after] = [0, 0];
     return false;
   };

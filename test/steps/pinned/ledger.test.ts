@@ -108,6 +108,11 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     ).toMatchObject({ value: BILLING });
   });
 
+  it("a rule behind a part of a diff counts, whatever the diff's head says", () => {
+    const part = ["@@ -10,40 +10,42 @@", " a line", "-an old line", "+a new line", "", "- Never push to main."];
+    expect(findRules(part.join("\n")).map(({ text: said }) => said)).toEqual(["Never push to main."]);
+  });
+
   it("a line of a pasted diff makes no rule, and a list after the diff does", () => {
     const diff = [
       "@@ -1,2 +1,3 @@",
