@@ -144,7 +144,7 @@ async function answerFile<Env extends object>(
 }
 
 async function answerTicket<Env extends object>(
-  { options, path }: Mounted<Env>,
+  { options }: Mounted<Env>,
   { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
 ): Promise<Response> {
   if (request.method !== "POST") return refuse(405, "invalid_input", "Ask for a ticket with POST.");
@@ -161,7 +161,7 @@ async function answerTicket<Env extends object>(
   const caller = await nameCaller(mark);
   const given = answerJson(await issueTicket(signingKey(secret.value), place, { caller, now: Date.now() }));
   const safe = new URL(request.url).protocol === "https:" ? "; Secure" : "";
-  given.headers.set("Set-Cookie", `${MARK}=${mark}; Path=${path}/agents/; HttpOnly; SameSite=Strict${safe}`);
+  given.headers.set("Set-Cookie", `${MARK}=${mark}; HttpOnly; SameSite=Strict${safe}`);
   return given;
 }
 
@@ -173,7 +173,7 @@ const MARK = "palimpsest-page";
 
 function markOf(request: Request): string | null {
   const cookies = request.headers.get("Cookie") ?? "";
-  return new RegExp(`(?:^|; )${MARK}=([0-9a-f-]{36})(?:;|$)`).exec(cookies)?.[1] ?? null;
+  return new RegExp(`(?:^|;\\s*)${MARK}=([0-9a-f-]{36})(?:;|$)`).exec(cookies)?.[1] ?? null;
 }
 
 async function answerSocket<Env extends object>(
