@@ -47,11 +47,17 @@ export function costOf(tokens: Charged, prices: Readonly<Record<keyof ModelPrice
 
 /** Throws `invalid_options`. */
 export function checkPrices(list: PriceList): PriceList {
+  if (typeof list !== "object" || list === null || Array.isArray(list)) {
+    throw new PalimpsestError(
+      "invalid_options",
+      "prices is no list of models: give an object with the prices of each, by name.",
+    );
+  }
   for (const [model, prices] of Object.entries(list)) {
     checkFields(`prices["${model}"]`, prices, { input: true, output: true, cacheRead: true, cacheWrite: true });
     for (const name of PRICED) {
-      const price = prices[name] ?? (name.startsWith("cache") ? 0 : Number.NaN);
-      if (Number.isFinite(price) && price >= 0) continue;
+      const price = prices[name] === undefined && name.startsWith("cache") ? 0 : prices[name];
+      if (typeof price === "number" && Number.isFinite(price) && price >= 0) continue;
       throw new PalimpsestError(
         "invalid_options",
         `prices["${model}"].${name} is ${String(price)}: give what a million tokens cost, a number of at least 0.`,

@@ -48,7 +48,7 @@ export interface CostMethods extends Methods<SessionCosts> {}
  */
 export function costs(options: CostsOptions = {}): Extension<CostMethods, object, typeof costCalls> {
   checkFields("costs", options, { prices: true });
-  const prices = checkPrices(options.prices ?? {});
+  const prices = options.prices === undefined ? {} : checkPrices(options.prices);
   return { name: "costs", calls: costCalls, install: (core) => install(core, prices) };
 }
 

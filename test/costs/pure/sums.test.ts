@@ -118,5 +118,8 @@ test("prices that are no numbers, and fields that there are not, are refused", (
   expect(() => checkPrices({ big: { input: -1, output: 1 } })).toThrow(refused);
   expect(() => checkPrices({ big: { input: Number.NaN, output: 1 } })).toThrow(refused);
   expect(() => checkPrices({ big: { input: 1 } as never })).toThrow(refused);
+  expect(() => checkPrices({ big: { input: "1", output: 1 } as never })).toThrow(refused);
+  expect(() => checkPrices({ big: { input: 1, output: 1, cacheRead: null } as never })).toThrow(refused);
+  for (const none of [null, [], 5]) expect(() => checkPrices(none as never), String(none)).toThrow(refused);
   expect(() => checkPrices({ big: { input: 1, output: 1, cached: 1 } as never })).toThrow(refused);
 });
