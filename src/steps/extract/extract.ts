@@ -101,7 +101,7 @@ export function extractSummary(input: ExtractInput): string {
     left -= cost(bullet);
   }
   const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
-  const least = worthiest.map((bullet) => ({ ...bullet, text: condense(bullet.text), references: [] }));
+  const least = worthiest.map((bullet) => ({ ...bullet, text: condense(bullet.text) }));
   return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });
 }
 
