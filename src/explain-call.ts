@@ -89,8 +89,8 @@ export const CALLS_OF_EVERY_AGENT: readonly string[] = [
 
 /** The SDK's answers to a connection, the platform's to the holder of a stub, and that of `guardConnections`. */
 const REFUSALS = [
-  /Method (\w+) does not exist/,
-  /Method (\w+) is not callable/,
+  /^(?:Error: )?Method (\w+) does not exist/,
+  /^(?:Error: )?Method (\w+) is not callable/,
   /does not implement (?:the method )?"(\w+)"/,
   /has no method "(\w+)" for its clients/,
 ] as const;

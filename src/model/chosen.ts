@@ -1,7 +1,7 @@
 /**
  * The models of a run as its Workflow receives them.
  *
- * This module knows no provider. Providers have modules of their own (workers-ai.ts, openai-compatible.ts), and a Worker bundles only those
+ * This module knows no provider. Providers have modules of their own (src/providers), and a Worker bundles only those
  * that it imports.
  */
 import type { LanguageModel, UIMessage } from "ai";

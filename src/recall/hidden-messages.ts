@@ -5,7 +5,7 @@
  * much is read. A reader takes places until it has enough, and each place costs a row when it is taken.
  *
  * A branch consists of a few ranges of the table. Within a range each row is the parent of the next, because only
- * marked rows start elsewhere (../schema.ts). So it can tell whether an overlay covers a message without walking there.
+ * marked rows start elsewhere (src/memory/schema.ts). So it can tell whether an overlay covers a message without walking there.
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";

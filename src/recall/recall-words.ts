@@ -93,7 +93,7 @@ export function* recallWords(
   const besides = asksTalk
     ? hold(places, topicAsks(query), { ranges, rows: TOPIC_ROWS })
     : contextOf(places, asks, { query, ranges, share: work });
-  const isTopic = asksTalk && besides.some(({ seqs }) => seqs.length > 0);
+  const isTopic = asksTalk && besides.some(({ seqs }) => seqs.some(within(held)));
   if (hits.size === 0 && !isTopic && (near === undefined || near.seqs.size === 0)) return null;
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
   const isInside = places.inside(ranges);

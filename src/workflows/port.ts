@@ -24,7 +24,7 @@ export interface RunEnded {
   readonly outcome: Outcome;
   /** Steps of a room after the end of the run. Absent for none. */
   readonly followUps?: readonly FollowUp[];
-  /** The draft that was stored and committed in one step. Absent where the commit is a step of its own. */
+  /** The draft that was stored in the call that ended the run, for who reads the step's result. Absent in other calls. */
   readonly draft?: DraftReceipt;
 }
 

@@ -2,7 +2,7 @@
  * Takes from a message the pieces that an embedding model reads: what a user or the agent wrote, in a few passages each.
  *
  * What tools were asked and answered is left out. It is long, and words find it. A piece consists of whole passages of an answer
- * (passages.ts), so that a piece that is found says which passages to quote.
+ * (src/recall/steps/passages.ts), so that a piece that is found says which passages to quote.
  */
 import type { UIMessage } from "ai";
 import { cutMessage, type Cut, type Passage } from "../../recall/steps/passages.ts";

@@ -2,7 +2,7 @@
  * Cuts the part of a long text that contains a query's words.
  *
  * Finds the first range with the most words, by the rules of the index. Case and accents are ignored, and any character
- * that is neither letter nor digit separates words. It is pure and works on an indexed text (search/words.ts).
+ * that is neither letter nor digit separates words. It is pure and works on an indexed text (words.ts).
  *
  * Its cost is bounded. It reads the text once, a window at a time, and stops where all words stand together or after
  * enough compared places. FTS5's own snippet function compares every occurrence with every other.

@@ -1,8 +1,8 @@
 /**
  * The everyday topics of English questions, each with words that answers use in place of the question's own.
  *
- * People ask what pets somebody has, and were told about a cat. A topic that a question names is one more ask. Any of the topic's words
- * matches it, so it counts the less, the more messages speak about the topic. A list is exact and small, where a model of a language is neither.
+ * A person asks about pets, and the conversation says "cat". A topic that a question names is one more ask. Any of the topic's words
+ * matches it, so it counts the less, the more messages speak about the topic. A written list is small, and it says exactly what it matches.
  */
 import type { Ask } from "./asked.ts";
 import { ENGLISH, formsOfText, languageOf } from "./stems.ts";

@@ -2,7 +2,7 @@
  * The extractive summary of messages that do not fit into a view. It is made on the fly without a model and never stored.
  *
  * Summarises them in a few hundred tokens, the user's rules first. Pure, so the same messages give the same
- * text. It is framed as a record (../view.ts) and carries a reserved id. It counts failed tool calls, so no error is
+ * text. It is framed as a record (src/steps/view/view.ts) and carries a reserved id. It counts failed tool calls, so no error is
  * left out silently.
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";

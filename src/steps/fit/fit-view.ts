@@ -8,11 +8,11 @@
  * - It tries a fixed series of reductions, gentlest first, and takes the first that fits. The last one always fits,
  *   unless open calls alone exceed the room. Those are kept whatever their size.
  * - Whole steps stay or go, and none changes its place. Calls keep their results (V2), and order is kept (V1).
- * - All but the last resorts change only the part before a line that moves in large strides (fit/units.ts). So the
+ * - All but the last resorts change only the part before a line that moves in large strides (units.ts). So the
  *   prompts of a tool loop share a prefix, and a provider's cache of it stays valid, although each prompt is fitted
  *   anew.
  * - The user's last message is shortened last, and its beginning always stays.
- * - A user's rule that is cut or left out is quoted beside the rest, within a share of the room (fit/rules.ts).
+ * - A user's rule that is cut or left out is quoted beside the rest, within a share of the room (rules.ts).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";

@@ -1,7 +1,7 @@
 /**
  * Makes a step lighter. It removes reasoning and files, and cuts texts and tool calls in the middle.
  *
- * The parts of one step in, new parts out. ../fit-view.ts decides which steps are changed and how far. It is safe because
+ * The parts of one step in, new parts out. fit-view.ts decides which steps are changed and how far. It is safe because
  * every call keeps its result (V2), each cut is marked in place, and an error's text keeps both its ends. A step that
  * would become empty gets a note instead.
  */

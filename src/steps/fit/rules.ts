@@ -1,7 +1,7 @@
 /**
  * Keeps the user's rules word for word where fitting cuts or removes the text that states them.
  *
- * Reads the original view and writes text beside the remaining one. ../fit-view.ts decides which parts remain. It is safe
+ * Reads the original view and writes text beside the remaining one. fit-view.ts decides which parts remain. It is safe
  * because rules come only from users' words and from facts pinned beside summaries (pinned/gather.ts). Words of a
  * summary, a tool or a model never become rules. A message's rules stay with that message, so they do not change an
  * earlier prefix.

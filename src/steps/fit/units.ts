@@ -1,7 +1,7 @@
 /**
  * Splits a view into units for fitting. A unit is a step of a message, in one zone of the view.
  *
- * Takes a view apart and puts the remaining units together again. ../fit-view.ts decides how each unit is changed. It is
+ * Takes a view apart and puts the remaining units together again. fit-view.ts decides how each unit is changed. It is
  * safe because a unit is a whole step. Its tool calls and results stay or go together (V2), and units are never
  * reordered (V1).
  */

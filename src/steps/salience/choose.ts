@@ -60,7 +60,7 @@ const TERM_COUNT = 4;
 const TERM_SHARE = 0.5;
 /** Characters of a Latin name that cost as much as one character of such a script. */
 const WIDE = 3.5;
-/** The price of one more name in characters, beside its own. A short name takes a token, too. */
+/** Characters that each name costs beside its own, because a tokenizer takes a token for the shortest name as well. */
 const EACH = 2.3;
 /** The most names compared with each other, far more than any room holds. */
 const MAX_CHOICE = 3_000;
@@ -207,7 +207,7 @@ export function widthOf(word: string): number {
 const KEY_LETTERS = 3;
 
 /**
- * Fills the room by worth per character. A longer word also says the words inside it. So it counts their worth too, and
+ * Fills the room by worth per character, {@link EACH} included. The room itself counts only what is shown. A longer word also says the words inside it. So it counts their worth too, and
  * replaces them where they were already chosen.
  */
 function fill(choice: readonly Worth[], characters: number): string[] {

@@ -1,6 +1,6 @@
 /**
  * Elements of a view that no caller wrote: summaries, the visible part of a message, and extractive summaries in a fitted view
- * (fit-view.ts).
+ * (src/steps/fit/fit-view.ts).
  *
  * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}
  * recognises such an echo, so that it is never stored as a caller's message.
