@@ -88,11 +88,11 @@ test("older outputs give way to stubs, one row an edit, and between two edits a 
 test("a reply that grows by steps keeps its names and stubs from step to step, as messages do", async () => {
   await auto(async (session, { storage }) => {
     let [before, edits]: [readonly string[], number] = [[], 0];
-    let reply: UIMessage = { id: "reply", role: "assistant", parts: [] };
-    await session.appendMessage(reply);
+    const parts: UIMessage["parts"] = [];
+    await session.appendMessage({ id: "reply", role: "assistant", parts });
     for (let n = 1; n <= 80; n++) {
-      reply = { ...reply, parts: [...reply.parts, ...work(n).parts] };
-      await session.updateMessage(reply);
+      parts.push(...work(n).parts);
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
       const { messages } = await session.getView();
       const now = messages.flatMap(({ parts }) => parts.map((part) => JSON.stringify(part)));
       if (rows(storage) === edits) expect(now.slice(0, before.length)).toEqual(before);
