@@ -205,10 +205,11 @@ function fit(
   return cost(short) <= room ? short : null;
 }
 
-/** A shorter text. Of what the assistant said last, the last sentence stays. */
+/** A shorter text. Of what the assistant said last, the last whole sentence stays. */
 function condense(text: string): string {
   if (!text.startsWith(ASSISTANT_SAID)) return clip(text, CONDENSED);
-  const last = text.slice(ASSISTANT_SAID.length).split(SENTENCE_END).at(-1);
+  const sentences = text.slice(ASSISTANT_SAID.length).split(SENTENCE_END);
+  const last = sentences.findLast((each) => !each.endsWith("…")) ?? sentences.at(-1);
   return clip(`${ASSISTANT_SAID}${last}`, LAST_SENTENCE);
 }
 
