@@ -135,7 +135,7 @@ function describeSight(results: Results): string {
   return [
     `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
     `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
-    `- These are means of ${wide("sessions")} real sessions. A source that had no part in choosing the weights has ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)} in the mean. The worst session has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
+    `- Means of ${wide("sessions")} real sessions. With weights of names chosen on other sources, and the room for sentences on all, sources have ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)} in the mean. The worst session has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")}.`,
   ]
     .map((line) => wrap(line).replaceAll("\n", "\n  "))
     .join("\n");

@@ -57,7 +57,7 @@ async function measure(lab: Lab): Promise<Finding> {
       "The ruler shares nothing with the choice of names. It judges ASCII names only.",
       "The threshold is a sixth of a session, from 3,000 to 60,000 tokens. The summariser is the offline one. Planner, extractor and choice of names are the product's, without a Worker around them.",
       "All policies have the same head and tail at the same moments. “The summary alone” has no names. The floor has no sentence: it lists the warmest rare words by the ruler's own dictionary (0.99 to the power of their age, half for what only tools said) in as many characters as ours.",
-      "For each source, the candidate weights that are best on all other sources are taken, and measured on the one that was left out. The mean of that is what a source that nobody has seen may expect. What a summary may take of the room was looked at over all sources.",
+      "For each source, the candidate weights of names that are best on all other sources are taken, and measured on the one that was left out. What a summary may take of the room, and what counts as a word, was looked at over all sources, so the mean of that is still a little too good for a source that nobody has seen.",
       "A session's name begins with its source. Sizes include the sentence that frames a summary. What is still in force has a budget of its own and is counted on no side.",
     ],
     tables: isReal ? measured.flatMap(({ name, sessions: some }) => tablesOf(name, some)) : [],

@@ -2,7 +2,8 @@
  * Candidate weights for the choice of names, and what each would score on a source that had no part in choosing it.
  *
  * For each source, the candidate with the best mean over the other sources is taken, and scored on the source that was left out. The mean
- * of those scores is an honest figure for a source that nobody has seen. One weight at a time differs from those of the product.
+ * of those scores is an honest figure for a source that nobody has seen. One weight at a time differs from those of the product. The last
+ * candidate has the weights from before those of plain words and the price of a name were looked at.
  */
 import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
 import { mean } from "../drift/measure.ts";
@@ -17,9 +18,11 @@ export const CANDIDATES: readonly Candidate[] = [
   { name: "as shipped", weights: WEIGHTS },
   ...vary("lasting", [0, 0.15, 0.6]),
   ...vary("spread", [0, 0.2]),
-  ...vary("word", [0.3]),
-  ...vary("plain", [0.7]),
+  ...vary("word", [0.3, 0.4]),
+  ...vary("plain", [0.4, 0.7]),
   ...vary("series", [0]),
+  ...vary("each", [0, 1, 5]),
+  { name: "as before", weights: { ...WEIGHTS, spread: 0.2, word: 0.4, plain: 0.4, each: 0 } },
 ];
 
 function vary(weight: keyof Weights, values: readonly number[]): Candidate[] {

@@ -42,9 +42,11 @@ export interface Weights {
    * this power of their number, because few of a long series are needed again.
    */
   readonly series: number;
+  /** Characters that each name costs beside its own, because a tokenizer takes a token for the shortest name as well. */
+  readonly each: number;
 }
 
-export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.1, word: 0.55, plain: 0.3, series: 0.2 };
+export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.1, word: 0.55, plain: 0.3, series: 0.2, each: 2.3 };
 
 /** The least nearness of a place that is far from the talk. */
 const SPREAD_LEAST = 0.1;
@@ -60,8 +62,6 @@ const TERM_COUNT = 4;
 const TERM_SHARE = 0.5;
 /** Characters of a Latin name that cost as much as one character of such a script. */
 const WIDE = 3.5;
-/** Characters that each name costs beside its own, because a tokenizer takes a token for the shortest name as well. */
-const EACH = 2.3;
 /** The most names compared with each other, far more than any room holds. */
 const MAX_CHOICE = 3_000;
 
@@ -92,13 +92,10 @@ export interface Room {
 /** The chosen words, in the order in which they were last said. */
 export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
+  const densityOf = ({ word, worth }: Worth): number => worth / (widthOf(word) + weights.each);
   const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);
-  const chosen = new Set(fill(best, characters));
+  const chosen = new Set(fill(best, characters, weights.each));
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
-}
-
-function densityOf({ word, worth }: Worth): number {
-  return worth / (widthOf(word) + EACH);
 }
 
 /** False for a word of a script without blanks that is too rare to be told from prose. */
@@ -207,20 +204,21 @@ export function widthOf(word: string): number {
 const KEY_LETTERS = 3;
 
 /**
- * Fills the room by worth per character, {@link EACH} included. The room itself counts only what is shown. A longer word also says the words inside it. So it counts their worth too, and
- * replaces them where they were already chosen.
+ * Fills the room by worth per character. Each word costs `each` characters more, but the room itself counts only what is
+ * shown. A longer word also says the words inside it. So it counts their worth too, and replaces them where they were
+ * already chosen.
  */
-function fill(choice: readonly Worth[], characters: number): string[] {
+function fill(choice: readonly Worth[], characters: number, each: number): string[] {
   const { inside, around } = findInside(choice.map(({ word }) => word));
   const widths = choice.map(({ word }) => widthOf(word));
   const said = new Set<number>();
   const standing = new Set<number>();
   const gain = (at: number): number =>
-    (inside[at] ?? []).reduce((sum, each) => sum + (said.has(each) ? 0 : worthAt(each)), worthAt(at));
+    (inside[at] ?? []).reduce((sum, part) => sum + (said.has(part) ? 0 : worthAt(part)), worthAt(at));
   const worthAt = (at: number): number => choice[at]?.worth ?? 0;
   const cost = (at: number): number =>
-    (inside[at] ?? []).reduce((sum, each) => sum - (standing.has(each) ? (widths[each] ?? 0) : 0), widths[at] ?? 0);
-  const density = (at: number): number => gain(at) / (Math.max(1, cost(at)) + EACH);
+    (inside[at] ?? []).reduce((sum, part) => sum - (standing.has(part) ? (widths[part] ?? 0) : 0), widths[at] ?? 0);
+  const density = (at: number): number => gain(at) / (Math.max(1, cost(at)) + each);
   const queue = new Queue();
   for (const at of choice.keys()) queue.push(at, density(at));
   let room = characters;
@@ -235,9 +233,9 @@ function fill(choice: readonly Worth[], characters: number): string[] {
     }
     if (cost(at) > room) continue;
     room -= cost(at);
-    for (const each of inside[at] ?? []) {
-      standing.delete(each);
-      said.add(each);
+    for (const part of inside[at] ?? []) {
+      standing.delete(part);
+      said.add(part);
     }
     standing.add(at);
     said.add(at);
