@@ -50,7 +50,8 @@ const subpaths = defineConfig({
   clean: true,
   outDir: "dist/package",
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
-  outputOptions: { comments: false },
+  // An underscore keeps the files that subpaths share apart from those that a user imports.
+  outputOptions: { comments: false, chunkFileNames: "_[name].js" },
   // Names of classes stay here, because the Agents SDK reads those of some. `unnamed` takes the others away.
   minify: {
     compress: true,

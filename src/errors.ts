@@ -5,46 +5,46 @@
  * so {@link errorCode} also works across a WebSocket or a Workflow. The text after it names the problem and a remedy.
  */
 
-/** Each code, with whether a repeated call may succeed. */
-const CODES = {
-  unknown_parent: { retryable: false },
-  unknown_leaf: { retryable: false },
-  unknown_message: { retryable: false },
-  unknown_session: { retryable: false },
-  session_ended: { retryable: false },
-  unknown_overlay: { retryable: false },
-  unknown_run: { retryable: false },
-  invalid_message: { retryable: false },
-  not_serializable: { retryable: false },
-  message_too_large: { retryable: false },
-  reserved_id: { retryable: false },
-  reserved_metadata: { retryable: false },
-  cyclic_parent: { retryable: false },
-  invalid_range: { retryable: false },
-  invalid_options: { retryable: false },
-  invalid_input: { retryable: false },
-  invalid_state: { retryable: false },
-  host_owns_messages: { retryable: false },
-  conflict: { retryable: false },
-  import_failed: { retryable: false },
-  not_configured: { retryable: false },
-  newer_schema: { retryable: false },
-  storage_full: { retryable: true },
-  broken_invariant: { retryable: false },
-  model_failed: { retryable: true },
-  unknown_block: { retryable: false },
-  block_exists: { retryable: false },
-  block_full: { retryable: false },
-  readonly_block: { retryable: false },
-  unknown_skill: { retryable: false },
-  provider_failed: { retryable: true },
-  unauthorized: { retryable: false },
-  not_found: { retryable: false },
-  too_large: { retryable: false },
-  rate_limited: { retryable: true },
-} as const satisfies Record<string, { retryable: boolean }>;
+/** Each code. True where a repeated call may succeed. */
+const RETRYABLE = {
+  unknown_parent: false,
+  unknown_leaf: false,
+  unknown_message: false,
+  unknown_session: false,
+  session_ended: false,
+  unknown_overlay: false,
+  unknown_run: false,
+  invalid_message: false,
+  not_serializable: false,
+  message_too_large: false,
+  reserved_id: false,
+  reserved_metadata: false,
+  cyclic_parent: false,
+  invalid_range: false,
+  invalid_options: false,
+  invalid_input: false,
+  invalid_state: false,
+  host_owns_messages: false,
+  conflict: false,
+  import_failed: false,
+  not_configured: false,
+  newer_schema: false,
+  storage_full: true,
+  broken_invariant: false,
+  model_failed: true,
+  unknown_block: false,
+  block_exists: false,
+  block_full: false,
+  readonly_block: false,
+  unknown_skill: false,
+  provider_failed: true,
+  unauthorized: false,
+  not_found: false,
+  too_large: false,
+  rate_limited: true,
+} as const satisfies Record<string, boolean>;
 
-export type ErrorCode = keyof typeof CODES;
+export type ErrorCode = keyof typeof RETRYABLE;
 
 /** An error with a stable code and advice. `retryable` is true when the same call may succeed later. */
 export class PalimpsestError extends Error {
@@ -55,7 +55,7 @@ export class PalimpsestError extends Error {
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(`[${code}] ${message}`, options);
     this.code = code;
-    this.retryable = CODES[code].retryable;
+    this.retryable = RETRYABLE[code];
   }
 }
 
@@ -69,7 +69,7 @@ const FULL = /SQLITE_FULL|database or disk is full/;
 export function errorCode(error: unknown): ErrorCode | undefined {
   const message = error instanceof Error ? error.message : "";
   const code = /^(?:\w*Error: )?\[(\w+)\] /.exec(message)?.[1];
-  if (code !== undefined && Object.hasOwn(CODES, code)) return code as ErrorCode;
+  if (code !== undefined && Object.hasOwn(RETRYABLE, code)) return code as ErrorCode;
   return FULL.test(message) ? "storage_full" : undefined;
 }
 

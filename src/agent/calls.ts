@@ -59,26 +59,32 @@ export interface CallContext<Added extends object = object, ManagerAdded extends
   readonly may: (grant: Grant) => boolean;
 }
 
-/** One entry of the table. */
-export interface Call<
-  G extends Group,
-  Input extends z.ZodObject,
-  Result,
-  Added extends object = object,
-  ManagerAdded extends object = object,
-> {
+/** One entry of the table, as its callers know it. */
+export interface Call<G extends Group, Input extends object, Result> extends CallEntry {
   readonly group: G;
-  /** Its purpose in a sentence. */
-  readonly does: string;
-  readonly input: Input;
-  run(context: CallContext<Added, ManagerAdded>, input: z.output<Input>): Result;
+  /** Never set. Its type is the input's, so that declarations need not repeat the schema. */
+  readonly takes?: Input;
+  run(context: never, input: never): Result;
 }
 
-/** For a room's own calls, whose sessions have the methods that the room adds. */
+/** One entry as it is written. The sessions of a room's own calls have the methods that the room adds. */
+interface WrittenCall<
+  G extends Group,
+  Schema extends z.ZodObject,
+  Result,
+  Added extends object,
+  ManagerAdded extends object,
+> {
+  readonly group: G;
+  readonly does: string;
+  readonly input: Schema;
+  run(context: CallContext<Added, ManagerAdded>, input: z.output<Schema>): Result;
+}
+
 export function callOf<Added extends object, ManagerAdded extends object = object>() {
-  return <const G extends Group, Input extends z.ZodObject, Result>(
-    entry: Call<G, Input, Result, Added, ManagerAdded>,
-  ): Call<G, Input, Result, Added, ManagerAdded> => entry;
+  return <const G extends Group, Schema extends z.ZodObject, Result>(
+    entry: WrittenCall<G, Schema, Result, Added, ManagerAdded>,
+  ): Call<G, Taken<z.input<Schema>>, Result> => entry;
 }
 
 const call = callOf<object>();
@@ -421,9 +427,7 @@ export type CoreCalls = typeof calls;
 export type Calls<R extends Rooms = readonly []> = CoreCalls & CallsOf<R>;
 
 /** The input of a call, which is one object. */
-export type InputOf<Each> = Each extends { readonly input: infer Schema extends z.ZodObject }
-  ? Taken<z.input<Schema>>
-  : never;
+export type InputOf<Each> = Each extends Call<Group, infer Input, unknown> ? Input : never;
 
 /** Inputs are never changed, so lists may be readonly. */
 type Taken<Input> = { readonly [Field in keyof Input]: Input[Field] extends infer Value ? ListTaken<Value> : never };

@@ -13,7 +13,6 @@ import { mustKeepNoMessages } from "./known-hosts.ts";
 import { agentPlatform, lacksWorkflow } from "./platform.ts";
 import { SessionManager } from "./sessions/session-manager.ts";
 import { callPort, RunPort } from "./runs/port.ts";
-import type { PortMethod } from "../workflows/port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
 
@@ -35,7 +34,7 @@ export interface CompactionMembers<R extends Rooms> {
   /** Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session. */
   configureSession(session: SessionOf<R>): void;
   /** For workflows. It covers everything that one run may do to this agent. */
-  compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
+  compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown>;
   /** Called by the watchdog's alarm while runs are live. */
   watchCompactions(): Promise<void>;
 }
@@ -88,7 +87,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
 
     configureSession(_session: Session): void {}
 
-    async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    async compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown> {
       return callPort(new RunPort(this.palimpsest, runId), method, args);
     }
 

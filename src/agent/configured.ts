@@ -13,11 +13,12 @@ import {
   compactAfter,
   type CompactAfterOptions,
   type Threshold,
-  type SessionSettings,
+  type OnCompactionError,
 } from "./settings.ts";
 import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
+  /** @internal */
   protected abstract tell(told: Told): this;
 
   /**
@@ -54,7 +55,7 @@ export abstract class Configured {
   }
 
   /** Called for every run that ends as `failed`. Its errors are swallowed. */
-  onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
+  onCompactionError(onError: OnCompactionError): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
   }
 }

@@ -33,6 +33,7 @@ export type Group = "watch" | "read" | "write" | "steer" | "admin";
 /** One call of a table, as far as a declaration knows it. See calls.ts. */
 export interface CallEntry {
   readonly group: Group;
+  /** Its purpose in a sentence. */
   readonly does: string;
   readonly input: z.ZodObject;
   run(context: never, input: never): unknown;
@@ -43,15 +44,23 @@ export type CallTable = Readonly<Record<string, CallEntry>>;
 /** The access of a room to a manager of all sessions. */
 export interface ManagerState {
   readonly core: Core;
+  /** @internal */
   readonly tell: (told: Told) => void;
 }
 
-/** An installed room of one agent. Each of its hooks runs inside the transaction of its event. */
-export interface Installed<SessionMethods extends object, ManagerMethods extends object> {
+/** The methods that an installed room adds. */
+export interface Added<SessionMethods extends object, ManagerMethods extends object> {
   /** An object whose methods each session's handle has. */
   readonly session: (state: SessionState) => SessionMethods;
   /** An object whose methods each manager of sessions has. */
   readonly manager?: (state: ManagerState) => ManagerMethods;
+}
+
+/** An installed room of one agent. Each of its hooks runs inside the transaction of its event. */
+export interface Installed<SessionMethods extends object, ManagerMethods extends object> extends Added<
+  SessionMethods,
+  ManagerMethods
+> {
   /** The messages of a session were deleted. */
   readonly cleared?: (sessionId: string) => void;
   /** A session was deleted. The core deletes its rows, and the room forgets what it keeps in memory. */
@@ -99,7 +108,8 @@ export interface Extension<
 > {
   readonly name: string;
   readonly calls: Table;
-  readonly install: (core: Core) => Installed<SessionMethods, ManagerMethods>;
+  /** Returns an {@link Installed}. Its hooks, all optional, are no part of the package's declarations. */
+  readonly install: (core: Core) => Added<SessionMethods, ManagerMethods>;
 }
 
 export type Rooms = readonly Extension[];

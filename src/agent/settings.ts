@@ -54,6 +54,9 @@ export interface ApprovalSettings {
   readonly onTimeout: "apply" | "discard";
 }
 
+/** Called for a run that ended as `failed`. */
+export type OnCompactionError = (error: Error, run: RunRecord) => void | Promise<void>;
+
 export interface SessionSettings {
   /** Null never compacts automatically. */
   readonly policy: Policy | null;
@@ -76,7 +79,7 @@ export interface SessionSettings {
   /** Context blocks whose text is shown behind each new summary. */
   readonly carryBlocks: readonly string[];
   readonly afterCompaction: AfterCompaction | null;
-  readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
+  readonly onError: OnCompactionError | null;
 }
 
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {

@@ -13,7 +13,6 @@ import type { Rooms } from "../agent/extension.ts";
 import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import { checkFields } from "../known-fields.ts";
-import type { PortMethod } from "../workflows/port.ts";
 import {
   hostCompaction,
   type CompactionSettings,
@@ -99,7 +98,7 @@ function mix(Base: ChatClass, { clients, rooms }: { readonly clients: Clients; r
       });
     }
 
-    async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    async compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown> {
       return callPort(new RunPort(this.palimpsest, runId), method, args);
     }
 

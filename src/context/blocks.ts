@@ -50,6 +50,7 @@ export class ContextBlocks {
   /** Number of times the session was deleted. */
   #epoch = 0;
 
+  /** @internal */
   constructor(host: BlocksHost, sessionId: string) {
     this.#host = host;
     this.#sessionId = sessionId;

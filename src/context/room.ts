@@ -42,6 +42,7 @@ class ContextSettings implements ContextBuilder {
   readonly #contexts: Contexts;
   readonly #tellSession: Tell;
 
+  /** @internal */
   constructor(contexts: Contexts, tell: Tell) {
     this.#contexts = contexts;
     this.#tellSession = tell;

@@ -16,8 +16,12 @@ export interface BlockScope {
   /** Null for a block that sessions share. */
   readonly sessionId: string | null;
   readonly label: string;
-  /** The place of this block's rows. */
+  /**
+   * The place of this block's rows.
+   * @internal
+   */
   readonly place: Place;
+  /** @internal */
   readonly statements: ContextStatements;
   readonly transaction: <T>(work: () => T) => T;
 }

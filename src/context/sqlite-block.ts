@@ -3,7 +3,8 @@ import type { WritableContextProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
 
 /** Makes the provider of a scope. Pass it as `provider`, or leave `provider` out. */
-export function sqliteBlock({ statements, place }: BlockScope): WritableContextProvider {
+export function sqliteBlock(scope: BlockScope): WritableContextProvider {
+  const { statements, place } = scope;
   return {
     get: async () => statements.block(place),
     set: async (content) => {

@@ -17,7 +17,8 @@ const SEARCH_ANSWER_CHARS = 40_000;
  * Makes the provider of a scope. Pass it as `provider`. A write replaces the entry of its key, and the cost of its index row does not
  * depend on the number of entries.
  */
-export function sqliteSearch({ statements, place, transaction }: BlockScope): SearchProvider {
+export function sqliteSearch(scope: BlockScope): SearchProvider {
+  const { statements, place, transaction } = scope;
   const shelf = shelfOf(place);
   return {
     get: async () => {

@@ -15,23 +15,77 @@ const fields = z.record(z.string(), z.unknown());
 const id = viewId;
 const toolText = z.string().min(1).refine(isWellFormed, NOT_WELL_FORMED);
 
-const base = z.strictObject({
+/** The fields of every event. */
+interface EventBase {
   /** Stays the same while the message grows. The first event of a message has the message's id. */
-  id,
+  readonly id: string;
   /** Id of the message that the event is a part of. */
-  messageId: id,
+  readonly messageId: string;
   /** Epoch ms, or 0 when the event was not stored. */
-  createdAt: z.number().int().nonnegative(),
+  readonly createdAt: number;
   /** The event's place, which grows along a branch and stays while the message grows. Absent when the event was not stored. */
-  seq: z.number().int().nonnegative().optional(),
+  readonly seq?: number | undefined;
   /** Fields of the message beyond id, role and parts, on its first event. */
+  readonly message?: Record<string, unknown> | undefined;
+}
+
+interface TextEvent<Action extends "system_instruction" | "user_message" | "agent_message"> extends EventBase {
+  readonly action: Action;
+  readonly content: Part[];
+}
+
+interface ToolEvent extends EventBase {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** The fields of the tool part beyond the event's own. It may be empty. */
+  readonly part: Record<string, unknown>;
+}
+
+interface ToolCallEvent extends ToolEvent {
+  readonly action: "tool_call_request";
+  readonly input?: unknown;
+}
+
+interface ToolResultEvent extends ToolEvent {
+  readonly action: "tool_result";
+  readonly status: "ok" | "error" | "denied";
+  /** Present with the status "ok". */
+  readonly output?: unknown;
+  /** Present with the status "error". */
+  readonly errorText?: string | undefined;
+}
+
+interface CompactionEvent extends EventBase {
+  readonly action: "compaction";
+  readonly overlayId: string;
+  readonly summary: string;
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+  /** Number of messages that the summary replaces. */
+  readonly messages: number;
+}
+
+export type ConversationEvent =
+  | TextEvent<"system_instruction">
+  | TextEvent<"user_message">
+  | TextEvent<"agent_message">
+  | ToolCallEvent
+  | ToolResultEvent
+  | CompactionEvent;
+export type EventAction = ConversationEvent["action"];
+export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
+
+const base = z.strictObject({
+  id,
+  messageId: id,
+  createdAt: z.number().int().nonnegative(),
+  seq: z.number().int().nonnegative().optional(),
   message: fields.optional(),
 });
 
-/** `part` holds the fields of the tool part beyond the event's own. It may be empty. */
 const tool = base.extend({ toolCallId: toolText, toolName: toolText, part: fields.default({}) });
 
-const event = z.discriminatedUnion("action", [
+const event: z.ZodType<ConversationEvent> = z.discriminatedUnion("action", [
   base.extend({ action: z.literal("system_instruction"), content: parts }),
   base.extend({ action: z.literal("user_message"), content: parts }),
   base.extend({ action: z.literal("agent_message"), content: parts }),
@@ -39,9 +93,7 @@ const event = z.discriminatedUnion("action", [
   tool.extend({
     action: z.literal("tool_result"),
     status: z.enum(["ok", "error", "denied"]),
-    /** Present with the status "ok". */
     output: z.unknown().optional(),
-    /** Present with the status "error". */
     errorText: z.string().optional(),
   }),
   base.extend({
@@ -50,14 +102,9 @@ const event = z.discriminatedUnion("action", [
     summary: summary.min(1),
     fromMessageId: id,
     toMessageId: id,
-    /** Number of messages that the summary replaces. */
     messages: z.number().int().nonnegative(),
   }),
 ]);
-
-export type ConversationEvent = z.output<typeof event>;
-export type EventAction = ConversationEvent["action"];
-export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
 
 /** An event in flat columns. `data` is JSON. */
 export interface EventRecord {

@@ -46,6 +46,7 @@ export interface NotesBuilder {
 export class NotesOfAgent implements NotesBuilder {
   readonly #tell: (told: Told) => void;
 
+  /** @internal */
   constructor(tell: (told: Told) => void) {
     this.#tell = tell;
   }

@@ -17,7 +17,6 @@ import { Session, type SessionOf } from "../agent/sessions/session.ts";
 import { SessionManager } from "../agent/sessions/session-manager.ts";
 import type { CompactAfterOptions, Threshold } from "../agent/settings.ts";
 import type { EndedRun } from "../memory/runs/runs.ts";
-import type { PortMethod } from "../workflows/port.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
 
 /** A function that configures a session, such as `compactAfter(60_000)`. */
@@ -44,7 +43,7 @@ export interface HostCompaction<R extends Rooms = readonly []> {
   /** When the conversation is compacted, as in `compaction = compactAfter(60_000)`. */
   compaction?: ((session: SessionOf<R>) => unknown) | undefined;
   /** For workflows. It covers everything that one run may do to this agent. */
-  compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
+  compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown>;
   /** Called by the watchdog's alarm while runs are live. */
   watchCompactions(): Promise<void>;
 }

@@ -45,6 +45,7 @@ export interface ShadowBuilder {
 class ShadowsOfAgent implements ShadowBuilder {
   readonly #tell: (told: Told) => void;
 
+  /** @internal */
   constructor(tell: (told: Told) => void) {
     this.#tell = tell;
   }
@@ -59,6 +60,7 @@ class SessionShadows extends ShadowsOfAgent {
   readonly #state: SessionState;
   readonly #sql: ShadowStatements;
 
+  /** @internal */
   constructor(state: SessionState, sql: ShadowStatements) {
     super((told) => state.tell(told));
     this.#state = state;

@@ -13,7 +13,6 @@ import { mustBeHost, THINK } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import { checkFields } from "../known-fields.ts";
 import { ownFunction } from "../own-function/room.ts";
-import type { PortMethod } from "../workflows/port.ts";
 import {
   hostCompaction,
   type CompactionSettings,
@@ -121,7 +120,7 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
       return (await context.reminder?.()) ?? null;
     }
 
-    async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    async compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown> {
       // The session's settings are known once Think has started.
       // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
       await this.__unsafe_ensureInitialized();

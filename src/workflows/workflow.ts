@@ -40,12 +40,12 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 
   /** Returns the run's checked models, or the run's outcome when there is no model. */
-  protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
+  async #models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
     try {
       return await this.#choose(params, params.model ?? null);
     } catch (error) {
       return step.do("refuse the model", AGENT_CALL, (at) =>
-        this.port(params).refuseModel(markOf(at), classifyError(error).reason),
+        this.#port(params).refuseModel(markOf(at), classifyError(error).reason),
       );
     }
   }
@@ -55,15 +55,15 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 
   /** A port with a fresh address of the run's agent. */
-  protected port({ runId, agent }: CompactionParams): CompactionPort {
+  #port({ runId, agent }: CompactionParams): CompactionPort {
     return openPort(this.env, agent, runId);
   }
 
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     try {
-      const model = await this.models(payload, step);
+      const model = await this.#models(payload, step);
       if ("outcome" in model) return model.outcome;
-      const port = (): CompactionPort => this.port(payload);
+      const port = (): CompactionPort => this.#port(payload);
       const ended = await lineOf(payload.kind)(step, model, port);
       await followUp(step, ended, {
         port,

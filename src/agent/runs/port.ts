@@ -46,7 +46,6 @@ import {
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
-  type PortMethod,
   type RunEnded,
   type StepMark,
   type Unapproved,
@@ -325,9 +324,10 @@ const NO_ROOM = "The room of this run is not in the agent any more. Add it where
 const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
 
 /** Runs a call that came over RPC, by name. Checks the name against the port's own list. */
-export function callPort(port: CompactionPort, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
-  assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
-  const call = port[method].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
+export function callPort(port: CompactionPort, method: string, args: readonly unknown[]): Promise<unknown> {
+  const name = PORT_METHODS.find((each) => each === method);
+  assert(name !== undefined, `A workflow asked for ${method}, which its port does not have.`);
+  const call = port[name].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
   return call(...args);
 }
 

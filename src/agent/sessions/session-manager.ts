@@ -40,6 +40,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return new SessionManager(agent) as ManagerOf<R>;
   }
 
+  /** @internal */
   protected override tell(told: Told): this {
     this.#core.settings.tellEvery((sessionId) => {
       const state = new SessionState(this.#core, sessionId);

@@ -29,6 +29,7 @@ export type ChangeParts = (parts: UIMessage["parts"]) => UIMessage["parts"];
 export class SessionMessages {
   readonly #state: SessionState;
 
+  /** @internal */
   constructor(state: SessionState) {
     this.#state = state;
   }

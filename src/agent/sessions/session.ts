@@ -102,6 +102,7 @@ export class Session extends Configured {
     return this;
   }
 
+  /** @internal */
   protected override tell(told: Told): this {
     this.#state.tell(told);
     return this;
