@@ -164,7 +164,7 @@ A model goes by the name under which its usage is recorded, \`provider:model\`, 
 prices the tokens are counted and costs are null.
 
 Turns that run through \`keepTurn\`, \`compacted()\` or Think record the AI SDK's report of the cache. Code that calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate assumes that a cache forgets nothing between two
-calls, and it ignores changes of older messages. A fork and the child of a split begin at zero. Calls of notes count as a summariser's.`;
+calls, and it ignores changes of older messages. What \`truncate\` and \`maxTokens\` took out of a view stays out of it, too. A fork and the child of a split begin at zero. Calls of notes count as a summariser's.`;
 
 function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
   return `## Which limit is met first

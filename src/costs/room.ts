@@ -76,7 +76,8 @@ function addOwn(
   const history = core.memory.session(sessionId);
   const before = sql.cost(sessionId, { model, summarises: 0 });
   const path = readPath(core, { sessionId, leafId }, before);
-  const viewTokens = report.viewTokens ?? history.tokens(leafId);
+  // The path holds the reply where it was stored first, and so does the view of now. An overlay may have come in since the call.
+  const viewTokens = Math.max(report.viewTokens ?? 0, history.tokens(leafId));
   const row = core.usage.rows(sessionId).find((each) => each.model === model);
   const ratio = row === undefined ? 1 : calibrationRatio(row);
   const sparedTokens = Math.round(Math.max(0, path.tokens - viewTokens) * ratio);

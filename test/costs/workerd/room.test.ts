@@ -1,8 +1,14 @@
 /** The room of costs on a real agent. It counts each recorded call once, keeps no words, and estimates the bill without compaction. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { generateText, isStepCount, tool } from "ai";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
+import { compactedTurn } from "../../../src/sessions-source/turn.ts";
+import { keepTurn } from "../../../src/turn/turn.ts";
+import { looker } from "../../agent/looker.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
-import { talk } from "../../conversation.ts";
+import { say, talk } from "../../conversation.ts";
 import { rowsOf } from "../../rows.ts";
 import { summaryOf } from "../../scripted-model.ts";
 
@@ -64,6 +70,60 @@ test("where nothing was compacted, nothing was spared", async () => {
     await agent.recordUsage({ inputTokens: 300 * (n + 1), model: "big" });
   }
   expect((await agent.getCosts({})).withoutCompaction).toMatchObject({ inputTokens: 300 + 600 + 900 + 1_200 });
+});
+
+test("a reply that is stored before its usage is recorded was not in the prompt", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const spared = [];
+  for (const order of ["recorded first", "stored first"]) {
+    const { id: sessionId } = await agent.createSession({ name: order });
+    await agent.appendAll({ sessionId, messages: talk(0, 17) });
+    const [run] = await agent.runs({ sessionId });
+    await agent.waitForRun({ runId: run?.id ?? "" });
+    const { tokens: viewTokens } = await agent.getView({ sessionId });
+    const record = () => agent.recordUsage({ sessionId, inputTokens: viewTokens, viewTokens, model: "big" });
+    const store = () => agent.appendAll({ sessionId, messages: [say(17)] });
+    for (const step of order === "recorded first" ? [record, store] : [store, record]) await step();
+    spared.push((await agent.getCosts({ sessionId })).withoutCompaction.inputTokens - viewTokens);
+  }
+  expect(spared[0]).toBeGreaterThan(500);
+  expect(spared[1]).toBe(spared[0]);
+});
+
+/** Three steps with a tool, and one more without it. */
+const STEPS = 3;
+const PROMPTS = Array.from({ length: STEPS + 1 }, (_, step) => 1_000 + 100 * step).reduce((sum, each) => sum + each, 0);
+const lookAt = tool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => `${n} `.repeat(500) });
+const looking = () => ({ model: looker(STEPS), tools: { look: lookAt }, stopWhen: isStepCount(9) });
+
+test("a turn's own steps are not counted as spared, whoever stores them", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (own) => {
+    const manager = SessionManager.create(own);
+    const begin = async (id: string) => {
+      const session = manager.getSession(`${id}!100000000`);
+      await session.appendAll([
+        ...talk(0, 5),
+        { id: "reply", role: "assistant", parts: [{ type: "text", text: "So." }] },
+      ]);
+      return session;
+    };
+    const kept = await begin("kept");
+    await generateText({ ...looking(), prompt: "-", ...keepTurn(kept, { replyId: "reply" }) });
+    expect((await kept.getCosts()).withoutCompaction.inputTokens).toBe(PROMPTS);
+
+    // A host goes on with a stored reply, and stores each step before the turn records it.
+    const hosted = await begin("hosted");
+    const turn = await compactedTurn(hosted, {}, { fallback: () => [] });
+    const storeFirst: typeof turn.onStepEnd = async (step) => {
+      const reply = await hosted.getMessage("reply");
+      const text = JSON.stringify(step.content);
+      if (reply !== null) await hosted.updateMessage({ ...reply, parts: [...reply.parts, { type: "text", text }] });
+      await turn.onStepEnd(step);
+    };
+    await generateText({ ...looking(), ...turn, onStepEnd: storeFirst });
+    expect((await hosted.getCosts()).withoutCompaction.inputTokens).toBe(PROMPTS);
+  });
 });
 
 test("a clear keeps the sums, because what was paid stays paid and they hold no word", async () => {
