@@ -17,6 +17,7 @@ import { findInvisible, stripInvisible } from "../steps/text/invisible-character
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Needs, StepCall } from "../agent/core.ts";
+import { beginApproval, declined, settleApproval } from "../agent/runs/approved.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import type { ApprovalSettings } from "../agent/settings.ts";
@@ -84,15 +85,13 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
   const standing = run.approval;
   const isOther = standing?.approvedKey === null && standing.key !== key;
   const begun = standing === undefined || isOther ? beginApproval(core, run, key) : standing;
-  const asked = begun === null ? null : silenceAsYes(begun, now);
-  if (asked === null) {
+  if (begun === null) {
     call.close();
     return { kind: "approved", key };
   }
+  const asked = settleApproval(core, begun);
+  if ("kind" in asked) return call.end(asked);
   call.note({ approval: asked });
-  if (asked.approvedKey === null && now >= asked.expiresAt) {
-    return call.end(declined("Nobody approved the summary in time."));
-  }
   call.close();
   if (asked.approvedKey !== null) return { kind: "approved", key: asked.approvedKey };
   call.wait();
@@ -151,20 +150,6 @@ function reject(core: Needs<"platform">, run: LiveRun, reason: string | undefine
   return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
 }
 
-export function beginApproval(core: Needs<"platform" | "settings">, run: LiveRun, key: string): Approval | null {
-  const { approval } = core.settings.get(run.sessionId);
-  if (approval === null) return null;
-  const askedAt = core.platform.now();
-  const { timeoutMs, onTimeout } = approval;
-  return { key, askedAt, expiresAt: askedAt + timeoutMs, onTimeout, approvedKey: null };
-}
-
-/** After the time limit, silence counts as the session's `onTimeout` says. */
-export function silenceAsYes(asked: Approval, now: number): Approval {
-  const { key, approvedKey, expiresAt, onTimeout } = asked;
-  return approvedKey === null && onTimeout === "apply" && now >= expiresAt ? { ...asked, approvedKey: key } : asked;
-}
-
 /** Null when it is too late to decide. */
 function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
   if (run.approval === undefined) {
@@ -210,7 +195,3 @@ function findHidden(summary: string): AuditProblem[] {
 
 /** Most characters that one sentence names. */
 const MAX_NAMED = 8;
-
-export function declined(detail: string): Outcome {
-  return { kind: "nothing", reason: "declined", detail };
-}

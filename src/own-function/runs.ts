@@ -34,8 +34,8 @@ import type { Span } from "../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { beginApproval, declined, silenceAsYes } from "../approval/approval.ts";
 import { noteHindsight } from "../agent/reports/hindsight.ts";
+import { beginApproval, settleApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { commitSummary, conclude } from "../agent/runs/commit.ts";
@@ -266,13 +266,10 @@ function propose(
 async function commitApproved(core: Core, runId: string): Promise<void> {
   const carried = await readCarried(core, runId);
   finish(core, runId, (live) => {
-    const now = core.platform.now();
-    const asked = live.approval === undefined ? null : silenceAsYes(live.approval, now);
-    if (asked === null) return;
-    if (asked.approvedKey === null) {
-      if (now >= asked.expiresAt) conclude(core, live, declined("Nobody approved the summary in time."));
-      return;
-    }
+    if (live.approval === undefined) return;
+    const asked = settleApproval(core, live.approval);
+    if ("kind" in asked) return conclude(core, live, asked);
+    if (asked.approvedKey === null) return;
     const { text, facts, model, degraded, generation } = mustDraft(core, live, asked.approvedKey);
     const { span, level } = planOf(live);
     const lineage = { model, degraded, level, generation };

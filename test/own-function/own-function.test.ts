@@ -275,6 +275,19 @@ describe("a person's word", () => {
     expect(ended).toMatchObject({ state: "ended", approvedKey });
   });
 
+  test("nothing is committed where a new version of the agent has no room that asks, whatever silence meant", async () => {
+    const { agent, inside, runId } = await proposed({ timeoutMs: 1_000, onTimeout: "apply" });
+    await inside((instance) => {
+      const { settings, rooms } = instance.palimpsest;
+      settings.set(sessionId, { ...settings.get(sessionId), approval: null });
+      Object.assign(rooms, { approvals: null });
+      later(2_000)(instance);
+    });
+    await agent.watchCompactions();
+    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "nothing", reason: "declined" });
+    expect(await agent.getCompactions({ sessionId })).toEqual([]);
+  });
+
   test("a yes after the time that was given for it comes late, and changes nothing", async () => {
     const { agent, inside, runId } = await proposed({ timeoutMs: 1_000 });
     await inside(later(2_000));

@@ -10,12 +10,12 @@ import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
 import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
-import type { SentPrompt } from "../../model/chosen.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
+import { settleApproval } from "./approved.ts";
 import { readCarried } from "./boundary.ts";
 import { promptTokens, unseenTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
@@ -25,6 +25,7 @@ import { redactionOf } from "../redaction.ts";
 import { noteHindsight } from "../reports/hindsight.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
+import { sentPrompt } from "./drafts/sent-prompt.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { mayAsk } from "./start/postpone.ts";
 import { switchAfter, switchToChild } from "./split.ts";
@@ -122,7 +123,7 @@ export class RunPort implements CompactionPort {
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await readChunkSource(core, found.chunk);
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
-    const sent = mark.attempt === 1 ? this.#promptOf(found.chunk.sessionId, request) : null;
+    const sent = sentPrompt(core, found.chunk.sessionId, { continues: request.continues, attempt: mark.attempt });
     return { ...source, leftMs: found.leftMs, ...(sent !== null && { sent }) };
   }
 
@@ -295,13 +296,6 @@ export class RunPort implements CompactionPort {
     return sessionId === null ? call() : core.read(sessionId, call);
   }
 
-  /** The prompt that the agent last sent, where the model that would continue it may be asked. */
-  #promptOf(sessionId: string, { continues }: ChunkRequest): SentPrompt | null {
-    const core = this.#core;
-    if (continues === undefined || core.health.isOpen(continues.name, core.platform.now())) return null;
-    return core.rooms.sent(sessionId, continues.id);
-  }
-
   #halve(run: LiveRun, index: number): readonly ChunkPlan[] {
     const { chunks } = planOf(run);
     const chunk = chunks[index];
@@ -399,15 +393,13 @@ function bill(
   return true;
 }
 
-/** The room of approvals was taken out while the run asked for one. What nobody may approve any more is not committed. */
+/** The room of approvals was taken out while the run asked for one. */
 function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
   const { approval } = call.run;
-  if (approval?.approvedKey === null) {
-    const detail = "Nobody can approve the summary: the agent has no room approval() any more.";
-    return call.end({ kind: "nothing", reason: "declined", detail });
-  }
+  const settled = approval === undefined ? null : settleApproval(call.core, approval);
+  if (settled !== null && "kind" in settled) return call.end(settled);
   call.close();
-  return { kind: "approved", key: approval?.approvedKey ?? key };
+  return { kind: "approved", key: settled?.approvedKey ?? key };
 }
 
 /** Also where a person was asked and the session's settings changed since. */
