@@ -30,10 +30,13 @@ export function stateOf({ outcome, state }: Pick<RunRecord, "outcome" | "state">
 
 const TRIGGERS: Readonly<Record<string, string>> = {
   threshold: "the view crossed the threshold",
+  messages: "the view has too many messages",
+  rent: "what it cost to carry the view has reached the price of an edit",
   manual: "somebody asked for it",
   overflow: "a provider refused the prompt as too long",
   edit: "an edit uncovered what a layer had covered",
   growth: "enough was said since the notes were last brought up to date",
+  compaction: "a compaction asked for the notes up to its own end",
 };
 
 export function describeTrigger(trigger: string): string {

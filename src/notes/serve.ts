@@ -69,7 +69,7 @@ function askForHelp(core: Core, run: LiveRun, verdict: NotesVerdict | null): Liv
     return null;
   if (findModelObstacle(core, sessionId) !== null) return null;
   if (core.runs.live(sessionId).some(({ kind }) => kind === "notes")) return null;
-  return startNotes(core, sessionId, { trigger: "growth", leafId });
+  return startNotes(core, sessionId, { trigger: "compaction", leafId });
 }
 
 /** Null when the overlay is in force and the run has its outcome. Otherwise nothing was written. */

@@ -15,7 +15,7 @@ import type { StaleReason } from "../overlays/overlays.ts";
 const MAX_STEP_RECORDS = 500;
 
 /** The cause of the run. */
-export type Trigger = "threshold" | "messages" | "rent" | "manual" | "overflow" | "edit" | "growth";
+export type Trigger = "threshold" | "messages" | "rent" | "manual" | "overflow" | "edit" | "growth" | "compaction";
 
 /** A run ends with exactly one of these. */
 export type Outcome =
