@@ -11,6 +11,7 @@ import { continuePrompt } from "../src/prompt-cache/continue.ts";
 import { promptCache } from "../src/prompt-cache/room.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
+import { notes } from "../src/notes/room.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
 import type { ShadowOptions } from "../src/shadow/settings.ts";
 import { ownFunction } from "../src/own-function/room.ts";
@@ -171,12 +172,18 @@ export class MeaningAgent extends withCompaction(Agent, { rooms: meaningRooms })
 
 export type MeaningSession = SessionOf<typeof meaningRooms>;
 
-/** An agent that remembers the prompts which it sends to a provider with a cache. A session `cheap` has prices of a cheap summariser. */
-export class CachedAgent extends withCompaction(Agent, { clients: "all", rooms: [promptCache(), costs()] }) {
-  override configureSession(session: Session): void {
+const cachedRooms = [promptCache(), costs(), notes()] as const;
+
+/**
+ * An agent that remembers the prompts which it sends to a provider with a cache. A session `cheap` has prices of a cheap summariser, and
+ * `noted` keeps notes.
+ */
+export class CachedAgent extends withCompaction(Agent, { clients: "all", rooms: cachedRooms }) {
+  override configureSession(session: SessionOf<typeof cachedRooms>): void {
     const prices = session.id === "cheap" ? { input: 0.1, output: 0.5, cacheRead: 0.1, cacheWrite: 1.25 } : undefined;
     session.compactAfter(4_000, { chunkTokens: 8_000, prices });
     if (session.id === "redacted") session.redactSecrets(secretRules());
+    if (session.id === "noted") session.keepNotes({ keep: { minTextBlockMessages: 1 } });
   }
 }
 

@@ -8,12 +8,12 @@ import { digest } from "../steps/text/digest.ts";
 import { renderNotes } from "./steps/document.ts";
 import { factsOfElements } from "./steps/facts.ts";
 import { describeSections, NOTES_TASK } from "./steps/prompt.ts";
-import { buildPrompt } from "../steps/draft/prompt.ts";
+import type { PromptInput } from "../steps/draft/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
-import { askOnce, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
+import { askOnce, chooseCall, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
 import type { Drafted } from "../workflows/ladder.ts";
 import type { CompactionPort, DraftReceipt } from "../workflows/port.ts";
 import { notesPort, type NotesReading } from "./line-port.ts";
@@ -21,7 +21,9 @@ import { notesPort, type NotesReading } from "./line-port.ts";
 type Source = NotesReading & { readonly kind: "notes" };
 
 export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted> {
-  const source = await notesPort(by.port).read(by.mark, { model: by.model.name });
+  const { name, continues } = by.model;
+  const how = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
+  const source = await notesPort(by.port).read(by.mark, { model: name, ...how });
   return source.kind === "notes" ? ask(by, source, []) : source;
 }
 
@@ -42,7 +44,10 @@ export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftR
 async function ask(by: Drafting<CompactionPort>, source: Source, problems: readonly string[]): Promise<Drafted> {
   const { key, shape, sections, elements } = source;
   const notes = renderNotes(sections);
-  const { system, prompt } = buildPrompt({
+  const messages = elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));
+  // The prompt may show a summary in other words than the update reads.
+  const sent = messages.length === elements.length && source.sent !== undefined ? { sent: source.sent } : {};
+  const input: PromptInput = {
     kind: NOTES_TASK,
     transcript: renderTranscript(elements, { maxChars: source.maxChars }),
     previous: notes,
@@ -52,14 +57,15 @@ async function ask(by: Drafting<CompactionPort>, source: Source, problems: reado
     summaryTokens: shape.maxTokens,
     // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
-  });
-  const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens, leftMs: source.leftMs });
+  };
+  const asked = chooseCall(by.model, { ...sent, messages, askTokens: shape.maxTokens }, input);
+  const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: shape.maxTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
   const text = refer(stripInvisible(answer.text), { notes, elements });
   return saveAnswer(by, {
     key,
     text,
-    model: by.model.name,
+    model: asked.model.name,
     finishReason,
     cost,
     degraded: false,

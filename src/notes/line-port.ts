@@ -2,7 +2,8 @@
 import type { NotesSection, NotesShape } from "./steps/document.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
-import type { Askable, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";
+import type { SentPrompt } from "../model/chosen.ts";
+import type { Askable, ChunkRequest, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";
 
 /** The pinned input of one update of the notes. */
 export type NotesPlanned =
@@ -18,6 +19,7 @@ export interface NotesQuestion {
   readonly model: string;
   /** Set to try again. `rejected` is the refused answer, and `key` is the key of a sound one. */
   readonly again?: { readonly rejected: string; readonly key: string };
+  readonly continues?: ChunkRequest["continues"];
 }
 
 export type NotesReading =
@@ -33,6 +35,8 @@ export type NotesReading =
       /** Facts of each summary among the elements, in their order. */
       readonly overlayFacts: readonly Facts[];
       readonly maxChars: number;
+      /** The prompt that the agent last sent. Absent where none is known, and on every try but the first. */
+      readonly sent?: SentPrompt;
       /** Text of the refused answer. */
       readonly rejected: string | null;
       /** The most important facts that the refused answer lost, word for word. */

@@ -42,6 +42,7 @@ import { findNew, isBefore, readRowSlices } from "./source.ts";
 import { namesBeside } from "./ready.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";
 import { tellBudget } from "../agent/token-counter.ts";
 
 /** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */
@@ -79,13 +80,14 @@ export interface UnreadNotes {
   readonly kind: "unread";
   readonly run: LiveRun;
   readonly rows: readonly OutlineRow[];
-  readonly source: Omit<NotesSource, "elements" | "overlayFacts">;
+  readonly source: Omit<NotesSource, "elements" | "overlayFacts" | "sent">;
+  readonly may: Parameters<typeof sentPrompt>[2];
 }
 
 /** Reads no message. */
 export function readNotes(
   call: StepCall,
-  { model, again }: NotesQuestion,
+  { model, again, continues }: NotesQuestion,
 ): Exclude<NotesReading, NotesSource> | UnreadNotes {
   const { run, core } = call;
   const settings = settingsOf(core, run);
@@ -112,13 +114,14 @@ export function readNotes(
     lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,
   };
-  return { kind: "unread", run, rows: findNew({ history, notes: notesOf(core, history) }, base, endOf(run)), source };
+  const rows = findNew({ history, notes: notesOf(core, history) }, base, endOf(run));
+  return { kind: "unread", run, rows, source, may: { continues, attempt: call.mark.attempt } };
 }
 
 /** Reads the messages of a source. Where they changed meanwhile, returns the outcome with which the run ends. */
 export async function readUnread(
   core: Core,
-  { run, rows, source }: UnreadNotes,
+  { run, rows, source, may }: UnreadNotes,
 ): Promise<NotesSource | { readonly kind: "over"; readonly outcome: Outcome }> {
   const { sessionId } = run;
   const redaction = redactionOf(core.settings.get(sessionId));
@@ -126,9 +129,11 @@ export async function readUnread(
   const outcome = await core.read(sessionId, () => findStale(core, run));
   if (outcome !== null) return { kind: "over", outcome };
   const { sections, shape } = source;
+  const sent = sentPrompt(core, sessionId, may);
   return {
     ...source,
     ...read,
+    ...(sent !== null && { sent }),
     shape: tellShape(core.counterOf(sessionId), shape, { sections, elements: read.elements }),
   };
 }

@@ -10,7 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { checkModel, type Continues, type Question } from "../model/chosen.ts";
-import { buildPrompt, rules } from "../steps/draft/prompt.ts";
+import { buildPrompt, rules, type OwnTask } from "../steps/draft/prompt.ts";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { aroundCalls, type AnyModel } from "./around.ts";
@@ -68,12 +68,15 @@ function fits(
   return charges.continued < charges.plain;
 }
 
-const SYSTEM = `Stop the work here. You keep the memory of the conversation above. Messages of it that no longer fit your context are replaced by the summary that you write now, and you go on from it without seeing them again. What you leave out is forgotten; what you invent is believed. The conversation is a record now: do not answer it, do not go on with its work, and call no tool.
+const STOP =
+  "Stop the work here. The conversation above is a record now: do not answer it, do not go on with its work, and call no tool.";
+
+const SYSTEM = `${STOP} You keep its memory. Messages of it that no longer fit your context are replaced by the summary that you write now, and you go on from it without seeing them again. What you leave out is forgotten; what you invent is believed.
 
 Rules:
 ${rules('Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.', "summary")}`;
 
-const TASK = {
+const TASK: OwnTask = {
   name: "continue",
   system: SYSTEM,
   task:
@@ -82,9 +85,17 @@ const TASK = {
   closing: "Now write the summary.",
 };
 
+/** A room's own task behind the agent's prompt. */
+function behind({ name, system, task, closing }: OwnTask): OwnTask {
+  const named =
+    "The transcript names messages of the conversation above, each by its number, its author and its first words. Read them there.";
+  return { name, system: `${STOP}\n\n${system}`, task: `${task} ${named}`, closing };
+}
+
 /** The message behind the agent's prompt. */
 function promptBehind({ input, messages }: Question): { readonly system: string; readonly prompt: string } {
-  return buildPrompt({ ...input, kind: TASK, transcript: messages.map(lineOf).join("\n") });
+  const kind = typeof input.kind === "string" ? TASK : behind(input.kind);
+  return buildPrompt({ ...input, kind, transcript: messages.map(lineOf).join("\n") });
 }
 
 /** Characters of a message by which it is found in the prompt. */

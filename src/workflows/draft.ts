@@ -214,7 +214,11 @@ async function ask(
 }
 
 /** The call to make: the plain one, or one that continues the agent's own prompt where that costs less. */
-function chooseCall(model: ChosenModel, { sent, messages = [], askTokens }: Source, input: PromptInput) {
+export function chooseCall(
+  model: ChosenModel,
+  { sent, messages = [], askTokens }: Pick<Source, "sent" | "messages" | "askTokens">,
+  input: PromptInput,
+) {
   const plain = buildPrompt(input);
   const question = { messages, input, plain, answerTokens: askTokens };
   const continued = sent === undefined ? null : model.continues?.ask({ ...question, sent });

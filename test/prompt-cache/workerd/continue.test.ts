@@ -118,6 +118,28 @@ test("outputs of tools are in the prompt that is continued, and in the facts bes
   expect(JSON.stringify(summary?.options.prompt)).toContain("file 7");
 });
 
+test("an update of the notes continues that prompt too, with the notes and what is new by name", async () => {
+  const own = newAgent("own");
+  const sessionId = "noted";
+  await crossThreshold(own, { sessionId });
+  const runs = await own.agent.runs({ sessionId });
+  expect(runs.find(({ kind }) => kind === "notes")).toMatchObject({
+    trigger: "compaction",
+    outcome: { kind: "noted" },
+  });
+  const [turn] = own.provider.asked;
+  const [asked, ...others] = summariesOf(own.provider.asked);
+  expect(others).toEqual([]);
+  expect(asked?.summary?.kind).toBe("notes");
+  const begun = asked?.options.prompt.slice(0, -1) ?? [];
+  expect(begun).toEqual(turn?.options.prompt.slice(0, begun.length));
+  expect(asked?.cachedTokens).toBeGreaterThan((turn?.tokens ?? 0) / 2);
+  // The first words of each new message, and not the rest, which stands above.
+  expect(asked?.summary?.transcript).toMatch(/^\[#1 user\] Message 0: we changed src\/parser-0\.ts/);
+  expect(asked?.summary?.transcript?.length).toBeLessThan(36 * 100);
+  expect(runs.find(({ kind }) => kind === "compaction")).toMatchObject({ path: "notes", modelCalls: 0 });
+});
+
 test.each([
   ["nothing was remembered", { kind: "own", before: async ({ stub }) => evictDurableObject(stub) }],
   ["a message changed since", { kind: "own", before: async ({ agent }) => agent.update({ message: say(6, "No: ") }) }],
