@@ -8,7 +8,7 @@ import { makeConversation } from "../drift/conversation.ts";
 import type { Lab } from "../lab.ts";
 import type { Panel } from "../plot.ts";
 import type { Terms } from "../policies/host.ts";
-import { listPolicies } from "../policies/list.ts";
+import { listPolicies, NOTES_BEHIND } from "../policies/list.ts";
 import { weigh } from "../policies/weigh.ts";
 import { PRICES } from "../prices.ts";
 import { ABSENT, readConversations } from "../transcripts.ts";
@@ -29,6 +29,11 @@ const MOST_PER_STORED = 1.2;
 const OURS = [
   ["ours", "our bill"],
   ["ours with notes", "our bill with notes"],
+] as const;
+/** The policies with notes. */
+const NOTED = [
+  ["ours with notes", "our bill with notes"],
+  [NOTES_BEHIND, "our bill with notes behind the prompt"],
 ] as const;
 /** Most that notes may cost, as a ratio of our bill without them. */
 const MOST_FOR_NOTES = 1.05;
@@ -85,6 +90,7 @@ const TERMS: readonly string[] = [
   `In dollars at ${PRICES.input} for a million tokens of input, ${PRICES.cacheRead} read from the cache, ${PRICES.cacheWrite} written to it, ${PRICES.output} of output: an assumption, to be replaced in bench/prices.ts.`,
   `The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts.`,
   `A summariser of ours is shown up to ${RENDER_TOOL_CHARS.toLocaleString("en-US")} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`,
+  "Notes behind the prompt: updates of the notes continue the prompt that the agent last sent where that is the cheaper way, with the agent's own model. They are answered what the plain calls are answered, so that only the price differs. Our other bills have plain calls alone.",
 ];
 
 /** Describes the method and, in figures, where ours loses, so that the text stays true when the figures change. */
@@ -184,6 +190,7 @@ function tablesOf({ title, thresholdTokens, costs }: Played): Table[] {
         "policy",
         "summariser calls",
         "in",
+        "from cache",
         "out",
         "a stored token",
         "agent $",
@@ -192,12 +199,13 @@ function tablesOf({ title, thresholdTokens, costs }: Played): Table[] {
         "small summariser $",
       ],
       rows: costs.map((each) => {
-        const { calls, inputTokens, outputTokens } = each.spent;
+        const { calls, inputTokens, cachedTokens = 0, outputTokens } = each.spent;
         const { agent, summariser, total } = billOf(each.sent, each.spent);
         return [
           each.policy,
           calls,
-          inputTokens,
+          inputTokens - cachedTokens,
+          cachedTokens,
           outputTokens,
           perStored(each),
           agent,
@@ -218,8 +226,9 @@ function dollars({ sent, spent }: Cost): number {
   return billOf(sent, spent).total;
 }
 
-function perStored({ spent, stored }: Cost): number {
-  return (spent.inputTokens + spent.outputTokens) / stored;
+/** Tokens that no cache had. */
+function perStored({ spent: { inputTokens, cachedTokens = 0, outputTokens }, stored }: Cost): number {
+  return (inputTokens - cachedTokens + outputTokens) / stored;
 }
 
 function find({ costs }: Played, policy: string): Cost {
@@ -238,12 +247,12 @@ function checksOf(scene: Played): Check[] {
     measured: Math.max(...means) / Math.min(...means),
     target: SAME_VIEW,
   };
-  const noted = {
-    claim: `${where}: our bill with notes over our own without them`,
-    measured: dollars(find(scene, "ours with notes")) / dollars(find(scene, "ours")),
+  const noted = NOTED.map(([policy, whose]) => ({
+    claim: `${where}: ${whose} over our own without them`,
+    measured: dollars(find(scene, policy)) / dollars(find(scene, "ours")),
     target: MOST_FOR_NOTES,
-  };
-  return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy)), noted];
+  }));
+  return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy)), ...noted];
 }
 
 /** Notes cost more. They are held to the same targets, so that a miss is reported. */
@@ -277,6 +286,6 @@ function panelOf({ title, thresholdTokens, costs }: Played): Panel {
     title: `${title}, threshold ${thresholdTokens.toLocaleString("en")}`,
     x: { label: "messages", scale: "linear", unit: "count" },
     y: { label: "US dollars so far", scale: "linear", unit: "count" },
-    lines: costs.map(({ policy, bills }) => ({ name: policy, points: bills })),
+    lines: costs.flatMap(({ policy, bills }) => (policy === NOTES_BEHIND ? [] : [{ name: policy, points: bills }])),
   };
 }

@@ -19,6 +19,8 @@ import { ABSENT, listSessions } from "../transcripts.ts";
 /** A session of fewer tokens is short. Compacting it gains nothing, so it should be left alone. */
 const LONG_TOKENS = 60_000;
 const THRESHOLD = 60_000;
+/** A conversation of fewer tokens is never edited, so the mean over ends of conversations leaves it out. */
+const SHORT_FROM = 20_000;
 /** Thresholds among which the best is chosen for each session in hindsight. */
 const THRESHOLDS = [20_000, 30_000, 40_000, 60_000, 90_000, 130_000] as const;
 const SMALL_MODEL = 0.1;
@@ -60,6 +62,8 @@ interface Judged {
   readonly requests: number;
   readonly outcomes: Readonly<Record<string, Outcome>>;
   readonly optimum: number;
+  /** The rule's bills over those of compacting nothing, had the conversation ended at each request while it was short. */
+  readonly ends: readonly number[];
 }
 
 export const rent: Case = { name: "cost", timed: false, measure };
@@ -102,7 +106,12 @@ async function measure(lab: Lab): Promise<Finding> {
       "The optimum knows the future and chooses the moments of summaries of 1,500 tokens, without names beside them; it masks nothing, so a policy that masks may come out below.",
     ],
     tables: isReal
-      ? [...all.flatMap(([list, some]) => tablesOf(list, some)), shortTable(short), aloneTable(main, short)]
+      ? [
+          ...all.flatMap(([list, some]) => tablesOf(list, some)),
+          shortTable(short),
+          endsTable([...main, ...short]),
+          aloneTable(main, short),
+        ]
       : [],
     checks: isReal ? checksOf(main, short) : [],
     plots: isReal
@@ -182,9 +191,22 @@ function judge(
     promptTokens: 700,
     summariserShare: 1,
   });
+  const ends = list === "dear writes" ? endsOf(conversation, rule, prices) : [];
   const source = name.split("-")[0] ?? name;
   const requests = outcomes[NONE]?.played.requests ?? 0;
-  return { name, source, tokens: tokensOf(conversation), requests, outcomes, optimum };
+  return { name, source, tokens: tokensOf(conversation), requests, outcomes, optimum, ends };
+}
+
+function endsOf(conversation: Conversation, rule: RentOptions, prices: Prices): number[] {
+  const nothing: Played[] = [];
+  const ours: Played[] = [];
+  playNothing(conversation, (played) => nothing.push(played));
+  playRent(conversation, rule, (played) => ours.push(played));
+  return nothing.flatMap((each, at) => {
+    const played = ours[at];
+    if (played === undefined || each.peak < SHORT_FROM || each.peak >= LONG_TOKENS) return [];
+    return [dollarsOf(played, prices, 1) / dollarsOf(each, prices, 1)];
+  });
 }
 
 type Setting = Pick<RentOptions, "alpha" | "firstShare" | "namesTokens" | "earlyShare">;
@@ -310,6 +332,31 @@ function shortTable(short: readonly Judged[]): Table {
   };
 }
 
+/** Every session, the long ones as far as they are short. */
+function endsTable(judged: readonly Judged[]): Table {
+  const ends = judged.flatMap((each) => each.ends);
+  const shareOver = (least: number): number => round(ends.filter((each) => each > least).length / ends.length);
+  return {
+    caption: `Had they ended at any request between ${SHORT_FROM.toLocaleString("en")} and ${LONG_TOKENS.toLocaleString("en")} tokens: the rent rule's bill over that of compacting nothing`,
+    columns: ["sessions", "ends", "geometric mean over sessions", "share over 1", "share over 1.05", "dearest"],
+    rows: [
+      [
+        judged.filter((each) => each.ends.length > 0).length,
+        ends.length,
+        round(meanEnd(judged)),
+        shareOver(1),
+        shareOver(1.05),
+        round(Math.max(...ends)),
+      ],
+    ],
+  };
+}
+
+/** Geometric mean over sessions of their mean over ends, so that each counts once. */
+function meanEnd(judged: readonly Judged[]): number {
+  return geometric(judged.flatMap(({ ends }) => (ends.length === 0 ? [] : [mean(ends)])));
+}
+
 function overNothing({ outcomes }: Judged, policy: string = OURS): number {
   return (outcomes[policy]?.dollars ?? Number.NaN) / (outcomes[NONE]?.dollars ?? Number.NaN);
 }
@@ -371,6 +418,12 @@ function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] 
     {
       claim: "short conversations: the dearest bill over that of compacting nothing",
       measured: round(Math.max(1, ...short.map((each) => overNothing(each)))),
+      target: 1,
+    },
+    {
+      claim:
+        "conversations that end at any request while they are short: the mean bill over that of compacting nothing",
+      measured: round(meanEnd([...judged, ...short])),
       target: 1,
     },
     {

@@ -42,10 +42,16 @@ export interface Conversation {
   readonly rareWords: RareWords;
 }
 
+/** Called after each request, with all that was bought so far. */
+type OnRequest = (played: Played) => void;
+
 /** Compacts nothing. */
-export function playNothing({ steps }: Conversation): Played {
+export function playNothing({ steps }: Conversation, onRequest: OnRequest = () => undefined): Played {
   const view = new BilledView();
-  for (const step of steps) view.add(step);
+  for (const step of steps) {
+    view.add(step);
+    if (step.isRequest) onRequest(view.played);
+  }
   return view.played;
 }
 
@@ -152,8 +158,12 @@ export interface RentOptions {
 }
 
 /** Plays the rent rule. */
-export function playRent(conversation: Conversation, options: RentOptions): Played {
-  return new Rented(conversation, options).play();
+export function playRent(
+  conversation: Conversation,
+  options: RentOptions,
+  onRequest: OnRequest = () => undefined,
+): Played {
+  return new Rented(conversation, options).play(onRequest);
 }
 
 class Rented {
@@ -171,10 +181,11 @@ class Rented {
     this.#options = options;
   }
 
-  play(): Played {
+  play(onRequest: OnRequest): Played {
     for (const step of this.#conversation.steps) {
       this.#view.add(step);
       this.#decide();
+      if (step.isRequest) onRequest(this.#view.played);
     }
     return this.#view.played;
   }

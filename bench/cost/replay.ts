@@ -43,6 +43,7 @@ export async function replayUnder(
     spent: {
       calls: sum(({ spent }) => spent.calls),
       inputTokens: sum(({ spent }) => spent.inputTokens),
+      cachedTokens: sum(({ spent }) => spent.cachedTokens ?? 0),
       outputTokens: sum(({ spent }) => spent.outputTokens),
     },
     after: costs.flatMap(({ after }) => after),
@@ -75,7 +76,8 @@ async function replayOne(policy: Policy, messages: readonly UIMessage[], terms: 
 /** US dollars. */
 export function billOf(sent: Sent, spent: Spent) {
   const agent = priceOf({ cacheRead: sent.cached, cacheWrite: sent.written, output: sent.answered });
-  const summariser = priceOf({ input: spent.inputTokens, output: spent.outputTokens });
+  const { inputTokens, cachedTokens = 0, outputTokens } = spent;
+  const summariser = priceOf({ input: inputTokens - cachedTokens, cacheRead: cachedTokens, output: outputTokens });
   return { agent, summariser, total: agent + summariser };
 }
 

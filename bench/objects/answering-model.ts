@@ -4,6 +4,8 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 export interface ModelAnswer {
   readonly text: string;
   readonly inputTokens: number;
+  /** The part of them that is read from the cache. Default 0. */
+  readonly cachedTokens?: number;
   readonly outputTokens: number;
 }
 
@@ -23,7 +25,7 @@ export function answeringModel(
         if (message.role === "system") system.push(message.content);
         else for (const part of message.content) if (part.type === "text") asked.push(part.text);
       }
-      const { text, inputTokens, outputTokens } = await answer(asked.join("\n"), system.join("\n"));
+      const { text, inputTokens, cachedTokens = 0, outputTokens } = await answer(asked.join("\n"), system.join("\n"));
       const stream: Awaited<ReturnType<LanguageModelV4["doStream"]>>["stream"] = new ReadableStream({
         start(controller) {
           controller.enqueue({ type: "text-start", id: "0" });
@@ -33,7 +35,12 @@ export function answeringModel(
             type: "finish",
             finishReason: { unified: "stop", raw: "stop" },
             usage: {
-              inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: 0, cacheWrite: 0 },
+              inputTokens: {
+                total: inputTokens,
+                noCache: inputTokens - cachedTokens,
+                cacheRead: cachedTokens,
+                cacheWrite: 0,
+              },
               outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
             },
           });

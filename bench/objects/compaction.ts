@@ -6,6 +6,7 @@ import type { ChosenModel } from "../../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/workflow.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";
 import { summarise } from "../policies/summariser.ts";
+import { continuing } from "./agent-model.ts";
 import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
@@ -36,7 +37,10 @@ function chooseModel(agent: string): ChosenModel {
     return { model: new Summariser(agent).asModel(), name: "bench", windowTokens };
   }
   const seed = Number(readSetting(agent, "seed") ?? 0);
-  return { model: comparedModel({ summariser, seed }), name: `bench:${summariser}-${seed}`, windowTokens: WINDOW };
+  const name = `bench:${summariser}-${seed}`;
+  const chosen = { model: comparedModel({ summariser, seed }), name, windowTokens: WINDOW };
+  if (readSetting(agent, "behind") === null) return chosen;
+  return { ...chosen, continues: continuing({ summariser, seed }, WINDOW) };
 }
 
 function comparedModel(terms: Pick<Terms, "summariser" | "seed">): LanguageModelV4 {

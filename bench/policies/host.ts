@@ -31,6 +31,8 @@ export interface Appended {
 export interface Spent {
   readonly calls: number;
   readonly inputTokens: number;
+  /** The part of them that was read from the provider's cache. Default 0. */
+  readonly cachedTokens?: number;
   readonly outputTokens: number;
 }
 

@@ -9,13 +9,13 @@ let opened = 0;
 
 export function policyIn(
   lab: Lab,
-  { name, home, notes = false }: { readonly name: string; readonly home: HostedName; readonly notes?: boolean },
+  { name, home, extra = "" }: { readonly name: string; readonly home: HostedName; readonly extra?: string },
 ): Policy {
   const tailOf = keepTails();
   return {
     name,
     open: async (terms) => {
-      const settings = `summariser=${terms.summariser}&seed=${terms.seed}${notes ? "&notes=1" : ""}`;
+      const settings = `summariser=${terms.summariser}&seed=${terms.seed}${extra}`;
       const object = lab.hosted(home, `conversation-${++opened}?${settings}`);
       await object.begin(terms);
       return new HostInObject(name, object, tailOf(terms));
