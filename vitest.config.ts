@@ -22,13 +22,14 @@ const matrix = {
   full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
 };
 
-/** In a browser, with a Worker that is killed again and again, or with a Worker of its own for an example. */
+/** In a browser, with a Worker that is killed again and again, with a Worker of its own for an example, or with a deploy's build. */
 const LONG = everything
   ? []
   : [
       "test/e2e/**",
       "test/kill/{notes,shadows}.test.ts",
-      "test/examples/{chat,chat-prompts,chat-real-model,killed-chat,page,sessions,think}.test.ts",
+      "test/cli/deploy.test.ts",
+      "test/examples/{ai-chat,chat,chat-prompts,chat-real-model,killed-chat,page,sessions,think}.test.ts",
     ];
 
 /** The package's subpaths as their sources, as tsconfig.json names them. */
@@ -53,6 +54,8 @@ export default defineConfig({
           // A room brings its Workflow's steps along, which no pure test runs.
           alias: { "cloudflare:workflows": new URL("test/no-workflows.ts", import.meta.url).pathname },
           environment: "node",
+          // Loading modules anew for each file would take a third of the time.
+          isolate: false,
           include: [
             "test/{steps,*/steps,compat,react,redact,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache}/pure}/**/*.test.ts",
           ],
@@ -72,9 +75,9 @@ export default defineConfig({
           setupFiles: everywhere.setupFiles,
           name: "workerd",
           include: [
-            "test/{memory,agent,inspect,notes,own-function,recall,turn,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
+            "test/{memory,agent,approval,inspect,notes,own-function,recall,shadow,sim,turn,workflows,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
           ],
-          exclude: ["test/*/steps/**"],
+          exclude: ["test/*/steps/**", "test/workflows/faults/faults.test.ts"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.
           isolate: false,
           provide: { ...everywhere.provide, sim, matrix },
@@ -89,11 +92,10 @@ export default defineConfig({
           }),
         ],
         test: {
-          setupFiles: everywhere.setupFiles,
+          ...everywhere,
           name: "faults",
-          // A Worker a file, because these tests reset every object and change what all later instances of the Workflow do.
-          include: ["test/{approval,shadow,workflows,sim}/**/*.test.ts"],
-          provide: { ...everywhere.provide, sim, matrix },
+          // A Worker of its own, because each of its tests changes what all later instances of the Workflow do.
+          include: ["test/workflows/faults/faults.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -150,7 +152,6 @@ export default defineConfig({
           environment: "node",
           include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
           exclude: LONG,
-          fileParallelism: false,
           testTimeout: 180_000,
           // A Worker and its page are built and started in one: a busy machine needs more than the usual ten seconds.
           hookTimeout: 180_000,

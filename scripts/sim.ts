@@ -99,7 +99,7 @@ async function playStretch(stretch: { operations: number; seed: number }, hear: 
     PALIMPSEST_SIM_SEED: String(stretch.seed),
     PALIMPSEST_SIM_SHRINK_MS: String(SHRINK_MS),
   };
-  const args = [VITEST, "run", "--project", "faults", "test/sim", "--disable-console-intercept"];
+  const args = [VITEST, "run", "--project", "workerd", "test/sim", "--disable-console-intercept"];
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const exit = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("exit", resolve));
   const last: string[] = [];

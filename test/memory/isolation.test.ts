@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode, unreachable } from "../../src/errors.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { tries } from "../tries.ts";
 import { fill, say, withProbe, type SearchedMemory } from "./probe.ts";
 
 const SESSIONS = ["", "a", "b"];
@@ -67,7 +68,7 @@ test("S1: a session reads as if it were alone: messages, summaries, search, name
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: tries(40) },
   );
   // The script really went where it is meant to go.
   const kinds = [

@@ -55,17 +55,8 @@
  * - a repair made parts that no provider takes: "V2: any list of messages converts with every call paired" (steps/repair)
  */
 import { expect, test } from "vitest";
-import { errorCode } from "../../src/errors.ts";
 import { fill, say, shown, span, withProbe, type SearchedMemory } from "./probe.ts";
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-    return undefined;
-  } catch (error) {
-    return errorCode(error);
-  }
-}
+import { codeOf } from "../thrown.ts";
 
 test("whatever is asked first of a new object finds its tables", async () => {
   const first: readonly (readonly [what: string, ask: (memory: SearchedMemory) => unknown, answer: unknown])[] = [

@@ -1,24 +1,15 @@
 /** Storing and reading messages. They come back as they were stored, and invalid ones are refused before any write. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../src/errors.ts";
 import { splitUtf8, utf8Length } from "../../src/memory/messages/content.ts";
 import { hashId } from "../../src/steps/message/reference.ts";
 import { sliceMessageId } from "../../src/steps/view/view.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { dump, fill, say, span, steps, withProbe } from "./probe.ts";
+import { codeOf } from "../thrown.ts";
 
 function ids(messages: readonly UIMessage[]): string[] {
   return messages.map((message) => message.id);
-}
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return "nothing thrown";
 }
 
 function holding(value: unknown): UIMessage {

@@ -1,19 +1,10 @@
 /** Sessions themselves. Each is alone with its content, copied exactly, deleted whole and listed cheaply. */
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../src/errors.ts";
 import { Drafts, type Draft } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { fill, measure, say, shown, span, steps, withProbe } from "./probe.ts";
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return undefined;
-}
+import { codeOf } from "../thrown.ts";
 
 function draft(key: string, text: string): Draft {
   const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };

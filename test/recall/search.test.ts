@@ -2,10 +2,10 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../src/errors.ts";
 import { matchExpression } from "../../src/recall/search/words.ts";
 import { fill, say, span, withProbe, type SearchedMemory } from "../memory/probe.ts";
 import { tries } from "../tries.ts";
+import { codeOf } from "../thrown.ts";
 
 function found(memory: SearchedMemory, query: string, sessionId = ""): string[] {
   return memory.search.find(query, { sessionId }).map((hit) => hit.id);
@@ -202,15 +202,6 @@ describe("a query", () => {
     });
   });
 });
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return "nothing thrown";
-}
 
 describe("the index", () => {
   test("holds texts, reasoning, calls, results, errors, names of files and sources; no encoded bytes", async () => {

@@ -4,7 +4,7 @@
  * Reads only. One synchronous pass inside the object does all the reading, so that no run moves meanwhile.
  */
 import { Session } from "../../src/agent/sessions/session.ts";
-import { convertToModelMessages, type UIMessage } from "ai";
+import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -15,6 +15,7 @@ import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { hasResult, isSaid, toolPart } from "../../src/steps/message/tool-parts.ts";
 import { tables } from "../rows.ts";
+import { callsAndResults } from "../steps/conversations.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { checkBlock } from "./blocks.ts";
 import { checkNotes } from "./check-notes.ts";
@@ -258,24 +259,17 @@ async function checkConverts(world: World, seat: Seat, view: View): Promise<void
 }
 
 async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
-  const calls: string[] = [];
-  const results: string[] = [];
+  let prompt: ModelMessage[];
   try {
-    for (const { content } of await convertToModelMessages(messages)) {
-      for (const part of typeof content === "string" ? [] : content) {
-        if (part.type === "tool-call") calls.push(part.toolCallId);
-        if (part.type === "tool-result") results.push(part.toolCallId);
-      }
-    }
+    prompt = await convertToModelMessages(messages);
   } catch (error) {
     return String(error);
   }
+  const [calls, results] = callsAndResults(prompt);
   const once = new Set(calls).size === calls.length;
   const open = openCalls(messages);
   const closed = calls.filter((id) => !open.has(id));
-  return once && closed.toSorted().join() === results.toSorted().join()
-    ? null
-    : `calls ${calls.join()}, results ${results.join()}`;
+  return once && closed.join() === results.join() ? null : `calls ${calls.join()}, results ${results.join()}`;
 }
 
 /** The calls of the newest message with content, which may still be answered. */

@@ -1,5 +1,5 @@
 /** Random conversations of every shape that compaction meets, as messages and as outlines of them. */
-import type { UIMessage } from "ai";
+import type { ModelMessage, UIMessage } from "ai";
 import * as fc from "fast-check";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import type { Outline, OutlineRow } from "../../src/steps/plan/outline.ts";
@@ -115,6 +115,20 @@ export function conversationOf(length: { minLength?: number; maxLength: number }
 
 /** A conversation of up to about a hundred messages. */
 export const conversation: fc.Arbitrary<UIMessage[]> = conversationOf({ maxLength: 24 });
+
+/** The ids of a prompt's tool calls, and those of its results, both sorted. */
+export function callsAndResults(messages: readonly ModelMessage[]): [calls: string[], results: string[]] {
+  const calls: string[] = [];
+  const results: string[] = [];
+  for (const { content } of messages) {
+    for (const part of typeof content === "string" ? [] : content) {
+      if (part.type === "tool-call") calls.push(part.toolCallId);
+      if (part.type === "tool-result") results.push(part.toolCallId);
+    }
+  }
+  const inOrder = (a: string, b: string): number => a.localeCompare(b);
+  return [calls.toSorted(inOrder), results.toSorted(inOrder)];
+}
 
 export function messageRow(message: UIMessage): OutlineRow {
   const { tokens, steps, calls, results, texts, group } = measureMessage(message, estimateTokens);

@@ -1,21 +1,18 @@
 /** Splitting a session through the real Workflow. At every moment one of the two takes messages, and none is lost. */
 import type { UIMessage } from "ai";
-import { evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
 import type { Outcome, RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
-import { newAgent, overlayOf, refusalOf, startRun, stubOf } from "../agents.ts";
+import { newAgent, overlayOf, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
 import { planFault } from "./faults/faulty-run.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
-beforeAll(async () => {
-  const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
-  await instances.modifyAll((modifier) => modifier.disableRetryDelays());
-});
+skipRetryDelays();
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,19 +1,12 @@
 /** A faulty summariser or faulty settings end in one typed outcome, a handful of calls, and advice. */
 import { APICallError } from "@ai-sdk/provider";
-import { env } from "cloudflare:workers";
-import { introspectWorkflow } from "cloudflare:test";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { settle, sound, withPolicy } from "../agent/runs.ts";
-import { newAgent, startRun } from "../agents.ts";
+import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf, type Script } from "../scripted-model.ts";
 
-let workflows: Awaited<ReturnType<typeof introspectWorkflow>>;
-
-beforeAll(async () => {
-  workflows = await introspectWorkflow(env.COMPACTION_WORKFLOW);
-  await workflows.modifyAll((modifier) => modifier.disableRetryDelays());
-});
+skipRetryDelays();
 
 function answer(statusCode: number, message: string): Script {
   return () => {
@@ -110,15 +103,4 @@ test.each([
 ])("what can never work is refused where it is written: %j", async (options, message) => {
   await expect(withPolicy(sound, options)).rejects.toThrow(message);
   await expect(withPolicy(sound, options)).rejects.toThrow(/\[invalid_options\]/);
-});
-
-// The last test, because every later run over the same conversation would time out as well.
-test("a summariser that never answers: each attempt is given up, and an extractive summary stands in (R1)", async () => {
-  const known = newAgent(sound);
-  const { steps } = await known.agent.waitForRun({ runId: (await startRun(known.agent)).id });
-  const name = steps.find((step) => step.name.startsWith("summarize"))?.name ?? "";
-  await workflows.modifyAll((modifier) => modifier.forceStepTimeout({ name }));
-  const { agent } = newAgent(sound);
-  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
-  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
 });

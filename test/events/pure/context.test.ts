@@ -1,25 +1,16 @@
 /** A working context. It is pure and paired, and keeps a turn's own messages apart. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../../src/errors.ts";
 import { anthropicAdapter } from "../../../src/events/adapters/anthropic.ts";
 import { openAiAdapter } from "../../../src/events/adapters/chat-completions.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import { messageToEvents } from "../../../src/events/project.ts";
 import { done, say, text } from "../../steps/conversations.ts";
+import { codeOf } from "../../thrown.ts";
 
 function ids(): () => string {
   let n = 0;
   return () => `new${n++}`;
-}
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return "nothing thrown";
 }
 
 const question = messageToEvents(say("u1", "user", text("Which port?")));

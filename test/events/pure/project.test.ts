@@ -2,7 +2,6 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../../src/errors.ts";
 import { dehydrateEvent, hydrateEvent, parseEvent, type ConversationEvent } from "../../../src/events/event.ts";
 import {
   eventsToMessages,
@@ -14,18 +13,10 @@ import {
 } from "../../../src/events/project.ts";
 import { anyMessage } from "./messages.ts";
 import { tries } from "../../tries.ts";
+import { codeOf } from "../../thrown.ts";
 
 function json<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
-}
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return "nothing thrown";
 }
 
 const turn: UIMessage = {

@@ -2,7 +2,6 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { errorCode } from "../../../src/errors.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import type { ConversationEvent } from "../../../src/events/event.ts";
 import { appendEvents, deleteEvents, loadEvents, type NewEvent } from "../../../src/events/log.ts";
@@ -12,15 +11,7 @@ import type { Memory } from "../../../src/memory/memory.ts";
 import { dump, fill, say, span, steps, withProbe } from "../../memory/probe.ts";
 import { anyMessage } from "../pure/messages.ts";
 import { tries } from "../../tries.ts";
-
-function codeOf(work: () => unknown): string | undefined {
-  try {
-    work();
-  } catch (error) {
-    return errorCode(error);
-  }
-  return "nothing thrown";
-}
+import { codeOf } from "../../thrown.ts";
 
 function shown(events: readonly ConversationEvent[]): string[] {
   return events.map((event) => (event.action === "compaction" ? `[${event.summary}]` : event.id));

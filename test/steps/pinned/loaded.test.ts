@@ -176,11 +176,12 @@ function loadedSoFar(messages: readonly UIMessage[]): ReadonlyMap<string, readon
   return newest;
 }
 
-const REAL = listSessions().map(({ name, text }) => ({
+const REAL = (everything ? listSessions() : []).map(({ name, text }) => ({
   name,
   messages: text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as UIMessage])),
 }));
-if (REAL.length === 0) console.warn("Skipped: what stays loaded in real sessions (set PALIMPSEST_TRANSCRIPTS).");
+if (everything && REAL.length === 0)
+  console.warn("Skipped: what stays loaded in real sessions (set PALIMPSEST_TRANSCRIPTS).");
 
 /** Whether a person typed the message. Longer ones are pasted plans, diffs and outputs, whose lines are no rules of theirs. */
 function isTyped({ role, parts }: UIMessage): boolean {
@@ -188,7 +189,8 @@ function isTyped({ role, parts }: UIMessage): boolean {
   return role === "user" && words <= 1_000;
 }
 
-describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that says nothing", () => {
+// agent/runs/loaded.test.ts shows the same of a conversation that is made up.
+describe.runIf(everything && REAL.length > 0)("in real sessions, summarised by a model that says nothing", () => {
   const DEPTHS = new Set([1, 5, 10, 20]);
   const silent = { text: "## Goal\n- (none)", tokens: 8 };
 
@@ -241,45 +243,42 @@ describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that
     expect(found.kept).toBeGreaterThan(20);
   });
 
-  test.runIf(everything)(
-    "a skill that was loaded early and a call that waits are in view word for word at depth 1, 5, 10 and 20, or named",
-    () => {
-      const WORDS = "Look at every key of the vault.";
-      const planted = [
-        asked("load_skill", { name: "release" }, RULES),
-        asked("Task", { description: "Keys", prompt: WORDS }),
-      ];
-      const found = { kept: 0, named: 0 };
-      for (const { name, messages: real } of REAL) {
-        const messages = real.toSpliced(4, 0, ...planted);
-        const whole = real.reduce((sum, message) => sum + JSON.stringify(message.parts).length / 4, 0);
-        const policy = resolvePolicy({ thresholdTokens: Math.max(8_000, Math.ceil(whole / 24)) });
-        const summariser = { tell: () => silent, fold: () => silent };
-        const along = compactAlong({ messages, policy, summariser, most: 20, rebuilds: true, looks: true });
-        let depth = 0;
-        for (const { standing, after } of along) {
-          if (!DEPTHS.has(++depth)) continue;
-          const rows = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
-          const newest = messages.findLastIndex(({ id }) => rows.has(id));
-          const view = renderInForce(standing.at(-1)?.pinned ?? NOTHING_PINNED);
-          for (const [{ id }, key, text] of [
-            [planted[0]!, "release", RULES],
-            [planted[1]!, "Task", WORDS],
-          ] as const) {
-            if (rows.has(id) || messages.findIndex((each) => each.id === id) > newest) continue;
-            if (view.includes(text)) found.kept++;
-            else {
-              expect(view, `${name}, depth ${depth}`).toContain(`${key} (@`);
-              found.named++;
-            }
+  test("a skill that was loaded early and a call that waits are in view word for word at depth 1, 5, 10 and 20, or named", () => {
+    const WORDS = "Look at every key of the vault.";
+    const planted = [
+      asked("load_skill", { name: "release" }, RULES),
+      asked("Task", { description: "Keys", prompt: WORDS }),
+    ];
+    const found = { kept: 0, named: 0 };
+    for (const { name, messages: real } of REAL) {
+      const messages = real.toSpliced(4, 0, ...planted);
+      const whole = real.reduce((sum, message) => sum + JSON.stringify(message.parts).length / 4, 0);
+      const policy = resolvePolicy({ thresholdTokens: Math.max(8_000, Math.ceil(whole / 24)) });
+      const summariser = { tell: () => silent, fold: () => silent };
+      const along = compactAlong({ messages, policy, summariser, most: 20, rebuilds: true, looks: true });
+      let depth = 0;
+      for (const { standing, after } of along) {
+        if (!DEPTHS.has(++depth)) continue;
+        const rows = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
+        const newest = messages.findLastIndex(({ id }) => rows.has(id));
+        const view = renderInForce(standing.at(-1)?.pinned ?? NOTHING_PINNED);
+        for (const [{ id }, key, text] of [
+          [planted[0]!, "release", RULES],
+          [planted[1]!, "Task", WORDS],
+        ] as const) {
+          if (rows.has(id) || messages.findIndex((each) => each.id === id) > newest) continue;
+          if (view.includes(text)) found.kept++;
+          else {
+            expect(view, `${name}, depth ${depth}`).toContain(`${key} (@`);
+            found.named++;
           }
         }
       }
-      console.info(`A skill and a call, at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.named} named`);
-      expect(found.kept).toBeGreaterThan(50);
-      expect(found.named).toBeLessThanOrEqual(found.kept / 50);
-    },
-  );
+    }
+    console.info(`A skill and a call, at depth 1, 5, 10 and 20: ${found.kept} word for word, ${found.named} named`);
+    expect(found.kept).toBeGreaterThan(50);
+    expect(found.named).toBeLessThanOrEqual(found.kept / 50);
+  });
 
   interface Looked {
     readonly messages: readonly UIMessage[];

@@ -1,5 +1,5 @@
 /** The place of the cut in small conversations and in real ones. */
-import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
+import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { importTranscript } from "../../../src/import/import.ts";
@@ -9,7 +9,8 @@ import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { sliceMessage } from "../../../src/steps/message/slice.ts";
 import { summaryMessage } from "../../../src/steps/view/view.ts";
-import { conversation, messageRow, outlineOf, overlayRow } from "../conversations.ts";
+import { tries } from "../../tries.ts";
+import { callsAndResults, conversation, messageRow, outlineOf, overlayRow } from "../conversations.ts";
 import { readTranscript } from "../transcripts.ts";
 
 const policy: Policy = {
@@ -218,23 +219,6 @@ function orphans(view: readonly UIMessage[]): number {
   return JSON.stringify(view).split("[Result of tool").length - 1;
 }
 
-function inOrder(a: string, b: string): number {
-  return a.localeCompare(b);
-}
-
-function callsAndResults(messages: readonly ModelMessage[]): [string[], string[]] {
-  const calls: string[] = [];
-  const results: string[] = [];
-  for (const { content } of messages) {
-    if (typeof content === "string") continue;
-    for (const part of content) {
-      if (part.type === "tool-call") calls.push(part.toolCallId);
-      if (part.type === "tool-result") results.push(part.toolCallId);
-    }
-  }
-  return [calls.toSorted(inOrder), results.toSorted(inOrder)];
-}
-
 test("V2: the view after any cut converts with each call paired once, and no result of a known call becomes an orphan", async () => {
   await fc.assert(
     fc.asyncProperty(conversation, fc.integer({ min: 0, max: 3_000 }), async (messages, tailTokenBudget) => {
@@ -245,7 +229,7 @@ test("V2: the view after any cut converts with each call paired once, and no res
       expect(results).toEqual(calls);
       expect(orphans(repaired)).toBeLessThanOrEqual(orphans(repairMessages(messages)));
     }),
-    { numRuns: 400 },
+    { numRuns: tries(400) },
   );
 });
 

@@ -17,7 +17,7 @@ import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.
 import { planCut } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { conversationOf, outlineOf, overlayRow } from "../conversations.ts";
-import { everything } from "../../tries.ts";
+import { everything, tries } from "../../tries.ts";
 
 /** Hundreds of compactions of long conversations: half a minute alone, and more beside others. */
 const LONG_MS = 180_000;
@@ -47,6 +47,7 @@ function everyCompaction(
   replay: Partial<Parameters<typeof compactAlong>[0]>,
   check: (now: Compaction, before: readonly Standing[], n: number) => void,
 ): void {
+  const runs = tries(30);
   let seen = 0;
   fc.assert(
     fc.property(conversationOf({ minLength: 40, maxLength: 90 }), (messages) => {
@@ -57,9 +58,9 @@ function everyCompaction(
         before = now.standing;
       });
     }),
-    { numRuns: 30 },
+    { numRuns: runs },
   );
-  expect(seen).toBeGreaterThan(300);
+  expect(seen).toBeGreaterThan(10 * runs);
 }
 
 test("a text is written at most ceil(log2 n) + 2 times in n compactions while the stack fits its budget", () => {
@@ -93,7 +94,7 @@ test("no message is in more spans than that: what an overlay says of itself is w
 });
 
 test("the texts of a view's summaries together keep to their part of the stack, or there is one of them: names have the rest", () => {
-  for (const stackTokens of [400, 1_200, 1_600]) {
+  for (const stackTokens of everything ? [400, 1_200, 1_600] : [400, 1_600]) {
     const policy = { ...small, stackTokens };
     everyCompaction({ policy, summariser: heavy }, ({ standing }) => {
       const texts = standing.reduce((sum, { tokens }) => sum + tokens, 0);

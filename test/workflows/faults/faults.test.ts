@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_INSTANCE_RESTARTS, MODEL_RETRIES } from "../../../src/limits.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { MODEL_CALL } from "../../../src/workflows/retries.ts";
+import { sound } from "../../agent/runs.ts";
 import { ENOUGH, newAgent, refusalOf, startRun, stubOf } from "../../agents.ts";
 import { settled } from "../../engine.ts";
 import { talk, textOf } from "../../conversation.ts";
@@ -180,6 +181,16 @@ test("a summarise step that times out is tried again, and the late answer harms 
   const ended = await finish(agent, await startRun(agent));
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(await agent.getCompactions({})).toHaveLength(1);
+});
+
+test("a summariser that never answers: each attempt is given up, and an extractive summary stands in (R1)", async () => {
+  const known = newAgent(sound);
+  const { steps } = await known.agent.waitForRun({ runId: (await startRun(known.agent)).id });
+  const name = steps.find((step) => step.name.startsWith("summarize"))?.name ?? "";
+  await workflows.modifyAll((modifier) => modifier.forceStepTimeout({ name }));
+  const { agent } = newAgent(sound);
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
 });
 
 test("an attempt that comes back after another committed finds the run ended, and writes nothing (C1)", async () => {
