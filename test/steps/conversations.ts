@@ -116,6 +116,10 @@ export function conversationOf(length: { minLength?: number; maxLength: number }
 /** A conversation of up to about a hundred messages. */
 export const conversation: fc.Arbitrary<UIMessage[]> = conversationOf({ maxLength: 24 });
 
+function inOrder(a: string, b: string): number {
+  return a.localeCompare(b);
+}
+
 /** The ids of a prompt's tool calls, and those of its results, both sorted. */
 export function callsAndResults(messages: readonly ModelMessage[]): [calls: string[], results: string[]] {
   const calls: string[] = [];
@@ -126,7 +130,6 @@ export function callsAndResults(messages: readonly ModelMessage[]): [calls: stri
       if (part.type === "tool-result") results.push(part.toolCallId);
     }
   }
-  const inOrder = (a: string, b: string): number => a.localeCompare(b);
   return [calls.toSorted(inOrder), results.toSorted(inOrder)];
 }
 
