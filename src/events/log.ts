@@ -7,9 +7,14 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
+import type { Needs } from "../agent/core.ts";
+import { readListed } from "../agent/runs/read-slices.ts";
 import type { History } from "../memory/messages/history.ts";
+import { slicesOf } from "../memory/messages/slices.ts";
+import type { Element, MessageElement } from "../memory/messages/walk.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { ShapeRow } from "../memory/statements.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/slice.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
@@ -46,37 +51,104 @@ interface Spoken extends Optional {
 
 /**
  * Returns the newest events of a branch in its view, oldest first. A compaction event stands in place of the events that it hides. The rows
- * read are in proportion to the result. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`, and `unknown_message` when `before` is
- * not in the log.
+ * read are in proportion to the result. Throws `invalid_options`, `unknown_leaf`, and `unknown_message` when `before` is not in the log.
  */
-export function loadEvents(memory: Memory, sessionId: string, options: LoadEventsOptions = {}): ConversationEvent[] {
-  const { limit = 50, before, leafId, under } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-    throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
-  }
+export function loadEvents(
+  memory: Memory,
+  sessionId: string,
+  options: Omit<LoadEventsOptions, "under"> = {},
+): ConversationEvent[] {
+  const page = new Page(options);
   const history = memory.session(sessionId);
-  const start = before === undefined || under !== undefined ? leafId : anchorOf(history, before);
-  const newestFirst =
-    under === undefined
-      ? history.history({ leafId: start ?? null, newestFirst: true })
-      : history.expand(under).toReversed();
-  const events: ConversationEvent[] = [];
-  let reached = before === undefined;
-  for (const message of newestFirst) {
-    for (const event of eventsOf(history, message).toReversed()) {
-      if (reached) events.push(event);
-      if (events.length === limit) return events.toReversed();
-      reached ||= event.id === before;
-    }
+  const { before, leafId } = options;
+  const start = before === undefined ? leafId : anchorOf(history, before);
+  for (const message of history.history({ leafId: start ?? null, newestFirst: true })) {
+    if (page.takes(eventsOf(history, message))) break;
   }
-  if (!reached) throw unknownEvent(before ?? "");
-  return events.toReversed();
+  return page.events();
 }
 
-/** Returns all events of a branch's view, oldest first. Throws `unknown_leaf`. */
-export function viewEvents(memory: Memory, sessionId: string, leafId?: string): ConversationEvent[] {
-  const history = memory.session(sessionId);
-  return [...history.history({ leafId: leafId ?? null })].flatMap((message) => eventsOf(history, message));
+/**
+ * As {@link loadEvents}, for the events that a compaction hides. Reads their messages in slices. Throws `unknown_overlay` in place of
+ * `unknown_leaf`.
+ */
+export async function loadEventsUnder(
+  core: Reads,
+  sessionId: string,
+  { under, ...options }: LoadEventsOptions & { readonly under: string },
+): Promise<ConversationEvent[]> {
+  const page = new Page(options);
+  const history = core.memory.session(sessionId);
+  const elements = history.beneath(under).filter(isMessage);
+  const owner = options.before === undefined ? null : ownerOf(history, options.before);
+  const last = owner === null ? elements.length - 1 : elements.findLastIndex(({ row }) => row.id === owner);
+  const listed = elements.slice(0, last + 1);
+  for await (const messages of readListed(core, sessionId, slicesOf(listed.map(whole)).toReversed())) {
+    const found = messages.toReversed().map((message) => {
+      const element = listed.findLast(({ row }) => row.id === message.id);
+      return element === undefined ? [] : eventsWithin(history, message, element);
+    });
+    if (found.some((events) => page.takes(events))) break;
+  }
+  return page.events();
+}
+
+/** Returns all events of a branch's view, oldest first, of messages that are read in slices. Throws `unknown_leaf`. */
+export async function viewEvents(core: Reads, sessionId: string, leafId?: string): Promise<ConversationEvent[]> {
+  const history = core.memory.session(sessionId);
+  const elements = history.elements(leafId ?? null);
+  const read = new Map<string, UIMessage>();
+  for await (const messages of readListed(core, sessionId, slicesOf(elements.filter(isMessage).map(whole))))
+    for (const message of messages) read.set(message.id, message);
+  return elements.flatMap((element) => {
+    if (element.kind === "overlay") return compactionOf(history, element.overlay.overlayId);
+    const message = read.get(element.row.id);
+    return message === undefined ? [] : eventsWithin(history, message, element);
+  });
+}
+
+type Reads = Needs<"memory" | "read" | "uses">;
+
+function isMessage(element: Element): element is MessageElement<ShapeRow> {
+  return element.kind === "message";
+}
+
+/** Events of a part keep the ids that they have in the whole message. */
+function whole(element: MessageElement<ShapeRow>): MessageElement<ShapeRow> {
+  return { ...element, fromStep: 0, toStep: WHOLE_MESSAGE };
+}
+
+/** The newest events before a place, taken from newer ones to older ones. */
+class Page {
+  readonly #limit: number;
+  readonly #before: string | undefined;
+  readonly #newestFirst: ConversationEvent[] = [];
+  #reached: boolean;
+
+  constructor({ limit = 50, before }: Pick<LoadEventsOptions, "limit" | "before">) {
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
+    }
+    this.#limit = limit;
+    this.#before = before;
+    this.#reached = before === undefined;
+  }
+
+  /** Takes events, given oldest first. True when the page is full. */
+  takes(events: readonly ConversationEvent[]): boolean {
+    for (const event of events.toReversed()) {
+      if (this.#newestFirst.length === this.#limit) break;
+      if (this.#reached) this.#newestFirst.push(event);
+      this.#reached ||= event.id === this.#before;
+    }
+    return this.#newestFirst.length === this.#limit;
+  }
+
+  /** Oldest first. */
+  events(): ConversationEvent[] {
+    if (!this.#reached) throw unknownEvent(this.#before ?? "");
+    return this.#newestFirst.toReversed();
+  }
 }
 
 /**
@@ -142,17 +214,27 @@ export function appendOnce(history: History, message: UIMessage, parentId?: stri
 function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
   const synthetic = parseSyntheticId(message.id);
   if (synthetic === null) return storedEvents(history, message);
-  if (synthetic.kind === "overlay") {
-    const overlay = history.overlay(synthetic.overlayId);
-    return overlay === null ? [] : [compactionEvent(history, overlay)];
-  }
+  if (synthetic.kind === "overlay") return compactionOf(history, synthetic.overlayId);
   if (synthetic.kind === "fitted") return [];
-  // The events of a partial message keep the ids that they have in the whole message.
-  const whole = history.get(synthetic.messageId);
-  if (whole === null) return [];
-  const from = messageSteps(whole).slice(0, synthetic.fromStep).flat().length;
-  const events = storedEvents(history, whole);
-  return events.filter((event) => firstPart(event) >= from && firstPart(event) < from + message.parts.length);
+  const stored = history.get(synthetic.messageId);
+  return stored === null ? [] : eventsWithin(history, stored, synthetic);
+}
+
+/** Returns the events of some steps of a whole message. */
+function eventsWithin(
+  history: History,
+  message: UIMessage,
+  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
+): ConversationEvent[] {
+  if (fromStep === 0 && toStep === WHOLE_MESSAGE) return storedEvents(history, message);
+  const steps = messageSteps(message);
+  const [from, to] = [steps.slice(0, fromStep).flat().length, steps.slice(0, toStep + 1).flat().length];
+  return storedEvents(history, message).filter((event) => firstPart(event) >= from && firstPart(event) < to);
+}
+
+function compactionOf(history: History, overlayId: string): ConversationEvent[] {
+  const overlay = history.overlay(overlayId);
+  return overlay === null ? [] : [compactionEvent(history, overlay)];
 }
 
 /** Most parts of a message that {@link ConversationEvent.seq} tells apart. With 2^31 messages, every place is a safe whole number. */

@@ -7,7 +7,15 @@ import { checkFields } from "../known-fields.ts";
 import { eventCalls, eventInputs } from "./calls.ts";
 import { buildWorkingContext, type WorkingContext, type WorkingContextOptions } from "./context.ts";
 import type { ConversationEvent } from "./event.ts";
-import { appendEvents, deleteEvents, loadEvents, viewEvents, type LoadEventsOptions, type NewEvent } from "./log.ts";
+import {
+  appendEvents,
+  deleteEvents,
+  loadEvents,
+  loadEventsUnder,
+  viewEvents,
+  type LoadEventsOptions,
+  type NewEvent,
+} from "./log.ts";
 import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "./persist.ts";
 
 class SessionEvents {
@@ -21,8 +29,10 @@ class SessionEvents {
   /** Returns the newest events of the view, oldest first. They are a projection of the message rows (see src/events/log.ts). */
   async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
     this.#state.apply();
-    const checked = parseInput(eventInputs.loadEvents, options);
-    return this.#state.read(() => loadEvents(this.#state.core.memory, this.#state.id, checked));
+    const { under, ...checked } = parseInput(eventInputs.loadEvents, options);
+    const { core, id } = this.#state;
+    if (under !== undefined) return loadEventsUnder(core, id, { ...checked, under });
+    return this.#state.read(() => loadEvents(core.memory, id, checked));
   }
 
   /** Builds a working context over the whole view of a branch, by default the active one. Throws `invalid_options`, `unknown_leaf`. */
@@ -32,9 +42,7 @@ class SessionEvents {
     this.#state.apply();
     const { leafId, ...rest } = options;
     checkGiven(given.leaf, { leafId });
-    return this.#state.read(() =>
-      buildWorkingContext(viewEvents(this.#state.core.memory, this.#state.id, leafId), rest),
-    );
+    return buildWorkingContext(await viewEvents(this.#state.core, this.#state.id, leafId), rest);
   }
 
   /**

@@ -12,15 +12,17 @@ import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection
 import { findOpenFence } from "../steps/text/fences.ts";
 import { hintsOf } from "./steps/prompt.ts";
 import { withholdNotes } from "./steps/withhold.ts";
-import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
 import { parseInput } from "../agent/inputs.ts";
 import { notesInputs, type NotesEdit } from "./inputs.ts";
 import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
-import { claimFacts } from "./source.ts";
+import { gatherClaim } from "./source.ts";
+import { MOST_READS } from "../agent/runs/read-slices.ts";
 import { askForNotes, type NotesMarks } from "./trigger.ts";
 import type { Needs, Told } from "../agent/core.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
+import type { History } from "../memory/messages/history.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 
 /** A version of the notes, as it is handed out. */
@@ -94,32 +96,43 @@ export class NotesOfSession extends NotesOfAgent {
 
   /**
    * Writes a version by hand. A live update ends as `stale`, and the next one builds on this version. It is stored whole, and shown to
-   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`,
+   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn` and for messages that keep changing, `unknown_message` for `coveredId`, `session_ended`,
    * `storage_full`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
-    const shape = shapeOf(this.#state.settings);
-    return this.#state.write((history) => {
-      history.mustGoOn();
-      this.#state.core.db.mustHaveRoom();
-      const notes = notesOf(this.#state.core, history);
-      const current = notes.current();
-      checkBase(edit.basedOn, current?.n ?? 0);
-      const sections = put(arrangeSections(shape, current?.sections ?? []), edit.sections);
-      if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
-        throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
-      }
-      const covered =
-        edit.coveredId === undefined ? (current?.covered ?? { kind: "none" }) : this.#coverage(edit.coveredId);
-      const { runId = null, model = null, told = null } = current ?? {};
-      const facts =
-        covered.kind === "to"
-          ? claimFacts(this.#state.core, { history, notes }, { base: current, end: covered })
-          : (current?.facts ?? NO_FACTS);
-      this.#marks.growth.delete(this.#state.id);
-      return show(notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
-    });
+    const covered = edit.coveredId === undefined ? null : this.#coverage(edit.coveredId);
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const claimed = covered?.kind === "to" ? await gatherClaim(this.#state.core, this.#state.id, covered) : null;
+      const written = await this.#state.read(() =>
+        this.#state.write((history) =>
+          claimed?.isCurrent() === false ? null : this.#put(history, edit, { covered, facts: claimed?.facts ?? null }),
+        ),
+      );
+      if (written !== null) return written;
+    }
+    throw new PalimpsestError(
+      "conflict",
+      "The messages that the notes are to cover changed while they were read. Send the notes again.",
+    );
+  }
+
+  #put(history: History, edit: NotesEdit, claim: { covered: NotesCoverage | null; facts: Facts | null }): Notes {
+    history.mustGoOn();
+    this.#state.core.db.mustHaveRoom();
+    const notes = notesOf(this.#state.core, history);
+    const current = notes.current();
+    checkBase(edit.basedOn, current?.n ?? 0);
+    const known = arrangeSections(shapeOf(this.#state.settings), current?.sections ?? []);
+    const sections = put(known, edit.sections);
+    if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
+      throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
+    }
+    const covered = claim.covered ?? current?.covered ?? { kind: "none" };
+    const facts = claim.facts ?? current?.facts ?? NO_FACTS;
+    const { runId = null, model = null, told = null } = current ?? {};
+    this.#marks.growth.delete(this.#state.id);
+    return show(notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
   }
 
   /**

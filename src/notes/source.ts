@@ -4,17 +4,15 @@
  * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
 import type { History } from "../memory/messages/history.ts";
-import type { NotesEnd, NotesVersion, SessionNotes } from "./versions.ts";
-import { factsOfElements } from "./steps/facts.ts";
-import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/plan/outline.ts";
+import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
-import { sliceMessage } from "../steps/message/slice.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { factsOf } from "../agent/runs/drafts/sources.ts";
-import { readSlices } from "../agent/runs/read-slices.ts";
+import { gatherSpan, readSlices, type Gathered } from "../agent/runs/read-slices.ts";
 
 /** A session's messages and its notes. */
 export interface Noted {
@@ -55,6 +53,13 @@ function holds(history: History, overlayId: string, messageId: string): boolean 
   return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
 }
 
+/** The span of neighbouring messages. Null for overlays. */
+function spanOfMessages(group: readonly OutlineRow[]): Span | null {
+  const [first, last] = [group[0], group.at(-1)];
+  if (first?.kind !== "message" || last === undefined) return null;
+  return { fromId: first.id, fromStep: first.firstStep, toId: last.id, toStep: lastVisibleStep(last) };
+}
+
 /** What an update reads: the elements as a model sees them, and the facts of the overlays among them, in order. */
 export interface ReadRows {
   readonly elements: readonly TranscriptElement[];
@@ -62,8 +67,8 @@ export interface ReadRows {
 }
 
 /**
- * As {@link readRows}, in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read
- * either way, so the caller compares the source afterwards.
+ * Reads rows in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read either way,
+ * so the caller compares the source afterwards.
  */
 export async function readRowSlices(
   core: Needs<"drafts" | "memory" | "read" | "uses">,
@@ -73,13 +78,11 @@ export async function readRowSlices(
   const history = core.memory.session(sessionId);
   const parts: ReadRows[] = [];
   for (const group of groupRows(rows)) {
-    const [first, last] = [group[0], group.at(-1)];
-    if (first === undefined || last === undefined) continue;
-    if (first.kind === "overlay") {
-      parts.push(readRows(core, history, { rows: group, redaction }));
+    const span = spanOfMessages(group);
+    if (span === null) {
+      parts.push(readOverlays(core, history, { rows: group, redaction }));
       continue;
     }
-    const span = { fromId: first.id, fromStep: first.firstStep, toId: last.id, toStep: lastVisibleStep(last) };
     const reader = history.spanReader(span);
     if (reader === null) continue;
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
@@ -102,33 +105,50 @@ function groupRows(rows: readonly OutlineRow[]): OutlineRow[][] {
   return groups;
 }
 
-/** The rows as a model sees them, and the facts of the overlays among them, in order. */
-export function readRows(
-  core: Needs<"drafts">,
-  history: History,
-  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
-): ReadRows {
-  const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
-  return {
-    elements: rows.flatMap((row) => elementOf(history, row, redaction)),
-    overlayFacts: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, history.sessionId))),
-  };
+/** Facts of what notes claim to cover. */
+export interface ClaimedFacts {
+  readonly facts: Facts;
+  /** Whether the conversation still says what was read. */
+  isCurrent(): boolean;
 }
 
 /**
- * The facts of everything up to `end`, for notes that a person claims to cover it. Facts of an earlier version are reused, not read again.
+ * The facts of everything up to `end`, for notes that a person claims to cover it. Facts of an earlier version are reused, and messages are
+ * read in slices.
  */
-export function claimFacts(
-  core: Needs<"drafts" | "settings">,
-  { history, notes }: Noted,
-  { base, end }: { readonly base: NotesVersion | null; readonly end: NotesEnd },
-): Facts {
+export async function gatherClaim(
+  core: Needs<NotesNeeds | "drafts" | "memory" | "read" | "settings" | "uses">,
+  sessionId: string,
+  end: NotesEnd,
+): Promise<ClaimedFacts> {
+  const history = core.memory.session(sessionId);
+  const notes = notesOf(core, history);
+  const base = notes.current();
   const earlier = base?.facts ?? NO_FACTS;
-  if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
-  const rows = findNew({ history, notes }, base, end);
-  const redaction = redactionOf(core.settings.get(history.sessionId));
-  const { elements, overlayFacts } = readRows(core, history, { rows, redaction });
-  return redaction.facts(mergeFacts([earlier, factsOfElements(elements, overlayFacts)]));
+  const isBase = (): boolean => notes.current()?.n === base?.n;
+  if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return { facts: earlier, isCurrent: isBase };
+  const listRows = (): readonly OutlineRow[] => findNew({ history, notes }, base, end);
+  const rows = listRows();
+  const redaction = redactionOf(core.settings.get(sessionId));
+  const parts: Facts[] = [];
+  const gathered: (Gathered | null)[] = [];
+  for (const group of groupRows(rows)) {
+    const span = spanOfMessages(group);
+    const read = span === null ? null : await gatherSpan(core, { sessionId, span });
+    if (span !== null) gathered.push(read);
+    parts.push(...(span === null ? readOverlays(core, history, { rows: group, redaction }).overlayFacts : []));
+    if (read !== null) parts.push(read.facts);
+  }
+  const named = nameRows(rows);
+  return {
+    facts: redaction.facts(mergeFacts([earlier, ...parts])),
+    isCurrent: () => isBase() && nameRows(listRows()) === named && gathered.every((each) => each?.isCurrent() === true),
+  };
+}
+
+/** Names what rows show, without its size. */
+function nameRows(rows: readonly OutlineRow[]): string {
+  return JSON.stringify(rows.map((row) => [row.kind, row.id, row.firstStep, lastVisibleStep(row)]));
 }
 
 /** Whether the first end is no later than the second. Both must be on one branch. */
@@ -136,15 +156,16 @@ export function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
   return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
 }
 
-function elementOf(history: History, row: OutlineRow, redaction: Redaction): TranscriptElement[] {
-  const { kind, id } = row;
-  if (kind === "overlay") {
-    const overlay = history.overlay(id);
-    // A person may have written it, or notes of theirs.
-    return overlay === null ? [] : [{ kind: "overlay", summary: redaction.text(overlay.summary) }];
-  }
-  const stored = history.get(id);
-  if (stored === null) return [];
-  const message = sliceMessage(stored, row.firstStep, lastVisibleStep(row));
-  return [{ kind: "message", message: redaction.message(message) }];
+/** The overlays as a model sees them, and their facts, in order. */
+function readOverlays(
+  core: Needs<"drafts">,
+  history: History,
+  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
+): ReadRows {
+  const overlays = rows.flatMap(({ id }) => history.overlay(id) ?? []);
+  return {
+    // A person may have written a summary, or notes that it was made of.
+    elements: overlays.map(({ summary }) => ({ kind: "overlay", summary: redaction.text(summary) })),
+    overlayFacts: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, history.sessionId))),
+  };
 }

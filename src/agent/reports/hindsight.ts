@@ -7,13 +7,14 @@
  */
 import type { UIMessage } from "ai";
 import type { History } from "../../memory/messages/history.ts";
-import type { Slice } from "../../memory/messages/since.ts";
+import type { Slice } from "../../memory/messages/slices.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
 import { countAgain, findAgain } from "../../steps/hindsight/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
 import type { Core, Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
 import { factsOf } from "../runs/drafts/sources.ts";
+import { readListed } from "../runs/read-slices.ts";
 
 /** Bytes of messages that one count reads: a view of some 200,000 tokens. Of more, the newest messages are not counted. */
 export const HINDSIGHT_BYTES = 1_000_000;
@@ -27,14 +28,8 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
   if (found === null || found.later.length === 0) return null;
   const { newest, overlays, unread } = found;
   const pause = pauseOf(core);
-  const read = async (slices: readonly Slice[]): Promise<UIMessage[]> => {
-    const messages: UIMessage[] = [];
-    for (const slice of slices) {
-      messages.push(...(await core.read(sessionId, () => history().readSlice(slice))));
-      await pause();
-    }
-    return messages;
-  };
+  const read = async (slices: readonly Slice[]): Promise<UIMessage[]> =>
+    (await Array.fromAsync(readListed(core, sessionId, slices))).flat();
   const shown = await read(found.shown);
   const later = await read(found.later);
   const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);

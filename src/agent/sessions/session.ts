@@ -25,7 +25,7 @@ import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { findReasonToWait, isCompactionDue, settleAtPresentSize } from "../runs/start/trigger.ts";
-import { gatherSpan } from "../runs/read-slices.ts";
+import { gatherSpan, MOST_READS } from "../runs/read-slices.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 
@@ -63,9 +63,6 @@ export interface SessionStatus {
 
 /** A session of an agent with these rooms. */
 export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
-
-/** Most reads of the messages under a caller's summary, one after another where they change meanwhile. */
-const MOST_READS = 3;
 
 // The constructor adds the methods of its parts.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging

@@ -31,9 +31,11 @@ import {
   type RecentHistory,
   type View,
 } from "./view.ts";
-import { findSince, readSlice, type SinceOverlay, type Slice } from "./since.ts";
+import { findSince, type SinceOverlay } from "./since.ts";
+import { longReader, readSlice, type Slice } from "./slices.ts";
+import type { SpanReader } from "./span-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
-import { elementTokens, walkShown, walkView } from "./walk.ts";
+import { elementTokens, walkShown, walkView, type Element } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
@@ -532,9 +534,20 @@ export class History extends SessionOverlays {
     return start === null ? null : findSince(this.tree, start, maxBytes);
   }
 
-  /** The messages of a slice of {@link since}, as they are now. */
+  /** The view's elements without content, oldest first. Reads a row for each. Throws `unknown_leaf`. */
+  elements(leafId?: string | null): Element[] {
+    const start = this.#start(leafId);
+    return start === null ? [] : [...walkView(this.tree, start, { content: false })].toReversed();
+  }
+
+  /** The messages of a slice, as they are now. */
   readSlice(slice: Slice): UIMessage[] {
     return readSlice(this.tree, slice);
+  }
+
+  /** Reads the only message of a slice row by row. Null where {@link readSlice} reads no more than a row. */
+  longReader(slice: Slice): SpanReader | null {
+    return longReader(this.tree, slice);
   }
 
   /** Estimated tokens of the view, as {@link size} counts them. Throws `unknown_leaf`. */

@@ -4,14 +4,13 @@
  * Reads one row without content for each visible element. The content of at most `maxBytes` is then read in slices. The
  * messages beside the overlays come first, so that of a longer branch its newest messages stay unread.
  */
-import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseFacts } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
-import { SLICE_BYTES } from "./span-reader.ts";
+import { slicesOf, type Slice } from "./slices.ts";
 import type { Tree } from "./tree.ts";
-import { elementMessages, overlayMessage } from "./view.ts";
+import { overlayMessage } from "./view.ts";
 import { PATH_START, walkView, type MessageElement, type OverlayElement } from "./walk.ts";
 
 export interface SinceOverlay {
@@ -26,9 +25,6 @@ export interface SinceOverlay {
   /** The number of messages that were not read. */
   readonly unread: number;
 }
-
-/** Messages of at most {@link SLICE_BYTES} without their content, oldest first. */
-export type Slice = readonly MessageElement<ShapeRow>[];
 
 /** Null where no overlay is in force on the branch. */
 export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOverlay | null {
@@ -58,30 +54,6 @@ export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOver
     later: fit(later),
     unread: room.unread,
   };
-}
-
-/** A message that is larger than a slice is one of its own. */
-function slicesOf(elements: Slice): Slice[] {
-  const slices: MessageElement<ShapeRow>[][] = [];
-  let left = 0;
-  for (const element of elements) {
-    left -= element.row.bytes;
-    if (left < 0 || slices.length === 0) {
-      slices.push([]);
-      left = SLICE_BYTES - element.row.bytes;
-    }
-    slices.at(-1)?.push(element);
-  }
-  return slices;
-}
-
-/** The messages of a slice, as they are now. Leaves out those that were deleted since. */
-export function readSlice(tree: Tree, slice: Slice): UIMessage[] {
-  const found = slice.flatMap((element) => {
-    const row = tree.content(element.row.seq);
-    return row === undefined ? [] : [{ ...element, row }];
-  });
-  return elementMessages(tree, found);
 }
 
 /** The part of a message up to a place, or nothing. */

@@ -212,9 +212,7 @@ export abstract class SessionOverlays {
       if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) continue;
       throw new PalimpsestError("invalid_options", `${name} is ${value}: give a whole number from 1.`);
     }
-    const overlay = this.laid.mustGetRow(overlayId);
-    if (this.tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
-    const elements = this.#beneath(overlay, depth).toReversed();
+    const elements = this.beneath(overlayId, depth);
     const start = after === undefined ? 0 : elements.findIndex((each) => stands(each, after)) + 1;
     if (after !== undefined && start === 0) {
       throw new PalimpsestError(
@@ -223,6 +221,13 @@ export abstract class SessionOverlays {
       );
     }
     return this.#read(elements.slice(start, start + limit));
+  }
+
+  /** The elements beneath an overlay without content, oldest first, as {@link expand} reads them. */
+  beneath(overlayId: string, depth = Number.POSITIVE_INFINITY): Element[] {
+    const overlay = this.laid.mustGetRow(overlayId);
+    if (this.tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
+    return this.#beneath(overlay, depth).toReversed();
   }
 
   /**

@@ -4,10 +4,13 @@ import { expect, test } from "vitest";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
 import { redactionOf } from "../../../src/agent/redaction.ts";
 import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
-import { readRows, readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
+import { readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
+import type { WorkingContext } from "../../../src/events/context.ts";
+import { notesOf } from "../../../src/notes/versions.ts";
 import { newAgent } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
+import type { FullSession } from "../../rooms.ts";
 import { inside } from "../inside.ts";
 
 /** Beyond any threshold, so that nothing but the test compacts. */
@@ -115,8 +118,121 @@ test("an update of the notes reads a large source in slices, and the same as in 
     const { most, pauses } = await slicesOf(agent, async () => {
       read = await readRowSlices(core, SESSION, source);
     });
-    expect(read).toEqual(readRows(core, history, source));
+    const elements = rows.map(({ kind, id }) =>
+      kind === "overlay" ? { kind, summary: history.overlay(id)?.summary } : { kind, message: history.get(id) },
+    );
+    expect(read).toMatchObject({ elements, overlayFacts: [{ messages: 3 }] });
     expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
     expect(pauses).toBeGreaterThan(6);
+  });
+});
+
+/** What some of the messages tell. */
+const RULES: Readonly<Record<number, string>> = {
+  2: "Never touch src/gate-2.ts. ",
+  4: "Never touch src/fence-4.ts. ",
+};
+
+/** Twelve messages of megabytes, of which an overlay hides three. `m8` fills many rows. */
+async function fill(session: FullSession): Promise<void> {
+  for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000, RULES[n]));
+  await session.addCompaction("We began.", "m1", "m3");
+  await session.appendMessage(long("m8", 6_000_000));
+  for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
+}
+
+const bytesOf = (message: object): number => JSON.stringify(message).length;
+
+test("notes that a person claims to cover megabytes are written from slices, with the rules of all", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    const sections = [{ title: "Task", text: "- go on" }];
+    const { most, pauses } = await slicesOf(agent, () => session.updateNotes({ sections, coveredId: null }));
+    expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(pauses).toBeGreaterThan(8);
+    const { palimpsest: core } = agent;
+    const current = notesOf(core, core.memory.session(SESSION)).current();
+    expect(current?.covered).toMatchObject({ kind: "to", messageId: "m11" });
+    expect(current?.facts.messages).toBe(12);
+    expect(current?.facts.rules.map(({ value }) => value)).toEqual(Object.values(RULES).map((rule) => rule.trim()));
+  });
+});
+
+/** Does something at the nth pause of long work. */
+function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: () => Promise<unknown>): void {
+  const letOthersIn = uses.letOthersIn.bind(uses);
+  let pauses = 0;
+  Object.assign(uses, {
+    letOthersIn: async () => {
+      if (++pauses === nth) await work();
+      await letOthersIn();
+    },
+  });
+}
+
+test("a message that changes while notes claim it counts as it is then, and others are appended meanwhile", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    // The newest messages are read first.
+    atPause(agent, 5, async () => {
+      await session.appendMessage(say(12));
+      await session.upsertMessage(long("m10", 1_000, "Never touch src/bell-10.ts. "));
+      // A summary that is in the view holds its rule until now.
+      await session.upsertMessage(long("m2", 1_000));
+    });
+    const written = await session.updateNotes({ sections: [{ title: "Task", text: "- go on" }], coveredId: null });
+    expect(written.covered).toMatchObject({ messageId: "m11" });
+    const { palimpsest: core } = agent;
+    const { rules } = notesOf(core, core.memory.session(SESSION)).current()?.facts ?? {};
+    expect(rules?.map(({ value }) => value)).toEqual(["Never touch src/fence-4.ts.", "Never touch src/bell-10.ts."]);
+    expect((await session.getView()).messages.at(-1)?.id).toBe("m12");
+  });
+});
+
+test("a working context and the events under a compaction read no more than a slice at once", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    let context: WorkingContext | undefined;
+    const whole = await slicesOf(agent, async () => {
+      context = await session.buildWorkingContext();
+    });
+    expect(context?.messages.map(bytesOf)).toEqual((await session.getView()).messages.map(bytesOf));
+    expect(whole.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(whole.pauses).toBeGreaterThan(6);
+
+    const overlay = await session.addCompaction("We went on.", "m0", "m10");
+    const ids: string[] = [];
+    const under = await slicesOf(agent, async () => {
+      const events = await session.loadEvents({ under: overlay.id });
+      ids.push(...events.map(({ id }) => id));
+    });
+    expect(ids).toEqual(Array.from({ length: 11 }, (_, n) => `m${n}`));
+    expect(under.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(under.pauses).toBeGreaterThan(6);
+    const page = await slicesOf(agent, () => session.loadEvents({ under: overlay.id, before: "m8", limit: 2 }));
+    expect(page.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+  });
+});
+
+test("a working context is the view at the moment of the call, without what is deleted while it is read", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    // Some rows of the long message are read by then.
+    atPause(agent, 6, async () => {
+      await session.appendMessage(say(12));
+      await session.upsertMessage(long("m8", 5_000_000, "Edited. "));
+      await session.deleteMessages(["m9"]);
+      await session.addCompaction("All of it.", "m0", "m10");
+    });
+    const { messages } = await session.buildWorkingContext();
+    const shown = messages.map(({ id, parts }) => (id.startsWith("m") ? id : parts.length));
+    expect(shown).toEqual(["m0", 1, "m4", "m5", "m6", "m7", "m8", "m10", "m11"]);
+    const edited = JSON.stringify(messages.find(({ id }) => id === "m8"));
+    expect(edited).toContain("Edited. ");
+    expect(edited.length).toBeGreaterThan(4_900_000);
   });
 });

@@ -4,7 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import type { ConversationEvent } from "../../../src/events/event.ts";
-import { appendEvents, deleteEvents, loadEvents, type NewEvent } from "../../../src/events/log.ts";
+import { Uses } from "../../../src/agent/let-others-in.ts";
+import { appendEvents, deleteEvents, loadEvents, loadEventsUnder, type NewEvent } from "../../../src/events/log.ts";
 import { persistTurn, persistWorkingContext } from "../../../src/events/persist.ts";
 import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
 import type { Memory } from "../../../src/memory/memory.ts";
@@ -15,6 +16,11 @@ import { codeOf } from "../../thrown.ts";
 
 function shown(events: readonly ConversationEvent[]): string[] {
   return events.map((event) => (event.action === "compaction" ? `[${event.summary}]` : event.id));
+}
+
+/** What reading in slices needs of an agent. */
+function coreOf(memory: Memory): Parameters<typeof loadEventsUnder>[0] {
+  return { memory, uses: new Uses(), read: async (_sessionId, work) => work() };
 }
 
 /** The whole log, page by page. */
@@ -73,7 +79,7 @@ describe("loading", () => {
   });
 
   test("shows a compaction in place of what it hides, and those events under it", async () => {
-    await withProbe(({ memory, history }) => {
+    await withProbe(async ({ memory, history }) => {
       history.append(say("m0"));
       history.append(steps("s", "one", "two", "three"));
       fill(history, 1, 3);
@@ -85,8 +91,11 @@ describe("loading", () => {
         toMessageId: "s",
         overlayId: added.overlay.id,
       });
-      expect(shown(loadEvents(memory, "", { under: added.overlay.id }))).toEqual(["m0", "s", "s#2"]);
-      expect(shown(loadEvents(memory, "", { under: added.overlay.id, before: "s#2", limit: 1 }))).toEqual(["s"]);
+      const under = async (options: { before?: string; limit?: number } = {}): Promise<string[]> =>
+        shown(await loadEventsUnder(coreOf(memory), "", { under: added.overlay.id, ...options }));
+      expect(await under()).toEqual(["m0", "s", "s#2"]);
+      expect(await under({ before: "s#2", limit: 1 })).toEqual(["s"]);
+      await expect(under({ before: "m1" })).rejects.toThrow("[unknown_message]");
       expect(shown(pages(memory, "", 2))).toEqual(["[S]", "s#4", "m1", "m2", "m3"]);
       expect(shown(loadEvents(memory, "", { before: `palimpsest:overlay:${added.overlay.id}` }))).toEqual([]);
     });
@@ -120,12 +129,12 @@ describe("loading", () => {
   });
 
   test("refuses a place that is not in the log, and an impossible limit", async () => {
-    await withProbe(({ memory, history }) => {
+    await withProbe(async ({ memory, history }) => {
       fill(history, 1, 2);
       const before = ["nobody", "m1#7", "palimpsest:overlay:none"];
       for (const each of before) expect(codeOf(() => loadEvents(memory, "", { before: each }))).toBe("unknown_message");
       expect(codeOf(() => loadEvents(memory, "", { leafId: "nobody" }))).toBe("unknown_leaf");
-      expect(codeOf(() => loadEvents(memory, "", { under: "nothing" }))).toBe("unknown_overlay");
+      await expect(loadEventsUnder(coreOf(memory), "", { under: "nothing" })).rejects.toThrow("[unknown_overlay]");
       for (const limit of [0, 501, 1.5])
         expect(codeOf(() => loadEvents(memory, "", { limit }))).toBe("invalid_options");
     });
