@@ -59,6 +59,10 @@ const NOTE_TOKENS = 100;
 const FOLLOWING_TOKENS = 4;
 const HEADER_TOKENS = 11;
 
+/** Stands before what only a topic found, so that nobody takes it for an answer. */
+const TOPIC_ALONE =
+  "(No message has any of these words. What follows only speaks of a topic that the question names.)\n\n";
+
 export interface WordsAsked {
   readonly query: string;
   /** Null searches the whole session. */
@@ -94,7 +98,8 @@ export function* recallWords(
     ? hold(places, topicAsks(query), { ranges, rows: TOPIC_ROWS })
     : contextOf(places, asks, { query, ranges, share: work });
   const isTopic = asksTalk && besides.some(({ seqs }) => seqs.some(within(held)));
-  if (hits.size === 0 && !isTopic && (near === undefined || near.seqs.size === 0)) return null;
+  const isFound = hits.size > 0 || (near !== undefined && near.seqs.size > 0);
+  if (!isFound && !isTopic) return null;
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
   const isInside = places.inside(ranges);
   const byWords = rankMessages(votes, { isInside, near: nearShares(asksTalk) });
@@ -121,7 +126,8 @@ export function* recallWords(
     const told = quote(shown);
     const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
     const leftOut = isCounted || missed === 0 ? missed : null;
-    const text = `${told.text}${notes({ shown, told, leftOut, lost, partial: [partial(), sayMeaning(near)].join(" ").trim() })}`;
+    const said = notes({ shown, told, leftOut, lost, partial: [partial(), sayMeaning(near)].join(" ").trim() });
+    const text = `${isFound ? "" : TOPIC_ALONE}${told.text}${said}`;
     if (countTokens(text) > maxTokens) continue;
     const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
       id: message.id,

@@ -283,6 +283,28 @@ test("a question about a topic finds what was told of it in none of the question
   });
 });
 
+test("what only a topic found says first that no message has the words; a quoted question finds no topic", async () => {
+  await nested(async (session) => {
+    await session.appendAll([
+      told("trip", "Two weeks on the beach, and the hotel was lovely."),
+      ...talk(100, 140),
+      told("words", "The country has a state of its own."),
+      ...talk(140, 160),
+    ]);
+    await session.addCompaction("Fourth summary.", "m1", "m120");
+    const alone = await session.recall({ query: "Which country is zorblax in?" });
+    expect(alone).toMatchObject({ kind: "found" });
+    expect(hitsOf(alone)).toEqual([]);
+    expect(alone.text).toMatch(/^\(No message has any of these words\. What follows only speaks of a topic/);
+    const both = await session.recall({ query: "Which country is zorblax in?", everywhere: true });
+    expect(hitsOf(both)).toMatchObject([{ id: "words" }]);
+    expect(both.text).not.toContain("What follows only speaks of a topic");
+    const quoted = await session.recall({ query: '"Which countries?"' });
+    expect(quoted).toMatchObject({ kind: "nothing", reason: "no-match" });
+    expect(quoted.text).toContain("No message has any of these words.");
+  });
+});
+
 test("reads rows by the answer's size, not the history's", async () => {
   const reads: number[][] = [];
   for (const size of [200, 2_000]) {
