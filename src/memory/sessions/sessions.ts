@@ -331,15 +331,30 @@ function writeMetadata(metadata: SessionMetadata | undefined): string | null {
   if (metadata === undefined) return null;
   let json: string | undefined;
   try {
-    json = JSON.stringify(metadata);
+    json = JSON.stringify(metadata, asGiven);
   } catch {
     // Told below.
   }
   if (json?.startsWith("{") === true && json.length <= MAX_METADATA_CHARS) return json;
   throw new PalimpsestError(
     "invalid_input",
-    `A session's metadata is an object of at most ${MAX_METADATA_CHARS} characters of JSON.`,
+    `A session's metadata is an object of at most ${MAX_METADATA_CHARS} characters of JSON, without functions, dates and other values that JSON drops or changes.`,
   );
+}
+
+/** For `JSON.stringify`. Throws at a value that it would drop or change. A field without a value counts as left out. */
+function asGiven(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const isLeftOut = value === undefined && !Array.isArray(this);
+  const isText = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  const isPlain = value === null || Array.isArray(value) || isRecord(value);
+  if ((isLeftOut || isText || isPlain) && this[key] === value) return value;
+  throw new TypeError(`JSON does not hold ${key}.`);
+}
+
+function isRecord(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** One line of valid Unicode, or null for none. Throws `invalid_input`. */

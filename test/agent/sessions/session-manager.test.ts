@@ -55,6 +55,28 @@ test("sessions are made, listed, named, counted and deleted over RPC", async () 
   expect(await agent.listSessions({})).toMatchObject([{ name: "Child", parentSessionId: null }]);
 });
 
+test("metadata that JSON would drop or change is refused, and no session is made", async () => {
+  const circle: Record<string, unknown> = {};
+  circle["of"] = circle;
+  await inside(newAgent(), (manager) => {
+    for (const metadata of [
+      { f: () => 1 },
+      { deep: [{ f: () => 1 }] },
+      { at: new Date(0) },
+      { map: new Map([[1, 2]]) },
+      { part: Number.NaN },
+      { big: 1n },
+      { list: [undefined] },
+      { symbol: Symbol("s") },
+      circle,
+    ])
+      expect(() => manager.create("refused", { metadata })).toThrow("[invalid_input]");
+    expect(manager.list()).toEqual([]);
+    const held = { text: "a", list: [1, null, { yes: true }], none: undefined };
+    expect(manager.create("held", { metadata: held }).metadata).toEqual({ text: "a", list: [1, null, { yes: true }] });
+  });
+});
+
 test("a session keeps the metadata that it was created with, and hands it on to its fork", async () => {
   const { agent } = newAgent();
   const metadata = { customer: { id: 7, tags: ["new", null] }, open: true };
