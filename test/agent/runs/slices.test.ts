@@ -199,7 +199,9 @@ test("a working context and the events under a compaction read no more than a sl
     const whole = await slicesOf(agent, async () => {
       context = await session.buildWorkingContext();
     });
-    expect(context?.messages.map(bytesOf)).toEqual((await session.getView()).messages.map(bytesOf));
+    const originals = (messages: readonly UIMessage[] = []) =>
+      messages.filter(({ id }) => id.startsWith("m")).map(bytesOf);
+    expect(originals(context?.messages)).toEqual(originals((await session.getView()).messages));
     expect(whole.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
     expect(whole.pauses).toBeGreaterThan(6);
 
