@@ -11,6 +11,7 @@ import { crowd } from "./cases/crowd.ts";
 import { drift } from "./cases/drift.ts";
 import { durability } from "./cases/durability.ts";
 import { fidelity } from "./cases/fidelity.ts";
+import { gathering } from "./cases/gathering.ts";
 import { growth } from "./cases/growth.ts";
 import { invariants } from "./cases/invariants.ts";
 import { manyAgents } from "./cases/many-agents.ts";
@@ -27,6 +28,7 @@ import { sideBySide } from "./cases/side-by-side.ts";
 export const CASES: readonly Case[] = [
   growth,
   appendLatency,
+  gathering,
   runTime,
   runCost,
   sideBySide,

@@ -6,10 +6,10 @@
  */
 import type { createTestHarness } from "wrangler";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
-import type { AppendTimes } from "./objects/client.ts";
+import type { AppendTimes, GatheringTimes } from "./objects/client.ts";
 import type { FleetTimes } from "./objects/fleet.ts";
 import type { HostedMethods } from "./objects/hosted/hosted.ts";
-import type { Ours, RunCost } from "./objects/ours.ts";
+import type { LargeSession, Ours, RunCost } from "./objects/ours.ts";
 import type { RigMethods } from "./objects/rig.ts";
 import type { EmptyParams } from "./objects/workflows.ts";
 
@@ -38,6 +38,7 @@ export type OursCalls = Pick<
 
 export interface ClientCalls {
   appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes>;
+  appendWhileGathering(name: string, what: LargeSession, rounds: number): Promise<GatheringTimes>;
   timeRun(agent: string): Promise<number>;
   timeEmpty(params: EmptyParams): Promise<number>;
   runFleet(agents: readonly string[]): Promise<FleetTimes>;

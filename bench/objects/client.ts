@@ -5,12 +5,15 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { timed } from "./clock.ts";
 import { appendTo, runFleet, type FleetTimes } from "./fleet.ts";
 import { messageAt } from "./messages.ts";
+import type { LargeSession } from "./ours.ts";
 import type { Asked } from "./rig.ts";
 import type { EmptyParams } from "./workflows.ts";
 
 interface Agent {
   append(input: { message: UIMessage }): Promise<unknown>;
   compact(input: object): Promise<{ run: { id: string } }>;
+  store(what: LargeSession): Promise<void>;
+  gather(what: LargeSession): Promise<number>;
   runs(input: object): Promise<readonly RunRecord[]>;
   waitForRun(input: { runId: string }): Promise<RunRecord>;
 }
@@ -22,6 +25,17 @@ export interface AppendTimes {
   /** Start of the first append of each pair, in ms since 1970. */
   readonly begunAt: readonly number[];
 }
+
+/** Milliseconds of each append, and of each time that the agent gathered. */
+export interface GatheringTimes {
+  readonly idle: readonly number[];
+  readonly gathering: readonly number[];
+  readonly gathers: readonly number[];
+}
+
+/** Appends until the code is compiled, and appends to an idle agent before it gathers. */
+const WARM_UP_APPENDS = 100;
+const IDLE_APPENDS = 500;
 
 /** Time between two looks at whether a workflow is done (ms), the same for every workflow. */
 const POLL_MS = 1;
@@ -58,6 +72,30 @@ export class Client extends DurableObject {
         ms.push(await timed(() => agent.append({ message })));
       }
       if (pauses) await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS));
+    }
+    return times;
+  }
+
+  /**
+   * Milliseconds of appends to one agent, first while it does nothing, then while it gathers. Both alternate, so that a
+   * drift of the machine is in both.
+   */
+  async appendWhileGathering(name: string, what: LargeSession, rounds: number): Promise<GatheringTimes> {
+    const agent = this.#agent(name);
+    const times = { idle: [] as number[], gathering: [] as number[], gathers: [] as number[] };
+    const append = async (ms: number[]): Promise<void> => {
+      const message = { ...messageAt(1), id: crypto.randomUUID() };
+      ms.push(await timed(() => agent.append({ message })));
+    };
+    await agent.store(what);
+    for (let n = 0; n < WARM_UP_APPENDS; n++) await append([]);
+    for (let round = 0; round < rounds; round++) {
+      for (let n = 0; n < IDLE_APPENDS; n++) await append(times.idle);
+      const before = times.gathers.length;
+      const gather = async (): Promise<void> => void times.gathers.push(await agent.gather(what));
+      const gathered = gather();
+      while (times.gathers.length === before) await append(times.gathering);
+      await gathered;
     }
     return times;
   }

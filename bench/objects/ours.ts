@@ -13,7 +13,7 @@ import { recall } from "../../src/recall/index.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { ManySessions, type SessionOperation } from "./many-sessions.ts";
-import { messageAt } from "./messages.ts";
+import { messageAt, messagesBetween } from "./messages.ts";
 import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { readSetting } from "./setting.ts";
@@ -107,6 +107,26 @@ export class Ours extends withCompaction(Agent, { rooms: ROOMS }) {
 
   async ping(): Promise<void> {}
 
+  /** Stores messages, of which a summary hides all but the newest. */
+  async store({ size, shown }: LargeSession): Promise<void> {
+    const session = Session.create(this);
+    for (let n = 1; n <= size; n += BATCH) await session.appendAll(messagesBetween(n, Math.min(size, n + BATCH - 1)));
+    await session.addCompaction("The lexer was worked on.", "m2", `m${size - shown}`);
+  }
+
+  /**
+   * Gathers the facts of the messages that the summary of {@link store} does not hide, for one more summary, and takes that back. Returns
+   * how long that took (ms).
+   */
+  async gather({ size, shown }: LargeSession): Promise<number> {
+    const session = Session.create(this);
+    const from = Date.now();
+    const { id } = await session.addCompaction("The parser was worked on.", `m${size - shown + 1}`, `m${size - 1}`);
+    const ms = Date.now() - from;
+    await session.rollback(id);
+    return ms;
+  }
+
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     this.#requests += 1;
     const answer = await super.compactionStep(runId, method, args);
@@ -114,6 +134,15 @@ export class Ours extends withCompaction(Agent, { rooms: ROOMS }) {
     return answer;
   }
 }
+
+/** The messages of a session, and how many of them the view shows. */
+export interface LargeSession {
+  readonly size: number;
+  readonly shown: number;
+}
+
+/** Messages of one append. */
+const BATCH = 1_000;
 
 /** Counts of one run. `requests` are the workflow's calls to the object, and `rows` are all rows that the object read and wrote. */
 export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inputTokens" | "outputTokens"> {
