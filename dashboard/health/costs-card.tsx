@@ -23,7 +23,7 @@ export function CostsCard({ sessionId, revision }: { sessionId: string; revision
   // The agent has no room of costs.
   if (costs.kind === "failed" && costs.code === "not_configured") return null;
   return (
-    <section className="card" aria-labelledby="costs">
+    <section className="card below-plots" aria-labelledby="costs">
       <h2 id="costs">What the conversation costs</h2>
       <Shown asked={costs} what="the costs">
         {(report) => (

@@ -7,6 +7,7 @@ export const PAGE_CALLS = [
   "cancelRun",
   "compact",
   "compactAndSplit",
+  "compareShadows",
   "createSession",
   "diffCompaction",
   "expand",

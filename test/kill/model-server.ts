@@ -25,6 +25,8 @@ export class ModelServer {
   readonly asked: Asked[] = [];
   /** Whether an arriving call is answered. An unanswered call hangs until its caller dies. */
   answers: (asked: Asked) => boolean = () => true;
+  /** What a summary says, in one line. */
+  says: (asked: Asked) => string = ({ key }) => `Seen: ${key}`;
   /** Called at the moment when an answer was handed to the operating system. From then on it is on its way to the caller. */
   onAnswered: (asked: Asked) => void = () => undefined;
   readonly #server: Server;
@@ -85,7 +87,7 @@ export class ModelServer {
       this.onAnswered(asked);
     });
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(completion(summaryOf(prompt, asked.key))));
+    response.end(JSON.stringify(completion(summaryOf(prompt, asked.key, this.says(asked)))));
   }
 }
 
@@ -99,12 +101,12 @@ async function readPrompt(request: IncomingMessage): Promise<{ prompt: ParsedPro
 }
 
 /** A small summary with every requested section, so that it passes the audit. For notes it returns the section that grows by a line. */
-function summaryOf({ kind, sections, previous }: ParsedPrompt, key: string): string {
+function summaryOf({ kind, sections, previous }: ParsedPrompt, key: string, said: string): string {
   if (kind === "notes") {
     const before = previous?.match(/^- Seen: .+$/gm) ?? [];
     return [`## ${sections[0]?.title}`, ...before, `- Seen: ${key}`].join("\n");
   }
-  return sections.map(({ title }, index) => `## ${title}\n${index === 0 ? `- Seen: ${key}` : "None."}`).join("\n");
+  return sections.map(({ title }, index) => `## ${title}\n${index === 0 ? `- ${said}` : "None."}`).join("\n");
 }
 
 function completion(content: string): object {
