@@ -3,10 +3,14 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import type { OverlayRow } from "../../src/memory/statements.ts";
+import type { SecretRules } from "../../src/redact/secret-rules.ts";
+import { gradeShadows } from "../../src/shadow/grade.ts";
+import { NOTHING_PINNED, type Pinned } from "../../src/steps/pinned/fact.ts";
 import { compareRows } from "../../src/shadow/compare.ts";
 import type { ShadowRecord, ShadowRow } from "../../src/shadow/record.ts";
 import type { ShadowOptions } from "../../src/shadow/settings.ts";
-import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
+import type { Again, Hindsight } from "../../src/steps/hindsight/hindsight.ts";
 import { newAgent, overlayOf, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { inside } from "../agent/inside.ts";
 import { say, talk } from "../conversation.ts";
@@ -561,6 +565,101 @@ test("a shadow whose messages change while its model thinks is stale: its cost i
   expect(shadow).toMatchObject({ outcome: { kind: "stale" }, calls: 1, inputTokens: 100 });
   const left = await inside(made, (_, __, storage) => [...everyTable(storage).values()].join("\n"));
   expect(left).not.toContain("quokka");
+});
+
+const SECRET = "quokka-4711";
+const blank = (text: string): string => text.replaceAll(SECRET, "[redacted: animal]");
+/** Nothing but these rules knows the secret. */
+const RULES: SecretRules = {
+  id: "animals",
+  redactText: blank,
+  redactMessage: (message) => JSON.parse(blank(JSON.stringify(message))) as UIMessage,
+};
+
+test("with redactSecrets no secret stands in a shadow, nor in the reason of one that failed", async () => {
+  const made = newAgent(real);
+  scriptModel(`${made.name}/cheap`, (prompt) => summaryOf(prompt, `We signed in with ${SECRET}.`));
+  scriptModel(`${made.name}/down`, () => {
+    throw new Error(`refused: the key ${SECRET} is unknown`);
+  });
+  const runIds = await inside(made, async (manager) => {
+    const session = manager.getSession("secrets");
+    session.compactAfter(2_000, { chunkTokens: 1_500 }).redactSecrets(RULES);
+    session.shadow(CHEAP).shadow({ model: "down" });
+    await session.appendAll(talk(0, 24));
+    const { run } = await session.compactNow();
+    await session.ended(run.id);
+    return [run.id];
+  });
+  for (const id of runIds) await settled(id);
+  const [overlay] = await made.agent.getCompactions({ sessionId: "secrets" });
+  const shadows = await made.agent.getShadows({ sessionId: "secrets", overlayId: overlay?.id ?? "" });
+  expect(shadows).toMatchObject([
+    { name: "cheap", summary: expect.stringContaining("We signed in with") as unknown },
+    { name: "down", outcome: { kind: "failed" }, reason: expect.stringContaining("refused: the key") as unknown },
+  ]);
+  const left = await inside(made, (_, __, storage) => [...everyTable(storage).values()].join("\n"));
+  expect(left).not.toContain(SECRET);
+});
+
+test("a draft that was paid for and is too long for the shadow's own policy is refused, and nothing is asked", async () => {
+  const strict: ShadowOptions = { name: "strict", policy: { maxSummaryRatio: 0.001 } };
+  const made = await compacted({ shadows: [strict] });
+  expect(made.calls).toHaveLength(1);
+  const { compactions } = await made.agent.compareShadows({});
+  expect(compactions[0]?.shadows).toMatchObject([
+    { name: "strict", outcome: { kind: "refused", problems: ["too-large"] }, calls: 0, tokens: null },
+  ]);
+});
+
+test("limit counts compactions, each with all of its shadows", async () => {
+  const { agent } = await compacted({ shadows: [CHEAP, { ...CHEAP, name: "twin", policy: { summaryTokens: 200 } }] });
+  await agent.appendAll({ messages: talk(20, 36) });
+  await finish(agent);
+  const all = await agent.compareShadows({});
+  expect(all.compactions.map(({ n, shadows }) => [n, shadows.length])).toEqual([
+    [2, 2],
+    [1, 2],
+  ]);
+  const newest = await agent.compareShadows({ limit: 1 });
+  expect(newest.compactions).toEqual(all.compactions.slice(0, 1));
+  expect(newest.shadows.map(({ name, compactions }) => [name, compactions])).toEqual([
+    ["cheap", 1],
+    ["twin", 1],
+  ]);
+});
+
+test("of the summaries of a view, the newest alone shows names, as a shadow told it too", () => {
+  const rows = [1, 2].map((n): ShadowRow => {
+    const record = { outcome: { kind: "kept", tokens: 10 }, hindsight: null } as unknown as ShadowRecord;
+    const pinned = { ...NOTHING_PINNED, names: [`src/name-${n}.ts`] } as unknown as Pinned;
+    const words = { key: `src/text-${n}.ts`, pinned, namesOf: [], reason: null };
+    return { n, name: "cheap", overlayId: `o${n}`, record, words };
+  });
+  const overlays = [1, 2].map((n) => {
+    const row = {
+      n,
+      overlayId: `o${n}`,
+      details: "{}",
+      changes: "[]",
+      state: "active",
+      summary: "The real one.",
+      fromId: "m1",
+      toId: "m2",
+    };
+    return { row: row as unknown as OverlayRow, text: "The real one." };
+  });
+  const core = { drafts: { get: (_: string, key: string) => ({ text: `## Summary\ntold in ${key}` }) } };
+  const sql = { beside: () => rows.slice(1), find: (_: string, { n }: { n: number }) => rows[n - 1] ?? null };
+  const again: Again = {
+    names: ["src/name-1.ts", "src/name-2.ts", "src/text-1.ts", "src/elsewhere.ts"],
+    stood: () => false,
+    recalled: () => false,
+  };
+  const counted = { names: 4, inView: 0, recalled: 0, missed: 4, messages: 1, unread: 0 };
+  const graded = { overlayId: "o2", hindsight: counted, again, overlays };
+  const [grade] = gradeShadows(core as never, sql as never, "s", graded);
+  expect(grade?.record.hindsight).toMatchObject({ names: 4, inView: 2, missed: 2 });
 });
 
 test("the shadows of one session are nothing to another (S1)", async () => {

@@ -142,6 +142,8 @@ async function fill(session: FullSession): Promise<void> {
 }
 
 const bytesOf = (message: object): number => JSON.stringify(message).length;
+const originals = (messages: readonly UIMessage[] = []): number[] =>
+  messages.filter(({ id }) => id.startsWith("m")).map(bytesOf);
 
 test("notes that a person claims to cover megabytes are written from slices, with the rules of all", async () => {
   await inside(newAgent(), async (manager, agent) => {
@@ -199,8 +201,6 @@ test("a working context and the events under a compaction read no more than a sl
     const whole = await slicesOf(agent, async () => {
       context = await session.buildWorkingContext();
     });
-    const originals = (messages: readonly UIMessage[] = []) =>
-      messages.filter(({ id }) => id.startsWith("m")).map(bytesOf);
     expect(originals(context?.messages)).toEqual(originals((await session.getView()).messages));
     expect(whole.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
     expect(whole.pauses).toBeGreaterThan(6);
