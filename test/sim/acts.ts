@@ -13,6 +13,7 @@ import { forgeRecord, importFile } from "./import-acts.ts";
 import { keepNotes, keepNotesAs, writeNotes } from "./notes-acts.ts";
 import type { Operation, Verb } from "./operations.ts";
 import { bringFunction } from "./own-functions.ts";
+import { declareShadows } from "./shadow-acts.ts";
 import * as said from "./said.ts";
 import { moodAt } from "./summariser.ts";
 import { count } from "./tally.ts";
@@ -305,6 +306,7 @@ const ACTS: Record<Verb, Act> = {
   },
   writeNotes: ({ world, seat, op, marks }) => writeNotes(world, seat, { op, marks }),
 
+  declareShadows: ({ world, seat, op }) => declareShadows(world, seat, op),
   bringFunction: ({ world, seat, op }) => bringFunction(world, seat, op),
   writeBlock: ({ world, seat, op, marks }) => writeBlock(world, seat, { op, marks }),
 
@@ -331,7 +333,10 @@ const ACTS: Record<Verb, Act> = {
     world.model.setMood(mood, 1 + (op.size % 7));
     return `${mood} for ${1 + (op.size % 7)} calls`;
   },
-  answer: async ({ world }) => (world.model.answerOne() ? "answered" : "nobody waits"),
+  answer: async ({ world }) => {
+    const answered = [world.model.answerOne(), world.shadow.answerOne()];
+    return answered.includes(true) ? "answered" : "nobody waits";
+  },
   pass: async ({ world, op }) => {
     const seconds = pick(PAUSES_SECONDS, op.size) ?? 1;
     world.pass(seconds);

@@ -5,7 +5,7 @@
  * finds its parent's drafts, but not the reverse.
  */
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import type { Answered } from "./summariser.ts";
+import type { Answered, Summariser } from "./summariser.ts";
 import { count } from "./tally.ts";
 import { holds, type Seat, type World } from "./world.ts";
 
@@ -24,6 +24,12 @@ export class PaidDrafts {
   /** The stored answer, by session and question. */
   readonly #stored = new Map<string, Answered>();
 
+  readonly #model: Summariser;
+
+  constructor(model: Summariser) {
+    this.#model = model;
+  }
+
   check(world: World, looks: readonly Look[]): void {
     const runs = new Map(
       world.seats.flatMap((seat) => seat.runs.map((run): [string, [RunRecord, Seat]] => [run.id, [run, seat]])),
@@ -33,7 +39,7 @@ export class PaidDrafts {
       const here = drafts.get(key.slice(0, key.indexOf("\n")));
       if (here !== undefined && !here.has(text.trim())) this.#stored.delete(key);
     }
-    for (const { runId, question } of world.model.asked.splice(0)) {
+    for (const { runId, question } of this.#model.asked.splice(0)) {
       const [run, seat] = runs.get(runId) ?? [];
       if (run === undefined || seat === undefined || question === null) continue;
       const first = runs.get(this.#stored.get(keyOf(seat, question))?.runId ?? "")?.[0];
@@ -45,7 +51,7 @@ export class PaidDrafts {
       );
       count(world.tally.checks, "R3");
     }
-    this.#open = [...this.#open, ...world.model.answered.splice(0)].filter((answer) => {
+    this.#open = [...this.#open, ...this.#model.answered.splice(0)].filter((answer) => {
       const [run, seat] = runs.get(answer.runId) ?? [];
       const text = answer.text.trim();
       if (run === undefined || seat === undefined || answer.question === null) return false;

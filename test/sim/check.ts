@@ -20,6 +20,7 @@ import type { PalimpsestAgent } from "../worker.ts";
 import { checkBlock } from "./blocks.ts";
 import { checkNotes } from "./check-notes.ts";
 import { checkOverlays } from "./check-overlays.ts";
+import { checkShadows, checkUnseen } from "./check-shadows.ts";
 import { seatChildren } from "./check-split.ts";
 import type { PaidDrafts } from "./check-paid.ts";
 import { marksIn, standingRules } from "./said.ts";
@@ -42,7 +43,7 @@ export interface CheckOptions {
   readonly thorough: boolean;
   /** The number of the operation before. It also varies what is looked at. */
   readonly n: number;
-  readonly paid: PaidDrafts;
+  readonly paid: readonly PaidDrafts[];
 }
 
 type Seen = { readonly seat: Seat; readonly views: readonly View[]; readonly drafts: ReadonlySet<string> };
@@ -51,10 +52,11 @@ export async function check(world: World, options: CheckOptions): Promise<void> 
   const seen = await world.inside((instance, storage) => {
     seatChildren(world, instance);
     const seen = world.seats.flatMap((seat) => checkSeat(world, { instance, storage, seat }, options));
+    checkShadows(world, storage);
     if (options.thorough || world.buried.size > 0) checkBuried(world, storage);
     return seen;
   });
-  options.paid.check(world, seen);
+  for (const paid of options.paid) paid.check(world, seen);
   for (const { seat, views } of seen) {
     await checkBlock(world, seat);
     for (const view of views) await checkConverts(world, seat, view);
@@ -82,6 +84,7 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   const notes = notesOf(instance.palimpsest, history);
   const currentOf = (leaf: string) => notes.current(leaf);
   checkNotes(world, { seat, versions: notes.list(), runs, overlays, currentOf });
+  checkUnseen(seat, "a summary or the notes", JSON.stringify([overlays, notes.list()]));
   seat.overlays = overlays;
   seat.runs = runs;
   holds(
@@ -168,6 +171,7 @@ function checkView(world: World, shown: Shown): void {
   count(world.tally.checks, "V1");
   if (expected.some(({ kind }) => kind === "overlay")) count(world.tally.met, "views with summaries");
   if (twin.line(leaf, masks) !== null) count(world.tally.met, "views with masks");
+  checkUnseen(seat, "the view", textOf(view));
   checkWords(world, shown);
   checkRules(world, shown);
 }

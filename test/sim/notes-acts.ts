@@ -21,7 +21,7 @@ export async function setNotes(world: World, seat: Seat, notes: KeepNotesOptions
   if (notes === null) keptNotes.delete(key);
   else keptNotes.set(key, notes);
   await world.inside(({ palimpsest: { settings } }) =>
-    settings.set(seat.id, { ...settings.get(seat.id), rooms: notes === null ? {} : { notes } }),
+    settings.set(seat.id, { ...settings.get(seat.id), rooms: { ...settings.get(seat.id).rooms, notes } }),
   );
 }
 

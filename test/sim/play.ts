@@ -3,6 +3,7 @@
  */
 import { act } from "./acts.ts";
 import { PaidDrafts } from "./check-paid.ts";
+import { checkDone } from "./check-shadows.ts";
 import { check } from "./check.ts";
 import type { Operation } from "./operations.ts";
 import { count, type Tally } from "./tally.ts";
@@ -23,7 +24,7 @@ let worlds = 0;
 
 export async function play(operations: readonly Operation[]): Promise<Played> {
   const world = new World(`sim-${worlds++}`);
-  const paid = new PaidDrafts();
+  const paid = [new PaidDrafts(world.model), new PaidDrafts(world.shadow)];
   let done = 0;
   try {
     for (const op of operations) {
@@ -33,6 +34,8 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
       await check(world, { thorough: op.n % THOROUGH_EVERY === 0, n: op.n, paid });
     }
     await world.endAll();
+    await world.endShadows();
+    await checkDone(world);
     await check(world, { thorough: true, n: 0, paid });
     await buryAll(world, paid);
     return played(world, done, null);
@@ -44,7 +47,7 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
   }
 }
 
-async function buryAll(world: World, paid: PaidDrafts): Promise<void> {
+async function buryAll(world: World, paid: readonly PaidDrafts[]): Promise<void> {
   for (const seat of world.seats) {
     await world.agent.deleteSession({ sessionId: seat.id });
     world.bury(seat, { blockToo: true });

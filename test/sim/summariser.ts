@@ -59,11 +59,19 @@ export class Summariser {
   readonly read = new Map<string, ReadonlySet<string>>();
   /** Answers by kind, since the start. */
   readonly counts = new Map<Mood, number>();
+  /** Calls since the start. */
+  calls = 0;
+  /** A word of each good answer. */
+  readonly #word: string;
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
   /** Runs whose own function waits or never settles. The function dies with the object. */
   readonly #own = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
+
+  constructor(word: string) {
+    this.#word = word;
+  }
 
   /** The next `calls` calls are answered like this, and later ones well. */
   setMood(mood: Mood, calls: number): void {
@@ -123,6 +131,7 @@ export class Summariser {
     this.counts.set(mood, (this.counts.get(mood) ?? 0) + 1);
     const question = questionOf(prompt);
     this.asked.push({ runId, question });
+    this.calls++;
     if (prompt.kind === "notes") {
       this.read.set(runId, new Set([...(this.read.get(runId) ?? []), ...marksIn(prompt.transcript ?? "")]));
     }
@@ -131,7 +140,7 @@ export class Summariser {
       this.#waiting.push({ runId, gate });
       await gate.pass();
     }
-    const answer = answerIn(mood, prompt);
+    const answer = answerIn(mood, prompt, this.#word);
     const text = typeof answer === "string" ? answer : "text" in answer ? answer.text : "";
     if (text !== "") this.answered.push({ runId, question, text });
     return answer;
@@ -144,12 +153,12 @@ function questionOf(prompt: ParsedPrompt): string | null {
   return prompt.kind === "repair" || !told ? null : JSON.stringify(prompt);
 }
 
-function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
+function answerIn(mood: Mood, prompt: ParsedPrompt, word: string): Answer {
   const source = [prompt.previous, ...prompt.drafts, prompt.transcript].join("\n");
   switch (mood) {
     case "good":
     case "slow":
-      return prompt.kind === "notes" ? goodNotes(prompt, source) : goodSummary(prompt, source);
+      return prompt.kind === "notes" ? goodNotes(prompt, source) : goodSummary(prompt, source, word);
     case "down":
       throw new Error("fetch failed: connection refused");
     case "unauthorized":
@@ -165,7 +174,7 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
     case "filtered":
       return ended("Some of it", "content-filter");
     case "truncated":
-      return ended(goodSummary(prompt, source).slice(0, 60), "length");
+      return ended(goodSummary(prompt, source, word).slice(0, 60), "length");
     case "wordy":
       return summaryOf(prompt, `${source.slice(0, 200)} ${"and so on at length ".repeat(prompt.summaryTokens)}`);
     case "echoing":
@@ -187,13 +196,13 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
   }
 }
 
-function goodSummary(prompt: ParsedPrompt, source: string): string {
+function goodSummary(prompt: ParsedPrompt, source: string, word: string): string {
   const marks = [...marksIn(source)];
   const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
   const [first, ...rest] = prompt.sections.map(({ title }) => title);
   // Names its source, so that no two sources get the same summary.
   return [
-    `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
+    `## ${first}\n- About ${few.join(", ")}: ${word} ${digest(source).slice(0, 12)}.`,
     ...rest.map((title) => `## ${title}\nNone.`),
   ].join("\n\n");
 }
