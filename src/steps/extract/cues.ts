@@ -32,6 +32,8 @@ const CAUSE =
 const NARRATION =
   /^(?:(?:good|great|perfect|ok(?:ay)?|alright|now|excellent|right|yes|hmm|wait|actually|sure|certainly)[,.!]?\s+)*(?:let me|let['’]s|i['’]ll|i will|i need to|i should|now\b|i['’]m going to|i see\b|this (?:uses|is)\b|first,? (?:let|i)|here(?:['’]s| is| are)|looking at|to (?:assist|help|proceed|book|find)|could you|can you|please|how can i|is there anything|if\b|once\b|when you|feel free|no worries|no problem|unfortunately, i|thank you|i apologi[sz]e|you['’]re (?:absolutely )?(?:right|welcome))\b/i;
 
+const LABEL = /^(?:\*\*)?[\w-]+(?: [\w-]+){0,2}(?:\*\*)?: \S/;
+
 /** Asks for something to be done. */
 export const isRequest = (sentence: string): boolean => REQUEST.test(sentence) || IMPERATIVE.test(sentence);
 /** Agrees to an earlier proposal. */
@@ -54,6 +56,8 @@ export const isBlocked = (sentence: string): boolean => BLOCKED.test(sentence) &
 export const isCause = (sentence: string): boolean => CAUSE.test(sentence) && !isQuestion(sentence);
 /** Talks about the conversation itself: an announcement or a courtesy. */
 export const isNarration = (sentence: string): boolean => NARRATION.test(sentence);
+/** Begins with a label, as a line of a pasted list does: "Check: ..." */
+export const isLabel = (sentence: string): boolean => LABEL.test(sentence);
 /** Announces a list or code that is not part of the sentence. */
 export const isIntroduction = (sentence: string): boolean => /:\W*$/.test(sentence);
 /** Asks a question. */

@@ -39,7 +39,7 @@ import type { Entry } from "./entries.ts";
 import { extractConstraints, isRule } from "../facts/facts.ts";
 import { createRanker, meaningfulWords } from "./rank.ts";
 import { splitSentences, type Sentence } from "../text/sentences.ts";
-import { readToolUse } from "./tool-use.ts";
+import { describeCall, readToolUse } from "./tool-use.ts";
 
 /** Open work is only current near the end. It is read from the conversation after this share. */
 const RECENT = 0.6;
@@ -49,6 +49,11 @@ const TELLING = 0.45;
 
 /** Sentences at the start of the first message that are kept beside its requests, because they give the reason. */
 const BACKGROUND = 3;
+/** A goal needs so many words that name its subject. */
+const LEAST_TELLING = 2;
+/** Words that stand in requests of any subject. */
+const VAGUE =
+  /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|know|latest|look|looking|matter|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start|still|step|steps|sure|tell|today|understand|wait|way|work|working)$/;
 /** Characters read of one sentence, so that no pattern runs on an endless one. */
 const MAX_SENTENCE = 1_000;
 
@@ -137,14 +142,22 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
   const full = each.sentences.filter(({ text }) => !isIntroduction(text) && wordCount(withoutGreeting(text)) >= 4);
   full.forEach(({ text }, place) => {
     const ask = isRequest(text);
-    if (!ask && (!first || place >= BACKGROUND || isRule(text))) return;
-    const weight = first ? (ask ? 2 : 1.5) : 0.5;
+    const vague = isVague(text);
+    if ((vague && !first) || (!ask && (!first || place >= BACKGROUND || isRule(text)))) return;
+    const weight = vague ? 0 : first ? (ask ? 2 : 1.5) : 0.5;
     add("goal", withoutGreeting(text), { at: each.at, weight });
   });
   for (const { text } of each.sentences) {
     if (wordCount(text) >= 5 && isUserDecision(text) && !isIntroduction(text))
       add("decisions", text, { at: each.at, weight: 0.5, label: "User: " });
   }
+}
+
+/** True for a request that names no subject, such as "Can you help me with that?" */
+function isVague(text: string): boolean {
+  let telling = 0;
+  for (const word of meaningfulWords(text)) if (!VAGUE.test(word)) telling++;
+  return telling < LEAST_TELLING;
 }
 
 /** The question that a yes answers, after the last sentences about its subject. */
@@ -208,7 +221,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   const last = entries.findLastIndex((entry) => entry.kind === "call");
   const call = entries[last];
   if (call?.kind === "call" && last > Math.max(user?.at ?? -1, assistant?.at ?? -1)) {
-    add("state", `${call.tool} ${call.input}`, { at: last, weight: 1, label: LAST_ACTION });
+    add("state", describeCall(call), { at: last, weight: 1, label: LAST_ACTION });
   }
 }
 

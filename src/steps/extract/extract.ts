@@ -7,7 +7,7 @@
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import { ASSISTANT_SAID, clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
-import { carryOn } from "./carry-on.ts";
+import { carryOn, tellChanges } from "./carry-on.ts";
 import { readTranscript } from "./entries.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { listNames } from "./names.ts";
@@ -85,7 +85,7 @@ export function extractSummary(input: ExtractInput): string {
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
   const pinsBeside = input.pinsBeside === true;
   const told = carryOn(carried, fresh);
-  const sentences = pinsBeside ? told.filter(isToldBeside) : told;
+  const sentences = pinsBeside ? [...told.filter(isToldBeside), ...tellChanges(told)] : told;
   const bullets = (sentences.length > 0 ? sentences : told).map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],

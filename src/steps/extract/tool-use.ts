@@ -12,7 +12,8 @@ import { splitSentences } from "../text/sentences.ts";
 const PATH_KEYS =
   /"(?:path|file_?path|filePath|file|filename|target_file|notebook_path|absolute_path)"\s*:\s*"([^"\\]{1,240})"/g;
 const COMMAND_KEYS = /"(?:command|cmd|script)"\s*:\s*"((?:[^"\\]|\\.){1,4000})"/;
-const COMMIT_MESSAGE = /\bgit commit\b[^"'\n]{0,200}-\w*m\s+\\?["']((?:[^"'\\]|\\[^"]){3,300})/;
+const COMMIT_MESSAGE =
+  /\bgit commit\b[^"'\n]{0,200}-\w*m\s+\\?["'](?:\$\(cat <<-?\s?\\?["']?\w+\\?["']?\\n)?((?:[^"'\\]|\\[^"]){3,300})/;
 const READS = /^(?:read|view|cat|open|get|show|head|tail|list|ls|find|search|grep|glob|fetch)/i;
 const CREATES = /^(?:write|create|new|save)/i;
 const EDITS = /^(?:edit|str_?replace|replace|patch|apply|update|modify|insert|multi_?edit|append)/i;
@@ -28,6 +29,8 @@ const ERROR_LINE =
 const RESULT_EDGE = 1_500;
 /** An error line shorter than this many characters does not tell what failed. */
 const SHORT_ERROR = 40;
+/** Longest description of a call's input, in characters. */
+const MAX_CALL = 100;
 /** How many entries after an error are searched for its remedy. */
 const LOOK_AHEAD = 6;
 
@@ -76,6 +79,13 @@ function pairUp(entries: readonly Entry[]): Use[] {
     uses[place] = { ...use, result: { output: entry.output, at, failed: hasFailed(entry, use.call) } };
   });
   return uses;
+}
+
+/** A call in a few words, which are its tool with its command, its file or the beginning of its input. */
+export function describeCall({ tool, input }: Pick<Call, "tool" | "input">): string {
+  const command = COMMAND_KEYS.exec(input)?.[1]?.split("\\n")[0];
+  const [path] = [...input.matchAll(PATH_KEYS)].map(([, each]) => each);
+  return `${tool} (${clip(oneLine(command ?? path ?? input), MAX_CALL)})`;
 }
 
 /** The subject of a call, to recognize another try of the same call. */

@@ -174,11 +174,12 @@ describe("a summary worth reading, without a model", () => {
 });
 
 describe("a summary beside pinned facts", () => {
-  it("leaves out what stands beside it: rules, open work, the user's last request and names of files", () => {
+  it("leaves out what stands beside it: rules, open work and the user's last request, and tells of files only what changed", () => {
     const told = summarise(coding, { pinsBeside: true });
     expect(withoutEmptySections(told)).toContain("## Goal\n- ");
     expect(told).toContain("Assistant last said: ");
-    for (const title of ["Rules", "Files", "Questions"]) expect(section(told, title)).toEqual([NOTHING]);
+    for (const title of ["Rules", "Questions"]) expect(section(told, title)).toEqual([NOTHING]);
+    expect(section(told, "Files")).toEqual(["Changed: src/login.ts, test/login.test.ts"]);
     expect(told).not.toContain("User last said: ");
     expect(told).not.toContain("Last action: ");
   });
