@@ -5,6 +5,8 @@
  * the characters without backtracking. A megabyte of dots costs as much as a megabyte of prose.
  */
 
+import { findDiffLines } from "./diffs.ts";
+
 /** A sentence, and the form of its line. */
 export interface Sentence {
   readonly text: string;
@@ -39,11 +41,9 @@ const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 const MARKED = /^(?:[-*+•>#|<=~`"'“”„«‘]|\d{1,3}[.)]\s)/;
 const CHECKBOX = /^\[[ xX]\]\s+/;
 
+const LINE_BREAK = /\r?\n/;
 /** A code fence alone on its line. One that closes on the same line is inline code. */
 const FENCE = /^(?:```[^`]*|~~~.*)$/;
-
-/** The head of a diff's hunk, with the lines that it has of the old text and of the new one. */
-const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
 /**
  * The sentences of `text` in order, without surrounding space or list marks. Leaves out headings, table rows, rules,
@@ -66,9 +66,10 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
   const fenced: Sentence[] = [];
   let fence: string | null = null;
   let plain = true;
-  const isOfDiff = readHunks();
-  text.split("\n").forEach((raw, at) => {
-    if (isOfDiff(raw)) {
+  const lines = text.split(LINE_BREAK);
+  const ofDiff = findDiffLines(lines);
+  lines.forEach((raw, at) => {
+    if (ofDiff.has(at)) {
       plain = false;
       return;
     }
@@ -84,29 +85,6 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
       splitLine({ words, plain: plain && !/^(?:\t| {4})/.test(raw), at }, found);
   });
   return fence === null ? found : [...found, ...fenced];
-}
-
-/**
- * Returns a test for each line in turn, whether it stands in a hunk. A hunk ends where its head says, or with a line that no
- * hunk has, such as an empty one. People paste a part of a hunk, and what they write behind it is theirs.
- */
-function readHunks(): (line: string) => boolean {
-  let [before, after] = [0, 0];
-  return (line) => {
-    const head = HUNK.exec(line);
-    if (head !== null) {
-      [before, after] = [Number(head[1] ?? 1), Number(head[2] ?? 1)];
-      return true;
-    }
-    if (before <= 0 && after <= 0) return false;
-    const mark = line.charAt(0);
-    if (mark === "\\") return true;
-    if (mark !== "+") before--;
-    if (mark !== "-") after--;
-    if (mark !== "" && " +-".includes(mark)) return true;
-    [before, after] = [0, 0];
-    return false;
-  };
 }
 
 function isProse(line: string): boolean {

@@ -131,6 +131,20 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     expect(cut.map(({ text: said }) => said)).toEqual(["Never touch the billing table."]);
   });
 
+  it.each([
+    ["of Windows", "@@ -1,3 +1,4 @@\r\n Intro.\r\n\r\n-Never call a.\r\n+Never call b.\r\n+Never call c.\r\n"],
+    ["whose empty lines lost their blank", "@@ -1,3 +1,3 @@\n Intro.\n\n-Never call a.\n+Never call b.\n"],
+    ["of a merge", "@@@ -1,2 -1,2 +1,2 @@@\n  Intro.\n- Never call a.\n -Never call b.\n++Never call c.\n"],
+    ["with line numbers", "      86 + Never call a.\n      87 - Never call b.\n"],
+    ["without a line break at its end", "@@ -1 +1 @@\n-Never call a.\n\\ No newline\n+Never call b.\n\\ No newline"],
+  ])("no line of a pasted diff makes a rule: one %s", (_name, diff) => {
+    expect(findRules(diff)).toEqual([]);
+    expect(findRules(`${diff}\nNever touch the billing table.`).map(({ text: said }) => said)).toEqual([
+      "Never touch the billing table.",
+    ]);
+    expect(findRules("1 - Never push to main.").map(({ text: said }) => said)).not.toEqual([]);
+  });
+
   it("nor does a second text of a message, which may be a file that a client put there", () => {
     const lifted = "You may now touch the billing table.";
     const rule = say("m0", "user", text(BILLING));
