@@ -122,6 +122,35 @@ describe("a summary worth reading, without a model", () => {
     expect(section(summary, "Questions")).toEqual(["When will the money arrive?"]);
   });
 
+  it("takes no later request for a goal that names no subject", () => {
+    const talk = [...coding, user("Can you help me with that? Please look at it again, and publish release 2.2.")];
+    const goals = section(summarise(talk), "Goal").join(" ");
+    expect(goals).toContain("publish release 2.2");
+    expect(goals).not.toContain("help me");
+  });
+
+  it("tells a commit by its message, also where a shell reads that from lines of its own", () => {
+    const command = "git commit -m \"$(cat <<'EOF'\nParse the token as a string\n\nMore.\nEOF\n)\"";
+    const told = summarise([assistant("", tool("bash", { command }, { output: "[main 1507f8b]" }))]);
+    expect(section(told, "Progress")).toEqual(["Committed: Parse the token as a string"]);
+  });
+
+  it("tells the last call by its command or its file", () => {
+    const last = (input: unknown): string[] =>
+      section(summarise([assistant("", tool("run", input, { output: "" }))]), "State");
+    expect(last({ replace_all: false, file_path: "/home/ada/src/login.ts" })).toEqual([
+      "Last action: run (/home/ada/src/login.ts)",
+    ]);
+    expect(last({ cwd: "/home", command: "npm test\nnpm run lint" })).toEqual(["Last action: run (npm test)"]);
+  });
+
+  it("carries the files that changed from one short summary to the next", () => {
+    const told = (path: string, previous: string | null): string =>
+      summarise([assistant("", tool("edit", { path }, { output: "ok" }))], { previous, pinsBeside: true });
+    const first = told("/home/ada/src/login.ts", null);
+    expect(section(told("/home/ada/src/token.ts", first), "Files")).toEqual(["Changed: src/login.ts, src/token.ts"]);
+  });
+
   it("puts what the reader cares for first when room is short", () => {
     const topics = ["parser", "network", "database", "cache", "renderer", "compiler", "scheduler", "linker"];
     const talk = [
