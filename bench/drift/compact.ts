@@ -8,11 +8,12 @@
  */
 import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/drafts/brief.ts";
 import type { UIMessage } from "ai";
+import { withoutState } from "../../src/steps/draft/empty-sections.ts";
 import { SUMMARY_FRAME_TOKENS } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/plan/window.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";
-import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
+import { besideEarlier, type Facts, type Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { NOTHING_AROUND, pinWithin, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
@@ -146,12 +147,11 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
   }
 }
 
-/** Returns the tokens of an overlay in the view. Only the last one has the names and what was loaded. */
-export function weigh({ tokens, pinned }: Standing, isLast: boolean): number {
-  const names = isLast ? estimateTokens(renderNames(pinned.names)) : 0;
-  return (
-    SUMMARY_FRAME_TOKENS + tokens + names + estimateTokens(renderInForce(isLast ? pinned : { ...pinned, loaded: [] }))
-  );
+/** Returns the tokens of an overlay in the view. Only the last one has the names, what is open and what was loaded. */
+export function weigh({ text, tokens, pinned }: Standing, isLast: boolean): number {
+  const { names, ...inForce } = isLast ? pinned : besideEarlier(pinned);
+  const told = isLast ? tokens : estimateTokens(withoutState(text));
+  return SUMMARY_FRAME_TOKENS + told + estimateTokens(renderNames(names)) + estimateTokens(renderInForce(inForce));
 }
 
 /** A path of messages with overlays over it. */
@@ -197,10 +197,10 @@ class View {
     const around = lookAround({
       head: read(this.#rows.slice(0, from)),
       tail: read(this.#rows.slice(to)),
-      summaries: others.map(({ text, pinned }) => `${text}\n${renderInForce(pinned)}`),
+      summaries: others.map(({ text, pinned }) => `${withoutState(text)}\n${renderInForce(besideEarlier(pinned))}`),
       hidden: others.map(({ facts }) => facts),
     });
-    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(other.text), 0) };
+    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(withoutState(other.text)), 0) };
   }
 
   overlay(id: string): Standing {

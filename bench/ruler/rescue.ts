@@ -9,9 +9,9 @@
 import type { UIMessage } from "ai";
 import { extract } from "../../src/model/extractive.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
-import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
+import { withoutEmptySections, withoutState } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
-import { NOTHING_PINNED } from "../../src/steps/pinned/fact.ts";
+import { besideEarlier, NOTHING_PINNED } from "../../src/steps/pinned/fact.ts";
 import { readSayings } from "../../src/steps/pinned/gather.ts";
 import { renderInForce } from "../../src/steps/pinned/render.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
@@ -121,7 +121,7 @@ function summarise(summaryTokens: number, transcript: string | null, drafts: rea
 /** What is in force stands in every view, in a budget of its own. Its words count as seen, as those of head and tail do. */
 function sayInForce(standing: readonly Standing[]): string {
   const last = standing.length - 1;
-  return standing.map(({ pinned }, at) => renderInForce(at === last ? pinned : { ...pinned, loaded: [] })).join("\n\n");
+  return standing.map(({ pinned }, at) => renderInForce(at === last ? pinned : besideEarlier(pinned))).join("\n\n");
 }
 
 /** The summaries as the view frames them, without what is in force. */
@@ -129,7 +129,8 @@ function say(standing: readonly Standing[], names: readonly string[]): string {
   return standing
     .map(({ id, text }, at) => {
       const pinned = { ...NOTHING_PINNED, names: at === standing.length - 1 ? names : [] };
-      const [part] = summaryMessage({ overlayId: id, summary: text, pinned }).parts;
+      const summary = at === standing.length - 1 ? text : withoutState(text);
+      const [part] = summaryMessage({ overlayId: id, summary, pinned }).parts;
       return part?.type === "text" ? part.text : "";
     })
     .join("\n\n");

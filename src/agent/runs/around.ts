@@ -6,8 +6,9 @@
  */
 import { toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
 import type { OverlayRow } from "../../memory/statements.ts";
-import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
+import { withoutEmptySections, withoutState } from "../../steps/draft/empty-sections.ts";
 import { lookAround } from "../../steps/pinned/around.ts";
+import { besideEarlier } from "../../steps/pinned/fact.ts";
 import { roomOfSummary, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
 import { renderInForce } from "../../steps/pinned/render.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
@@ -46,12 +47,15 @@ export function readAround(
   const redaction = redactionOf(core.settings.get(sessionId));
   const rows = [...before.overlays, ...behind.overlays];
   const overlays = rows.map(shownAs);
-  const summaries = overlays.map(({ summary }) => withoutEmptySections(summary));
+  const earlier = before.overlays.length;
+  const summaries = overlays.map(({ summary }, at) =>
+    withoutEmptySections(at < earlier ? withoutState(summary) : summary),
+  );
   return {
     around: lookAround({
       head: before.messages,
       tail: behind.messages,
-      summaries: overlays.map(({ details }, at) => `${summaries[at]}\n${renderInForce(details.pinned)}`),
+      summaries: overlays.map(({ details }, at) => `${summaries[at]}\n${renderInForce(besideEarlier(details.pinned))}`),
       // Only overlays before it, because a branch may leave behind this summary and see no later one.
       hidden: before.overlays.map((row) => redaction.facts(factsOf(core, toRecord(row), sessionId))),
     }),

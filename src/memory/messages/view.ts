@@ -7,7 +7,8 @@ import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
+import { withoutState } from "../../steps/draft/empty-sections.ts";
+import { besideEarlier, NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { maskedTokens } from "../masks/session-masks.ts";
@@ -107,7 +108,13 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 export function overlayMessage(overlay: OverlayRow, isLast = true): UIMessage {
   const source = summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId });
   return summaryMessage(
-    isLast ? source : { ...source, pinned: { ...NOTHING_PINNED, ...source.pinned, names: [], loaded: [] } },
+    isLast
+      ? source
+      : {
+          ...source,
+          summary: withoutState(source.summary),
+          pinned: besideEarlier(source.pinned ?? NOTHING_PINNED),
+        },
   );
 }
 

@@ -10,6 +10,8 @@
  * that it replaces, in any view that shows it.
  */
 import type { UIMessage } from "ai";
+import { besideEarlier } from "../../steps/pinned/fact.ts";
+import { withoutState } from "../../steps/draft/empty-sections.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
@@ -281,7 +283,7 @@ export class Overlays {
     if (details.namesOf.length === 0) return row;
     return {
       ...row,
-      ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...details.pinned, names: [], loaded: [] } }),
+      ...this.#weighed(row, { ...details, namesOf: [], pinned: besideEarlier(details.pinned) }),
     };
   }
 
@@ -358,9 +360,11 @@ export class Overlays {
     { overlayId, summary, spanMessages }: Pick<OverlayRow, "overlayId" | "summary" | "spanMessages">,
     details: OverlayDetails,
   ): Pick<OverlayRow, "details" | "tokens"> {
-    const measure = (of: OverlayDetails): number => this.#measure({ overlayId, summary, spanMessages, details: of });
+    const measure = (of: OverlayDetails, told = summary): number =>
+      this.#measure({ overlayId, summary: told, spanMessages, details: of });
     const tokens = measure(details);
-    const names = tokens - measure({ ...details, pinned: { ...details.pinned, names: [], loaded: [] } });
+    const earlier = { ...details, pinned: besideEarlier(details.pinned) };
+    const names = tokens - measure(earlier, withoutState(summary));
     const weights = { names, summary: measure(fillDetails({})) };
     return { tokens, details: JSON.stringify({ ...details, weights }) };
   }

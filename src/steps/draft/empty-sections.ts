@@ -5,6 +5,7 @@
  * Text in, text out. The remaining text keeps its order and words.
  */
 const HEADING = /^#{1,6}[ \t]/;
+const STATE = /^#{1,6}[ \t]+(?:current )?state[ \t]*$/im;
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 /** Phrases that stand for an empty section. */
 const EMPTY_WORDS =
@@ -17,6 +18,16 @@ export function withoutEmptySections(markdown: string): string {
     .split(/^(?=#{1,6}[ \t])/m)
     .filter((section) => section.split("\n").some((line) => !HEADING.test(line) && !isNothing(line)));
   return telling.length === 0 ? markdown : telling.join("").trimEnd();
+}
+
+/**
+ * The text without the section on the state of things, for a summary with a later one behind it, whose state holds.
+ * Unchanged if it says nothing else.
+ */
+export function withoutState(markdown: string): string {
+  const sections = markdown.split(/^(?=#{1,6}[ \t])/m);
+  const lasting = sections.filter((section) => !STATE.test(section));
+  return lasting.every((section) => section.trim() === "") ? markdown : lasting.join("").trimEnd();
 }
 
 /** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */

@@ -27,6 +27,7 @@ import {
   isDecision,
   isDone,
   isIntroduction,
+  isLabel,
   isNarration,
   isProposal,
   isQuestion,
@@ -143,7 +144,7 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
   full.forEach(({ text }, place) => {
     const ask = isRequest(text);
     const vague = isVague(text);
-    if ((vague && !first) || (!ask && (!first || place >= BACKGROUND || isRule(text)))) return;
+    if (((vague || isLabel(text)) && !first) || (!ask && (!first || place >= BACKGROUND || isRule(text)))) return;
     const weight = vague ? 0 : first ? (ask ? 2 : 1.5) : 0.5;
     add("goal", withoutGreeting(text), { at: each.at, weight });
   });

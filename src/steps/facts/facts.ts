@@ -140,7 +140,8 @@ function classify(word: string): IdentifierKind | null {
   return isId(word) ? "id" : null;
 }
 
-function isPath(word: string): boolean {
+/** Whether a word names a file or a folder. */
+export function isPath(word: string): boolean {
   if (FILE_NAME.test(word)) return !/^[A-Z][a-z]+\.js$/.test(word);
   if (/^[A-Za-z]:\\[^<>|?*]+$/.test(word)) return true;
   if (!word.includes("/") || word.includes("//")) return false;

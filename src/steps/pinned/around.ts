@@ -10,7 +10,7 @@ import { talkOf } from "../salience/choose.ts";
 import { gatherWords } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import type { Facts } from "./fact.ts";
-import { readSayings } from "./gather.ts";
+import { askedBy, readSayings } from "./gather.ts";
 import { isWhole, keyOf, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
 
@@ -37,6 +37,7 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     hidden,
     talk: talkOf(tables.slice(head.length)),
     shows: (word) => said.has(word) || told(word),
+    asked: new Set(tail.flatMap(askedBy)),
     loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
   };
 }

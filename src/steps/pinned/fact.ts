@@ -63,7 +63,10 @@ export interface PinnedFact {
 export interface Pinned {
   /** In the order in which they were stated, so that a reader sees which one is later. */
   readonly rules: readonly PinnedFact[];
-  /** Open tasks and failures, the newest first. */
+  /**
+   * Open tasks and failures, the newest first, of everything that the view hides, if this overlay is its last one, as for
+   * {@link names}.
+   */
   readonly facts: readonly PinnedFact[];
   /**
    * Words that name something, in the order in which they were last said. If this overlay is the last of its view, they
@@ -82,3 +85,8 @@ export interface Pinned {
 }
 
 export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], loaded: [], left: 0 };
+
+/** What stays beside a summary with a later one behind it, which shows the rest for both. */
+export function besideEarlier(pinned: Pinned): Pinned {
+  return { ...pinned, facts: [], names: [], loaded: [] };
+}

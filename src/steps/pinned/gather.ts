@@ -97,6 +97,12 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   };
 }
 
+/** Who says in the message what is to be done. That replaces what the same one said before. */
+export function askedBy(message: UIMessage): readonly (string | undefined)[] {
+  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId: message.id, age: 0, ...more });
+  return readTasks(readSayings(message), fact).map(({ about }) => about);
+}
+
 /** The texts of a message with their authors. Text of a system message or a summary counts as a tool's output. */
 export function readSayings(message: UIMessage): Saying[] {
   const speaker = isSummary(message) || message.role === "system" ? "output" : message.role;

@@ -7,13 +7,13 @@
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { chooseWords, NO_TALK, type Room, type Talk, type Weights } from "../salience/choose.ts";
-import { mergeWords, type Words } from "../salience/table.ts";
+import { NO_WORDS, type Words } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
-import { mergeAllLoaded } from "./merge.ts";
+import { mergeFacts } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
 import { pickLoaded } from "./pick-loaded.ts";
-import { NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
+import { FILES_LABEL, LABELLED_CHARS, NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
@@ -25,13 +25,21 @@ export interface Around {
   readonly talk: Talk;
   /** True for a word that the view shows anyway. */
   readonly shows: (word: string) => boolean;
+  /** Who says in the messages that stay what is to be done, which replaces what the same one said before. */
+  readonly asked: ReadonlySet<string | undefined>;
   /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
   readonly loaded: ReadonlySet<string>;
   /** How names are weighed. By default as everywhere. */
   readonly weights?: Weights | undefined;
 }
 
-export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false, loaded: new Set() };
+export const NOTHING_AROUND: Around = {
+  hidden: [],
+  talk: NO_TALK,
+  shows: () => false,
+  asked: new Set(),
+  loaded: new Set(),
+};
 
 export interface KeepBudget {
   /** Token budget of the facts in force. */
@@ -55,14 +63,18 @@ export function keepFacts(
     around = NOTHING_AROUND,
   }: KeepBudget & { readonly around?: Around },
 ): { pinned: Pinned; survival: Survival } {
-  const all = [...around.hidden, facts];
+  const hidden = mergeFacts([...around.hidden, facts]);
   const inForce = {
-    ...pickInForce(facts, { budgetTokens: pinnedTokens, countTokens, omit: sayingIn(summary) }),
-    loaded: pickLoaded(mergeAllLoaded(all), { budgetTokens: loadedTokens, countTokens, omit: around.loaded }),
+    ...pickInForce(openFacts(facts, hidden, around), {
+      budgetTokens: pinnedTokens,
+      countTokens,
+      omit: sayingIn(summary),
+    }),
+    loaded: pickLoaded(hidden.loaded, { budgetTokens: loadedTokens, countTokens, omit: around.loaded }),
   };
   const said = containsWord(wordsIn(`${summary}\n${renderInForce(inForce)}`));
   const isShown = (word: string): boolean => said(word) || around.shows(word);
-  const names = pickNames(mergeWords(all.map(({ words }) => words)), {
+  const names = pickNames(hidden.words, {
     budgetTokens: namesTokens,
     countTokens,
     talk: around.talk,
@@ -70,7 +82,16 @@ export function keepFacts(
     weights: around.weights,
   });
   const pinned = { ...inForce, names };
-  return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
+  return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, openFacts(facts, facts, around)) };
+}
+
+function withoutWords(facts: Facts): Facts {
+  return { ...facts, words: NO_WORDS };
+}
+
+/** The rules of `facts`, and what is still open of everything hidden. */
+function openFacts(facts: Facts, { tasks, failures }: Pick<Facts, "tasks" | "failures">, { asked }: Around): Facts {
+  return { ...facts, tasks: tasks.filter(({ about }) => !asked.has(about)), failures };
 }
 
 /** The budgets beside a summary, and the size of the span that both replace. */
@@ -94,7 +115,8 @@ export function pinWithin(
   const least = countTokens(renderInForce(rules));
   const inForce = Math.max(least, Math.min(pinnedTokens, room));
   // Facts in force rarely take all of their budget, and in a short span the rest is room for what was loaded.
-  const picked = pickInForce(facts, { budgetTokens: inForce, countTokens, omit: sayingIn(summary) });
+  const open = openFacts(facts, mergeFacts([...around.hidden, facts].map(withoutWords)), around);
+  const picked = pickInForce(open, { budgetTokens: inForce, countTokens, omit: sayingIn(summary) });
   const left = room - countTokens(renderInForce(picked));
   const loaded = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
   const names = Math.min(namesTokens, left - loaded);
@@ -132,6 +154,7 @@ function pickNames(
 ): readonly string[] {
   const most = budgetTokens * MOST_COUNTED;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
+  if (characters >= LABELLED_CHARS) characters -= FILES_LABEL.length;
   for (let at = 0; at < TRIES && characters > 0; at++) {
     const names = chooseWords(words, { ...room, characters });
     const shown = renderNames(names);

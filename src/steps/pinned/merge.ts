@@ -7,7 +7,7 @@
 import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
-import { mergeLoaded, type Loaded } from "./loaded.ts";
+import { mergeLoaded } from "./loaded.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 
@@ -15,14 +15,6 @@ import { readRevision } from "./ledger.ts";
 export function mergeFacts(parts: readonly Facts[]): Facts {
   const words = mergeWords(parts.map((part) => part.words));
   return { ...parts.reduce(mergeTwo, NO_FACTS), words };
-}
-
-/** The loaded texts of all parts that are still in force. */
-export function mergeAllLoaded(parts: readonly Facts[]): readonly Loaded[] {
-  return parts.reduce(
-    (earlier, later) => mergeLoaded(earlier, later.loaded, settledBy(later)),
-    [] as readonly Loaded[],
-  );
 }
 
 /** Calls that have a result or a failure. */

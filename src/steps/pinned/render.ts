@@ -6,6 +6,7 @@
  * cannot open a heading, a fence, a list or a message. It cannot close a tag of a prompt either.
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
+import { isPath } from "../facts/facts.ts";
 import { renderLoaded } from "./render-loaded.ts";
 import { oneLine } from "./said.ts";
 
@@ -13,6 +14,9 @@ import { oneLine } from "./said.ts";
 export const IN_FORCE_HEADING = "## Still in force";
 /** The heading of the names. */
 export const NAMES_HEADING = "## Names";
+/** Between the other names and those of files, in a list of at least so many characters. */
+export const FILES_LABEL = "\nFiles: ";
+export const LABELLED_CHARS = 1_000;
 /** Shown because both of two differing rules stay where it is not clear that one took back the other. */
 const RULES_NOTE = "- The user's rules, word for word; where two differ, the later holds:";
 
@@ -47,9 +51,14 @@ export function renderInForce(pinned: Omit<Pinned, "names">): string {
   return rules.length + lines.length === 0 ? "" : [IN_FORCE_HEADING, ...rules, ...lines].join("\n");
 }
 
-/** Empty for none. No name has a blank, so blanks separate the names. */
+/** Empty for none. No name has a blank, so blanks separate the names. In a long list, files have a line of their own. */
 export function renderNames(names: readonly string[]): string {
-  return names.length === 0 ? "" : `${NAMES_HEADING}\n${names.map(oneLine).join(" ")}`;
+  if (names.length === 0) return "";
+  const lines = names.map(oneLine);
+  const all = lines.join(" ");
+  if (all.length < LABELLED_CHARS) return `${NAMES_HEADING}\n${all}`;
+  const { file = [], other = [] } = Object.groupBy(lines, (name) => (isPath(name) ? "file" : "other"));
+  return `${NAMES_HEADING}\n${[other, file].map((some) => some.join(" ")).join(file.length > 0 ? FILES_LABEL : "")}`;
 }
 
 /** The rules in a text that contains the rendering, with their messages' ids as shown there. */

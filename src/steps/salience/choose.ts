@@ -89,13 +89,17 @@ export interface Room {
   readonly weights?: Weights | undefined;
 }
 
-/** The chosen words, in the order in which they were last said. */
+/** The chosen words, in the order in which they were last said, so that words of one place stand together. */
 export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
   const densityOf = ({ word, worth }: Worth): number => worth / (widthOf(word) + weights.each);
   const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);
   const chosen = new Set(fill(best, characters, weights.each));
-  return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
+  const last = ([, , , , ...places]: WordRow): number => places.at(-1) ?? 0;
+  return words.rows
+    .filter(([word]) => chosen.has(word))
+    .toSorted((one, other) => last(one) - last(other))
+    .map(([word]) => word);
 }
 
 /** False for a word of a script without blanks that is too rare to be told from prose. */

@@ -6,6 +6,7 @@ import { Session } from "../../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
 import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { overlayMessageId } from "../../../src/steps/view/view.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
@@ -113,6 +114,16 @@ test("nor after the message was deleted", async () => {
   await stacked(async ({ session }) => {
     await session.deleteMessages(["m2"]);
     expect(await everything(session)).not.toContain(WORD);
+  });
+});
+
+test("only the last summary says how things stand, and the one before it where that was taken back", async () => {
+  await stacked(async ({ session, older, newer }) => {
+    const telling = async (): Promise<string[]> =>
+      (await session.getView()).messages.filter((each) => /^## State$/m.test(textOf([each]))).map(({ id }) => id);
+    expect(await telling()).toEqual([overlayMessageId(newer.id)]);
+    await session.rollback(newer.id);
+    expect(await telling()).toEqual([overlayMessageId(older.id)]);
   });
 });
 

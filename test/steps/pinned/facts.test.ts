@@ -221,6 +221,13 @@ describe("facts of a conversation", () => {
     ]);
   });
 
+  it.each([
+    ["assistant", "Now let me read the remaining files."],
+    ["user", "Check: `isAuthenticated()` in auth.ts"],
+  ] as const)("no task is what the %s only tells: %s", (role, said) => {
+    expect(gatherFacts([say("1", role, text(said))]).tasks).toEqual([]);
+  });
+
   it("names a slice of a message by the message itself", () => {
     const [fact] = gatherFacts([say("palimpsest:slice:0-2:m7", "user", text(`Please ${BILLING}.`))]).rules;
     expect(fact).toMatchObject({ value: `Please ${BILLING}.`, messageId: "m7" });
@@ -303,6 +310,25 @@ describe("what is pinned", () => {
     const facts = gatherFacts([say("n", "user", text("I read late_name."))]);
     const around = { ...NOTHING_AROUND, hidden: [earlier] };
     expect(keepFacts("", facts, { ...room, around }).pinned.names).toEqual(["early_name", "late_name"]);
+  });
+
+  it("has what is open of everything hidden, as far as nobody asked for something else since", () => {
+    const early = gatherFacts([
+      say("1", "user", text("Please fix the parser.")),
+      tool("2", { path: "a.ts" }, { errorText: "a.ts was not found" }),
+    ]);
+    const late = gatherFacts([
+      say("3", "assistant", text("The lexer is not yet green.")),
+      tool("4", { path: "a.ts" }, { output: "fine" }),
+    ]);
+    const open = (around: Partial<Around>): readonly string[] =>
+      keepFacts("", late, { ...room, around: { ...NOTHING_AROUND, ...around } }).pinned.facts.map(({ value }) => value);
+    expect(open({ hidden: [early] })).toEqual(["The lexer is not yet green.", "Please fix the parser."]);
+    const inView = { head: [], summaries: [], hidden: [] };
+    const since = (role: "user" | "assistant", said: string): readonly string[] =>
+      open({ ...lookAround({ ...inView, tail: [say("5", role, text(said))] }), hidden: [early] });
+    expect(since("user", "Please rename the lexer.")).toEqual(["The lexer is not yet green."]);
+    expect(since("user", "Thank you.")).toHaveLength(2);
   });
 
   it("prefers what was said often and lately over what was said once, long ago, or only by a tool", () => {
