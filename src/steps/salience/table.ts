@@ -123,7 +123,10 @@ function round(heat: number): number {
   return Math.round(heat * ROUND) / ROUND;
 }
 
-/** Whole lines, together some hundred characters. A longer line is cut at a blank where it has one. */
+/** Where a line may be cut. Chinese and Japanese have no blanks. */
+const BREAK = /[ 。，、；：！？]/;
+
+/** Whole lines, together some hundred characters. A longer line is cut at a blank or a mark where it has one. */
 function* cutIntoPlaces(text: string): Generator<string> {
   let piece = "";
   for (const line of text.split("\n")) {
@@ -136,8 +139,9 @@ function* cutIntoPlaces(text: string): Generator<string> {
     while (piece.length - from > 2 * PLACE_CHARS) {
       // Searches only within this place. A search from the end of a line without blanks would run back to its beginning
       // each time.
-      const blank = piece.slice(from, from + PLACE_CHARS).lastIndexOf(" ");
-      const to = from + (blank > 0 ? blank : PLACE_CHARS);
+      let to = from + PLACE_CHARS;
+      while (to > from && !BREAK.test(piece.charAt(to))) to--;
+      if (to === from) to += PLACE_CHARS;
       yield piece.slice(from, to);
       from = to;
     }

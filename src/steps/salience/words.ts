@@ -31,15 +31,23 @@ const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
 const QUOTED = /[「『《“‘【]([^「」『』《》“”‘’`【】\n]{2,24})[」』》”’】]/gu;
 const BACKTICKS = /`+/;
 const LONGEST_QUOTED = 24;
-/** Loan words in Japanese. */
-const LOAN = /\p{Script=Katakana}[\p{Script=Katakana}ー]{3,}/gu;
-const CHARACTERS = /\p{Script=Han}{2,12}/gu;
-const KANA = /\p{Script=Hiragana}/u;
+/** Loan words in Japanese that are joined of several. A shorter one is nearly always a common word. */
+const LOAN = /[\p{Script=Katakana}ー]{9,}/gu;
+const CHARACTERS = /\p{Script=Han}+/gu;
+const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const HIRAGANA = /\p{Script=Hiragana}/u;
+/** What follows a noun of Japanese. Behind characters, any other kana is the ending of their verb. */
+const BEHIND_NOUN = /[のはがをにでともやへかなしさすだまよ]/u;
+/** Endings that tell when, where or of what kind, as in "on failure". */
+const KIND_ENDING = /[的時後前中内外向用別等]$/u;
 /** Function words of Chinese, which are part of few names. */
 const GLUE =
-  /[的了是在和与及或也就都而着过把被让给对从到为以因但如若则其之此该这那我你他她它们个些很更最不没无有会能可要请将并且还又再才只已等中上下后前时]/u;
+  /(关于|有关|如果|通过|以及|的|了|是|在|和|与|及|或|也|就|都|而|被|让|给|到|但|若|则|其|之|此|该|这|那|我|你|他|她|它|们|个|些|很|更|最|不|没|并|且|还|又|再|才|只|已|等)|([把过着从为以因对如无有会能可要请将中上下后前时])/u;
+/** Of three strings of a split at {@link GLUE}, one is a piece, and the others are what stands behind it. */
+const SPLIT_INTO = 3;
 /** Characters of a term that is not quoted. A shorter one is nearly always a common word of Chinese or Japanese. */
 const SHORTEST_TERM = 3;
+const SHORTEST_IN_JAPANESE = 4;
 const LONGEST_TERM = 8;
 
 /** Every naming word of the text. */
@@ -75,14 +83,28 @@ export function isTerm(word: string): boolean {
 function termsIn(text: string): string[] {
   const terms = [...text.matchAll(QUOTED)].flatMap(([, term = ""]) => (HAS_UNSPACED.test(term) ? [term.trim()] : []));
   for (const line of text.split("\n")) terms.push(...codeSpansIn(line));
-  for (const [run] of text.matchAll(UNSPACED_RUN)) {
-    terms.push(...(run.match(LOAN) ?? []));
-    for (const piece of run.match(CHARACTERS) ?? []) {
-      const parts = KANA.test(run) ? [piece] : piece.split(GLUE);
-      terms.push(...parts.filter(({ length }) => length >= SHORTEST_TERM && length <= LONGEST_TERM));
-    }
-  }
-  return terms;
+  const pieces = KANA.test(text) ? japaneseIn(text) : chineseIn(text);
+  return [...terms, ...pieces.filter(({ length }) => length <= LONGEST_TERM), ...(text.match(LOAN) ?? [])];
+}
+
+/** Pieces of Chinese characters, without the verbs among them and what only tells when, where or how. */
+function japaneseIn(text: string): string[] {
+  return [...text.matchAll(CHARACTERS)].flatMap(({ 0: piece, index }) => {
+    const behind = text.charAt(index + piece.length);
+    const isNoun = !HIRAGANA.test(behind) || BEHIND_NOUN.test(behind);
+    return isNoun && piece.length >= SHORTEST_IN_JAPANESE && !KIND_ENDING.test(piece) ? [piece] : [];
+  });
+}
+
+/** Pieces between function words. Some of those are parts of words as well, so a piece beside them may be cut from one. */
+function chineseIn(text: string): string[] {
+  return [...text.matchAll(CHARACTERS)].flatMap(([run]) => {
+    const split = run.split(GLUE);
+    return split.filter((piece, at) => {
+      if (at % SPLIT_INTO !== 0 || piece.length < SHORTEST_TERM) return false;
+      return split[at - 1] === undefined && split[at + 2] === undefined;
+    });
+  });
 }
 
 /**

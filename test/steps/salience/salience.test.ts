@@ -68,8 +68,8 @@ describe("words that name something", () => {
   });
 
   it("are found in scripts without blanks, and in words of any alphabet", () => {
-    expect(wordsIn("「南京ダック」のレシピをデプロイした。")).toEqual(
-      expect.arrayContaining(["南京ダック", "デプロイ"]),
+    expect(wordsIn("「南京ダック」のレシピをリリースパイプラインで確認した。")).toEqual(
+      expect.arrayContaining(["南京ダック", "リリースパイプライン"]),
     );
     expect(wordsIn("请查看南京大学的网站 example.com/nju")).toEqual(expect.arrayContaining(["example.com/nju"]));
     expect(wordsIn("Sergej sagte, Größenänderung_3 sei kaputt")).toContain("Größenänderung_3");
@@ -100,12 +100,30 @@ describe("words that name something", () => {
     expect(wordsIn("を実行し、`設定` で起動する、`地域")).toEqual([]);
   });
 
+  it.each([
+    [
+      "the stem of a verb, or what tells when",
+      "入力待ちの状態で、自動差し替えの障害発生時に、要件定義を確認する。",
+      ["要件定義"],
+    ],
+    ["a common loan word", "デフォルトのメッセージをプリセットワークフローで確認", ["プリセットワークフロー"]],
+    ["a piece beside a part of a word", "请参见用户手册，无线电波，如果启用防冻剂容器，", ["启用防冻剂容器"]],
+    ["a part of a long run", `防冻剂容器，${"用户手册说明书".repeat(5)}`, ["防冻剂容器"]],
+  ])("are not, in Chinese and Japanese, %s", (_what, said, terms) => {
+    expect(wordsIn(said)).toEqual(terms);
+  });
+
+  it("are not cut where a line without blanks is read in parts", () => {
+    const told = gatherWords([{ written: true, text: "我看看防冻剂容器和它，".repeat(200) }]);
+    expect(told.rows.map(([word]) => word)).toEqual(["看看防冻剂容器"]);
+  });
+
   it("have more than two characters in Chinese and Japanese, unless they are quoted", () => {
     expect(wordsIn("検証を表示する | 結果 |")).toEqual([]);
     expect(wordsIn("检查了问题，状态 | 结果 |")).toEqual([]);
     for (const term of ["「軟兜」", "《軟兜》", "`軟兜`", "“軟兜”"])
       expect(wordsIn(`${term}を表示する。`), term).toEqual(["軟兜"]);
-    expect(wordsIn("型定義を検証する")).toEqual(["型定義"]);
+    expect(wordsIn("型定義追加を検証する")).toEqual(["型定義追加"]);
   });
 
   it("are no words of the language, whatever their ending and case", () => {
