@@ -95,11 +95,12 @@ export function chooseWords(words: Words, { characters, talk, isShown, weights =
   const densityOf = ({ word, worth }: Worth): number => worth / (widthOf(word) + weights.each);
   const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);
   const chosen = new Set(fill(best, characters, weights.each));
-  const last = ([, , , , ...places]: WordRow): number => places.at(-1) ?? 0;
-  return words.rows
-    .filter(([word]) => chosen.has(word))
-    .toSorted((one, other) => last(one) - last(other))
-    .map(([word]) => word);
+  const rows = words.rows.filter(([word]) => chosen.has(word));
+  return rows.toSorted((one, other) => lastPlaceOf(one) - lastPlaceOf(other)).map(([word]) => word);
+}
+
+function lastPlaceOf([, , , , ...places]: WordRow): number {
+  return places.at(-1) ?? 0;
 }
 
 /** False for a word of a script without blanks that is too rare to be told from prose. */

@@ -47,6 +47,14 @@ function summarise(messages: readonly Said[], more: Partial<ExtractInput> = {}):
   return extractSummary({ countTokens: estimateTokens, transcript: render(messages), ...base, ...more });
 }
 
+function edited(path: string): Said {
+  return assistant("", tool("edit", { path }, { output: "ok" }));
+}
+
+function lastAction(input: unknown): string[] {
+  return section(summarise([assistant("", tool("run", input, { output: "" }))]), "State");
+}
+
 function section(summary: string, title: string): string[] {
   const body = summary.split(`## ${title}\n`)[1]?.split("\n\n## ")[0] ?? "";
   return body.split("\n").map((line) => line.replace(/^- /, ""));
@@ -136,19 +144,16 @@ describe("a summary worth reading, without a model", () => {
   });
 
   it("tells the last call by its command or its file", () => {
-    const last = (input: unknown): string[] =>
-      section(summarise([assistant("", tool("run", input, { output: "" }))]), "State");
-    expect(last({ replace_all: false, file_path: "/home/ada/src/login.ts" })).toEqual([
+    expect(lastAction({ replace_all: false, file_path: "/home/ada/src/login.ts" })).toEqual([
       "Last action: run (/home/ada/src/login.ts)",
     ]);
-    expect(last({ cwd: "/home", command: "npm test\nnpm run lint" })).toEqual(["Last action: run (npm test)"]);
+    expect(lastAction({ cwd: "/home", command: "npm test\nnpm run lint" })).toEqual(["Last action: run (npm test)"]);
   });
 
   it("carries the files that changed from one short summary to the next", () => {
-    const told = (path: string, previous: string | null): string =>
-      summarise([assistant("", tool("edit", { path }, { output: "ok" }))], { previous, pinsBeside: true });
-    const first = told("/home/ada/src/login.ts", null);
-    expect(section(told("/home/ada/src/token.ts", first), "Files")).toEqual(["Changed: src/login.ts, src/token.ts"]);
+    const previous = summarise([edited("/home/ada/src/login.ts")], { pinsBeside: true });
+    const told = summarise([edited("/home/ada/src/token.ts")], { previous, pinsBeside: true });
+    expect(section(told, "Files")).toEqual(["Changed: src/login.ts, src/token.ts"]);
   });
 
   it("puts what the reader cares for first when room is short", () => {
