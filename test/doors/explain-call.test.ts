@@ -70,8 +70,24 @@ test("who holds the stub of an agent without a room is told the room", async () 
   expect(explainCall(error).message).toContain("the room transcripts() of palimpsest/import");
 });
 
+test("a refusal is known with and without the name of its class before it", () => {
+  for (const before of ["", "Error: "]) {
+    expect(explainCall(new Error(`${before}Method recall does not exist`)).message).toContain("rooms: [recall()]");
+    expect(explainCall(new Error(`${before}Method getCosts is not callable`)).message).toContain(
+      "does not open getCosts",
+    );
+  }
+});
+
 test("any other error stays as it is, also one about a method of the user's own", () => {
-  for (const message of ["[unknown_run] No run.", "Method say is not callable", "Method __proto__ does not exist"]) {
+  for (const message of [
+    "[unknown_run] No run.",
+    "Method say is not callable",
+    "Method __proto__ does not exist",
+    // It tells of another agent's refusal.
+    "The helper answered: Method recall does not exist",
+    "The helper answered: Method getCosts is not callable",
+  ]) {
     const error = new Error(message);
     expect(explainCall(error)).toBe(error);
   }

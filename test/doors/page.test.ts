@@ -123,6 +123,23 @@ describe("the page's door", () => {
     expect(mine.cookie).toMatch(/^[^;]+; HttpOnly; SameSite=Strict; Secure$/);
   });
 
+  test("the browser's mark is read wherever it stands among cookies, and from no cookie of another name", async () => {
+    const { name } = newAgent();
+    const { ticket, cookie } = await ticketOf(name);
+    const [mark = ""] = cookie.split(";");
+    const path = `${agentAt(name)}?ticket=${ticket}`;
+    for (const cookies of [`my-${mark}`, `theme=dark; my-${mark}`, `theme=${mark}`, `${mark}0`]) {
+      expect(await codeOf(ask(locked, path, { headers: { ...upgrade, Cookie: cookies } }))).toEqual([
+        401,
+        "unauthorized",
+      ]);
+    }
+    for (const cookies of [mark, `${mark};theme=dark`, `theme=dark;${mark}`, `theme=dark;  ${mark}; a=b`]) {
+      const tab = await ticketOf(name, { Cookie: cookies });
+      expect(tab.cookie, cookies).toBe(cookie);
+    }
+  });
+
   test("a ticket is for one agent, and for the page alone", async () => {
     const [{ name }, other] = [newAgent(), newAgent()];
     const { ticket, browser } = await ticketOf(name);
