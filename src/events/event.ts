@@ -59,6 +59,8 @@ interface CompactionEvent extends EventBase {
   readonly action: "compaction";
   readonly overlayId: string;
   readonly summary: string;
+  /** The summary as a view shows it, with what stands beside it word for word. Present in events that were loaded. */
+  readonly shown?: string | undefined;
   readonly fromMessageId: string;
   readonly toMessageId: string;
   /** Number of messages that the summary replaces. */
@@ -100,6 +102,7 @@ const event: z.ZodType<ConversationEvent> = z.discriminatedUnion("action", [
     action: z.literal("compaction"),
     overlayId: id,
     summary: summary.min(1),
+    shown: z.string().optional(),
     fromMessageId: id,
     toMessageId: id,
     messages: z.number().int().nonnegative(),

@@ -11,6 +11,7 @@ import type { Needs } from "../agent/core.ts";
 import { readListed } from "../agent/runs/read-slices.ts";
 import type { History } from "../memory/messages/history.ts";
 import { slicesOf } from "../memory/messages/slices.ts";
+import { overlayMessage } from "../memory/messages/view.ts";
 import type { Element, MessageElement } from "../memory/messages/walk.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
@@ -101,7 +102,7 @@ export async function viewEvents(core: Reads, sessionId: string, leafId?: string
   for await (const messages of readListed(core, sessionId, slicesOf(elements.filter(isMessage).map(whole))))
     for (const message of messages) read.set(message.id, message);
   return elements.flatMap((element) => {
-    if (element.kind === "overlay") return compactionOf(history, element.overlay.overlayId);
+    if (element.kind === "overlay") return compactionOf(history, overlayMessage(element.overlay, element.isLast));
     const message = read.get(element.row.id);
     return message === undefined ? [] : eventsWithin(history, message, element);
   });
@@ -214,7 +215,7 @@ export function appendOnce(history: History, message: UIMessage, parentId?: stri
 function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
   const synthetic = parseSyntheticId(message.id);
   if (synthetic === null) return storedEvents(history, message);
-  if (synthetic.kind === "overlay") return compactionOf(history, synthetic.overlayId);
+  if (synthetic.kind === "overlay") return compactionOf(history, message);
   if (synthetic.kind === "fitted") return [];
   const stored = history.get(synthetic.messageId);
   return stored === null ? [] : eventsWithin(history, stored, synthetic);
@@ -232,9 +233,13 @@ function eventsWithin(
   return storedEvents(history, message).filter((event) => firstPart(event) >= from && firstPart(event) < to);
 }
 
-function compactionOf(history: History, overlayId: string): ConversationEvent[] {
-  const overlay = history.overlay(overlayId);
-  return overlay === null ? [] : [compactionEvent(history, overlay)];
+/** Returns the event of a summary, which is given as the view shows it. */
+function compactionOf(history: History, { id, parts }: UIMessage): ConversationEvent[] {
+  const synthetic = parseSyntheticId(id);
+  const overlay = synthetic?.kind === "overlay" ? history.overlay(synthetic.overlayId) : null;
+  const [part] = parts;
+  if (overlay === null || part?.type !== "text") return [];
+  return [{ ...compactionEvent(history, overlay), shown: part.text }];
 }
 
 /** Most parts of a message that {@link ConversationEvent.seq} tells apart. With 2^31 messages, every place is a safe whole number. */

@@ -62,8 +62,9 @@ export function eventsToMessages(events: readonly ConversationEvent[]): UIMessag
   for (const event of events) {
     const last = messages.at(-1);
     if (event.action === "compaction") {
-      const { overlayId, summary, messages: spanMessages } = event;
-      messages.push(summaryMessage({ overlayId, summary, spanMessages }));
+      const { overlayId, summary, messages: spanMessages, shown } = event;
+      const message = summaryMessage({ overlayId, summary, spanMessages });
+      messages.push(shown === undefined ? message : { ...message, parts: [{ type: "text", text: shown }] });
     } else if (last?.id === event.messageId) {
       addTo(last.parts, event);
     } else {

@@ -5,7 +5,14 @@ import { describe, expect, test } from "vitest";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import type { ConversationEvent } from "../../../src/events/event.ts";
 import { Uses } from "../../../src/agent/let-others-in.ts";
-import { appendEvents, deleteEvents, loadEvents, loadEventsUnder, type NewEvent } from "../../../src/events/log.ts";
+import {
+  appendEvents,
+  deleteEvents,
+  loadEvents,
+  loadEventsUnder,
+  viewEvents,
+  type NewEvent,
+} from "../../../src/events/log.ts";
 import { persistTurn, persistWorkingContext } from "../../../src/events/persist.ts";
 import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
 import type { Memory } from "../../../src/memory/memory.ts";
@@ -98,6 +105,21 @@ describe("loading", () => {
       await expect(under({ before: "m1" })).rejects.toThrow("[unknown_message]");
       expect(shown(pages(memory, "", 2))).toEqual(["[S]", "s#4", "m1", "m2", "m3"]);
       expect(shown(loadEvents(memory, "", { before: `palimpsest:overlay:${added.overlay.id}` }))).toEqual([]);
+    });
+  });
+
+  test("a model that reads a working context sees of a summary what a view shows: its rules word for word, and its names", async () => {
+    await withProbe(async ({ memory, history }) => {
+      fill(history, 1, 3);
+      history.append(say("rule", "Never touch src/fence-3.ts. Use src/gate-4.ts in its place, every time."));
+      fill(history, 4, 12);
+      history.addOverlay({ span: span("m2", "m5"), summary: "First." });
+      history.addOverlay({ span: span("m6", "m9"), summary: "Second." });
+      const shownIn = (messages: readonly UIMessage[]) => messages.filter(({ id }) => id.startsWith("palimpsest:"));
+      const view = shownIn(history.view().messages);
+      expect(JSON.stringify(view)).toContain("Never touch src/fence-3.ts.");
+      expect(shownIn(buildWorkingContext(await viewEvents(coreOf(memory), "")).messages)).toEqual(view);
+      expect(shownIn(buildWorkingContext(loadEvents(memory, "")).messages)).toEqual(view);
     });
   });
 
