@@ -54,7 +54,7 @@ const BACKGROUND = 3;
 const LEAST_TELLING = 2;
 /** Words that stand in requests of any subject. */
 const VAGUE =
-  /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|know|latest|look|looking|matter|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start|still|step|steps|sure|tell|today|understand|wait|way|work|working)$/;
+  /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|explain|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|kind|know|latest|look|looking|matter|mean|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start|still|step|steps|sure|tell|think|today|understand|wait|way|work|working)$/;
 /** Characters read of one sentence, so that no pattern runs on an endless one. */
 const MAX_SENTENCE = 1_000;
 

@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
-import { isLabel, isNarration, isQuestion, isRequest, isTodo } from "../extract/cues.ts";
+import { isIntroduction, isLabel, isNarration, isQuestion, isRequest, isTodo } from "../extract/cues.ts";
 import { looksLikeData } from "../facts/facts.ts";
 import { gatherWords } from "../salience/table.ts";
 import { splitSentences } from "../text/sentences.ts";
@@ -166,7 +166,7 @@ function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
   const tasks = sayings.flatMap(({ by, text }) => {
     if (by !== "user" && by !== "assistant") return [];
     const open = splitSentences(text).filter(({ text: sentence }) => {
-      if (sentence.length > MAX_RULE_CHARS || !sentence.includes(" ")) return false;
+      if (sentence.length > MAX_RULE_CHARS || !sentence.includes(" ") || isIntroduction(sentence)) return false;
       if (by === "assistant") return isTodo(sentence) && !isNarration(sentence);
       return isQuestion(sentence) || (isRequest(sentence) && !isLabel(sentence));
     });

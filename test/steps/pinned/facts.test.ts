@@ -223,6 +223,7 @@ describe("facts of a conversation", () => {
 
   it.each([
     ["assistant", "Now let me read the remaining files."],
+    ["assistant", "A summary of the remaining usages:"],
     ["user", "Check: `isAuthenticated()` in auth.ts"],
   ] as const)("no task is what the %s only tells: %s", (role, said) => {
     expect(gatherFacts([say("1", role, text(said))]).tasks).toEqual([]);
