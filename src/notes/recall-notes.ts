@@ -9,8 +9,8 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { renderNotes } from "./steps/document.ts";
 import { pointTo } from "./steps/pointer.ts";
 import { withholdNotes } from "./steps/withhold.ts";
-import { wholeCharacters } from "../steps/draft/render.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
+import { endWithin } from "../steps/text/end-within.ts";
 import type { RecalledVersion } from "../agent/core.ts";
 import type { Recall } from "../agent/recalled.ts";
 
@@ -53,19 +53,6 @@ function answer(version: NotesVersion & { readonly withheld?: true }, { section,
   if (to === text.length) return `${header}\n${body}`;
   const next = pointTo(n, { from: to, ...(section !== undefined && { section }) });
   return `${header}\n${body}\n\n(Characters ${from} to ${to} of ${text.length}. For what follows: ${next})`;
-}
-
-/** The last place up to which an answer fits. It is the end of a line, or a character where one line is too long for an answer. */
-function endWithin(text: string, { from, fits }: { from: number; fits: (to: number) => boolean }): number {
-  if (fits(text.length)) return text.length;
-  let [last, over] = [from + 1, text.length];
-  while (over - last > 1) {
-    const middle = (last + over) >> 1;
-    if (fits(middle)) last = middle;
-    else over = middle;
-  }
-  const line = text.lastIndexOf("\n", last - 1) + 1;
-  return line > from ? line : from + Math.max(1, wholeCharacters(text, from, last).length);
 }
 
 function unknown(text: string): Recall {

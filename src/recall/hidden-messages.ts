@@ -9,7 +9,7 @@
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
-import { hashOf } from "../steps/message/reference.ts";
+import { parseReference } from "../steps/message/reference.ts";
 import { parseSyntheticId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/contents.ts";
 import type { MessageSearch } from "./search/search.ts";
@@ -25,6 +25,12 @@ const LOOKED_BACK = 20;
 /** A range that an overlay of the view hides, wholly or in part. */
 export interface HiddenRange extends SeqRange {
   readonly overlayId: string;
+}
+
+/** The place of a message that was asked for by name, and the number of its call, where one was named. */
+export interface Named {
+  readonly seq: number;
+  readonly call: number | null;
 }
 
 export interface Original {
@@ -130,12 +136,13 @@ export class HiddenMessages {
   }
 
   /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
-  named(name: string): number[] {
+  named(name: string): Named[] {
     const synthetic = parseSyntheticId(name);
     const row = this.#tree.find(synthetic?.kind === "slice" ? synthetic.messageId : name);
-    if (row !== null) return [row.seq];
-    const hash = hashOf(name.replace(/^\[(.*)\]$/, "$1"));
-    return hash === null ? [] : this.#tree.findByHash(hash).map((each) => each.seq);
+    if (row !== null) return [{ seq: row.seq, call: null }];
+    const reference = parseReference(name.replace(/^\[(.*)\]$/, "$1"));
+    if (reference === null) return [];
+    return this.#tree.findByHash(reference.hash).map(({ seq }) => ({ seq, call: reference.call }));
   }
 
   overlayNamed(name: string): OverlayRow | null {

@@ -238,7 +238,7 @@ function notes({ shown, told, leftOut, lost, partial }: Said): string {
     ...(clipped === undefined
       ? []
       : [
-          `Cut short, as marked. For more of one, ask for it alone, as ids: ["${referenceTo(clipped.cut.message.id)}"].`,
+          `Cut short, as marked. For all of one, ask for it alone: ids: ["${referenceTo(clipped.cut.message.id)}"], from: 0.`,
         ]),
     ...(partial === "" ? [] : [partial]),
   ];

@@ -8,17 +8,37 @@
 
 /** Characters of a reference, digits and lower-case letters. 36^7 is more than 2^32. */
 const LENGTH = 7;
-const REFERENCE = new RegExp(`^@?[0-9a-z]{${LENGTH}}$`);
+const REFERENCE = new RegExp(`^@?([0-9a-z]{${LENGTH}})(?:\\.([1-9]\\d{0,5}))?$`);
 
 export function referenceTo(messageId: string): string {
   return `@${hashId(messageId).toString(36).padStart(LENGTH, "0")}`;
 }
 
-/** The hash of a reference, with or without its `@`. Null for any other text. */
+/**
+ * A reference to one tool call of a message, counted from 1. The first goes by the message's own reference, because most messages have one
+ * call, and a reference must stay the same when others come.
+ */
+export function referenceToCall(messageId: string, call: number): string {
+  return call === 1 ? referenceTo(messageId) : `${referenceTo(messageId)}.${call}`;
+}
+
+/** Whether a reference is of a message, or of one of its calls. */
+export function isReferenceTo(messageId: string, reference: string): boolean {
+  const own = referenceTo(messageId);
+  return reference === own || reference.startsWith(`${own}.`);
+}
+
+/** The message that a reference names by its hash, and the call, where it names one. Null for any other text. */
+export function parseReference(reference: string): { readonly hash: number; readonly call: number | null } | null {
+  const [, digits, call] = REFERENCE.exec(reference) ?? [];
+  const hash = digits === undefined ? Infinity : Number.parseInt(digits, 36);
+  return hash < 2 ** 32 ? { hash, call: call === undefined ? null : Number(call) } : null;
+}
+
+/** The hash of a reference to a message, with or without its `@`. Null for any other text. */
 export function hashOf(reference: string): number | null {
-  if (!REFERENCE.test(reference)) return null;
-  const hash = Number.parseInt(reference.replace("@", ""), 36);
-  return hash < 2 ** 32 ? hash : null;
+  const parsed = parseReference(reference);
+  return parsed === null || parsed.call !== null ? null : parsed.hash;
 }
 
 /**
