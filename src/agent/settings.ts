@@ -237,6 +237,8 @@ function resolveThreshold(
   threshold: Threshold,
   { ceiling, windowTokens }: Pick<CompactAfterOptions, "ceiling" | "windowTokens">,
 ): number {
+  // Code without types may give a setting as it was read.
+  if (typeof threshold !== "number" && threshold !== "auto") throw invalidOptions(adviceFor(threshold));
   if (threshold !== "auto") {
     if (ceiling === undefined) return threshold;
     throw invalidOptions(
@@ -252,6 +254,15 @@ function resolveThreshold(
   if (Number.isSafeInteger(ceiling) && ceiling >= 1 && ceiling <= (windowTokens ?? ceiling)) return ceiling;
   const most = windowTokens === undefined ? "" : ` and at most ${windowTokens}, the window`;
   throw invalidOptions(`ceiling is ${String(ceiling)}: give a whole number of at least 1${most}.`);
+}
+
+function adviceFor(threshold: unknown): string {
+  const text = typeof threshold === "string" ? threshold.trim() : "";
+  const number = Number(text === "" ? Number.NaN : text);
+  const meant =
+    text.toLowerCase() === "auto" ? '"auto"' : Number.isSafeInteger(number) && number >= 1 ? `${number}` : null;
+  const write = meant === null ? 'a number of tokens, or "auto"' : `compactAfter(${meant})`;
+  return `compactAfter(${JSON.stringify(threshold) ?? String(threshold)}) is no threshold: write ${write}.`;
 }
 
 function invalidOptions(message: string): PalimpsestError {
