@@ -289,6 +289,8 @@ export interface ShownText {
 
 /** Reads of a session whose messages a host keeps. */
 export interface HostedReads {
+  /** Whether stubs may stand in its view. */
+  readonly isMasked: boolean;
   read<T>(work: () => T | Promise<T>): Promise<T>;
 }
 

@@ -97,6 +97,11 @@ export class HostedSession {
     }
   }
 
+  /** Whether stubs may stand in the view of this session. Where a model is sent another view, nobody would see them. */
+  get isMasked(): boolean {
+    return this.#source.sendsOurView;
+  }
+
   get #history(): History {
     return this.#core.memory.session(this.sessionId);
   }

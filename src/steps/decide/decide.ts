@@ -94,11 +94,21 @@ function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause)
 }
 
 /**
- * Whether older outputs are masked now. A mask needs no summariser. But while a run is live, its summary will hide the
- * outputs anyway.
+ * Whether older outputs are masked now. A mask needs no summariser. Over the ceiling it does not wait for its rent, because then nothing
+ * else makes the view smaller. While a run is at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait
+ * for a run that waits itself.
  */
-export function decideMask({ rents, live }: Pick<Situation, "rents" | "live">): boolean {
-  return rents?.masks != null && rents.mask.isDue && live() === null;
+export function decideMask({ rents, isOver, isAtWork }: MaskSituation): boolean {
+  if (rents.masks === null || rents.mask.freedTokens === 0) return false;
+  return (rents.mask.isDue || isOver()) && !isAtWork();
+}
+
+export interface MaskSituation {
+  readonly rents: Rents;
+  /** Whether the view is over its ceiling. */
+  readonly isOver: () => boolean;
+  /** Whether a run makes a summary on this branch now. */
+  readonly isAtWork: () => boolean;
 }
 
 function wait(waiting: Waiting): Decision {

@@ -120,6 +120,11 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   };
 }
 
+/** The rents of a view in which nothing may be masked. */
+export function withoutMasks({ summary }: Rents): Rents {
+  return { summary, masks: null, mask: { paid: 0, price: 0, freedTokens: 0, isDue: false } };
+}
+
 /** The summariser's price for reading the replaced part and writing its answer. */
 function summariserPrice(steps: readonly ViewStep[], tokens: number, terms: RentTerms): number {
   const { prices, headTokens, tailTokens, promptTokens, answerTokens } = terms;

@@ -225,12 +225,17 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
   expect(reason({ ...over, nothingToDo: () => small })).toBe("too-small");
 });
 
-test("masks wait for nothing but a run at work: its summary hides them anyway", () => {
+test("masks wait for their rent, and for a run at work; over the ceiling only for the run", () => {
   const rents = { masks: { from: 0, to: 3 }, mask: DUE, summary: IDLE };
-  expect(decideMask({ rents, live: () => null })).toBe(true);
-  expect(decideMask({ rents, live: () => ({ id: "r", isWaiting: false }) })).toBe(false);
-  expect(decideMask({ rents: { ...rents, mask: IDLE }, live: never })).toBe(false);
-  expect(decideMask({ rents: null, live: never })).toBe(false);
+  const isMasked = (over: boolean, atWork: boolean, mask = rents.mask): boolean =>
+    decideMask({ rents: { ...rents, mask }, isOver: () => over, isAtWork: () => atWork });
+  expect(isMasked(false, false)).toBe(true);
+  expect(isMasked(false, true)).toBe(false);
+  expect(isMasked(false, false, IDLE)).toBe(false);
+  expect(isMasked(true, false, { ...IDLE, freedTokens: 1 })).toBe(true);
+  expect(isMasked(true, true, { ...IDLE, freedTokens: 1 })).toBe(false);
+  expect(isMasked(true, false, { ...IDLE, freedTokens: 0 })).toBe(false);
+  expect(decideMask({ rents: { ...rents, masks: null }, isOver: () => true, isAtWork: never })).toBe(false);
 });
 
 function reason(situation: Situation): string {

@@ -1,5 +1,5 @@
 /** Weighs the rents of a session's active view, under its configured policy and prices. */
-import { headTokensOf, weighRents, type Rents, type RentTerms } from "../../../steps/decide/rent.ts";
+import { headTokensOf, weighRents, withoutMasks, type Rents, type RentTerms } from "../../../steps/decide/rent.ts";
 import type { Policy } from "../../../steps/plan/policy.ts";
 import type { When } from "../../../steps/decide/when.ts";
 import type { Core } from "../../core.ts";
@@ -8,11 +8,13 @@ import type { Core } from "../../core.ts";
 const PROMPT_TOKENS = 700;
 
 /** Null for a session with a fixed threshold, or without messages. With warm caches it reads no row. */
-export function rentsNow(core: Pick<Core, "settings" | "memory">, sessionId: string): Rents | null {
+export function rentsNow(core: Pick<Core, "settings" | "memory" | "hosted">, sessionId: string): Rents | null {
   const { policy, when } = core.settings.get(sessionId);
   if (policy === null || when?.rule !== "rent") return null;
   const view = core.memory.session(sessionId).masks.rented();
-  return view === null ? null : weighRents(view, termsOf(policy, when, headTokensOf(view.steps, policy)));
+  if (view === null) return null;
+  const rents = weighRents(view, termsOf(policy, when, headTokensOf(view.steps, policy)));
+  return core.hosted.get(sessionId)?.isMasked === false ? withoutMasks(rents) : rents;
 }
 
 function termsOf(policy: Policy, { prices }: Pick<When, "prices">, headTokens: number): RentTerms {

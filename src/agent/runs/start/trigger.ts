@@ -63,17 +63,30 @@ export function triggerIfDue(core: Core, sessionId: string, continues: string | 
   return decision.kind === "start" ? startRun(core, sessionId, { trigger: decision.trigger, leafId }) : null;
 }
 
-/** Masks older outputs of the active view when their rent is due. It then reads the view and writes one row. Call inside a transaction. */
+/**
+ * Masks older outputs of the active view when their rent is due, or the view is over its ceiling. It then reads the view and writes one row.
+ * Call inside a transaction, once a due run has been started.
+ */
 export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
   const rents = rentsNow(core, sessionId);
-  if (rents?.masks == null || !rents.mask.isDue) return;
-  const { memory, settings } = core;
-  const leafId = memory.session(sessionId).leafId();
-  if (leafId === null || memory.session(sessionId).hasEnded) return;
-  if (!decideMask({ rents, live: () => liveFor(core, sessionId, { leafId, continues }) })) return;
-  const { masks } = memory.session(sessionId);
-  const view = masks.rented();
-  if (view !== null) masks.mask(view, rents.masks.to, settings.get(sessionId).policy?.stackTokens ?? 0);
+  const { policy } = core.settings.get(sessionId);
+  const history = core.memory.session(sessionId);
+  const leafId = history.leafId();
+  if (rents?.masks == null || policy === null || leafId === null || history.hasEnded) return;
+  const isOver = (): boolean => sizeOf(core, sessionId).tokens > policy.thresholdTokens;
+  const isAtWork = (): boolean => makesSummaryNow(core, liveOnBranch(core, sessionId, { leafId, continues }));
+  if (!decideMask({ rents, isOver, isAtWork })) return;
+  const view = history.masks.rented();
+  if (view !== null) history.masks.mask(view, rents.masks.to, policy.stackTokens);
+}
+
+/** A new run that the engine has not taken after this long (ms) waits for the engine. */
+const TAKEN_IN_MS = 15_000;
+
+/** False for a run that waits for a person or for the engine, because nobody knows for how long. */
+function makesSummaryNow({ platform }: Needs<"platform">, run: LiveRun | null): boolean {
+  if (run === null || run.state === "waiting" || run.state === "paused") return false;
+  return run.state === "running" || platform.now() - run.createdAt <= TAKEN_IN_MS;
 }
 
 interface Branch {
