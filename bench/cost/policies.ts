@@ -19,7 +19,7 @@ import { lookAround } from "../../src/steps/pinned/around.ts";
 import { keepFacts } from "../../src/steps/pinned/keep.ts";
 import { namesRoom } from "../../src/steps/pinned/room.ts";
 import { renderNames } from "../../src/steps/pinned/render.ts";
-import { chooseMaskWords, maskMessage, namesText, type Maskee } from "../../src/steps/view/mask.ts";
+import { chooseMaskWords, maskMessage, namesText, roomForNames, type Maskee } from "../../src/steps/view/mask.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Appended, Host, Spent } from "../policies/host.ts";
 import { Bill, summarise } from "../policies/summariser.ts";
@@ -236,7 +236,11 @@ class Rented {
   #mask({ from, to }: { readonly from: number; readonly to: number }): void {
     const { items } = this.#view;
     const view = this.#maskees(to);
-    const { stubs, names } = chooseMaskWords(view, this.#options.namesTokens);
+    const freed = items.slice(from, to + 1).filter(({ isMasked }) => !isMasked);
+    const freedTokens = freed.reduce((sum, { step }) => sum + (step?.maskable ?? 0), 0);
+    const { namesTokens } = this.#options;
+    const room = roomForNames({ namesTokens, shownTokens: this.#names.tokens, freedTokens });
+    const { stubs, names } = chooseMaskWords(view, room);
     const start = this.#names.at === -1 ? from : Math.min(from, this.#names.at);
     const text = namesText(names);
     const tokens = names.length === 0 ? 0 : estimateTokens(text);
@@ -271,7 +275,7 @@ class Rented {
       if (isMasked) known.maskedTo = step.step;
       found.set(step.message, known);
     }
-    return [...found].map(([message, places]) => ({ message, ...places }));
+    return [...found].map(([message, places]) => ({ message, shown: { from: 0, to: Infinity }, ...places }));
   }
 
   #summarise(terms: RentTerms, isDue: boolean): void {

@@ -103,7 +103,9 @@ export class FunctionRuns implements FunctionRoom {
       if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
       else {
         await noteHindsight(core, run.id);
-        const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
+        const { messages, elements } = await core.read(run.sessionId, () =>
+          history.view(run.leafId, { isWhole: true }),
+        );
         const shown = elements.map((element) => noteElement(history, element));
         const view = messages.map(redaction.message);
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);

@@ -7,7 +7,7 @@
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { STUB_START } from "../steps/view/mask.ts";
+import { readStub } from "../steps/view/stub.ts";
 
 /**
  * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
@@ -37,19 +37,15 @@ function saidOf(role: UIMessage["role"], part: Part): string | null {
   return part.type === "reasoning" || !isSaid(part) ? null : "";
 }
 
-function isShown(outputs: ReadonlyMap<string, string>, part: Part): boolean {
+function isShown(outputs: ReadonlyMap<string, unknown>, part: Part): boolean {
   const call = toolPart(part);
   if (call === null) return true;
   const shown = outputs.get(call.toolCallId);
   if (!hasResult(call)) return true;
   if (shown === undefined) return false;
-  if (call.state === "output-available") return shown === JSON.stringify(call.output) || isStub(shown);
-  return call.state !== "output-error" || shown === JSON.stringify(call.errorText);
-}
-
-/** A stub stands as the output, or in a field of it. */
-function isStub(shown: string): boolean {
-  return shown.startsWith(`"${STUB_START}`) || shown.includes(`{"leftOut":"${STUB_START}`);
+  const json = JSON.stringify(shown);
+  if (call.state === "output-available") return json === JSON.stringify(call.output) || readStub(shown) !== null;
+  return call.state !== "output-error" || json === JSON.stringify(call.errorText);
 }
 
 function readSaid(message: LanguageModelV4Prompt[number]): string[] {
@@ -61,12 +57,12 @@ function readSaid(message: LanguageModelV4Prompt[number]): string[] {
   });
 }
 
-function readOutputs({ content }: LanguageModelV4Prompt[number]): (readonly [id: string, output: string])[] {
+function readOutputs({ content }: LanguageModelV4Prompt[number]): (readonly [id: string, output: unknown])[] {
   if (typeof content === "string") return [];
   return content.flatMap((part) => {
     if (part.type !== "tool-result") return [];
     const { output } = part;
-    return [[part.toolCallId, JSON.stringify("value" in output ? output.value : null)] as const];
+    return [[part.toolCallId, "value" in output ? output.value : null] as const];
   });
 }
 

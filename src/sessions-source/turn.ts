@@ -9,6 +9,7 @@ import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
+import { toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
@@ -121,14 +122,26 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   return { view, messages: [...finish(messages), ...own, ...last] };
 }
 
-/** The last message of the view in the form that it had at the start of the turn. */
+/**
+ * The last message of the view with the parts that it had at the start of the turn. Outputs that it had by then are sent as the view shows
+ * them, because an edit may have masked them.
+ */
 function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   if (leaf?.role !== "assistant") return message;
-  if (message.id === leaf.id) return leaf;
   const shown = parseSyntheticId(message.id);
-  return shown?.kind === "slice" && shown.messageId === leaf.id
-    ? sliceMessage(leaf, shown.fromStep, shown.toStep)
-    : message;
+  const isSlice = shown?.kind === "slice" && shown.messageId === leaf.id;
+  if (message.id !== leaf.id && !isSlice) return message;
+  const began = isSlice ? sliceMessage(leaf, shown.fromStep, shown.toStep) : leaf;
+  const outputs = new Map(message.parts.map((part) => [answeredCall(part), part]));
+  const asShown = (part: Part): Part =>
+    answeredCall(part) === null ? part : (outputs.get(answeredCall(part)) ?? part);
+  return { ...began, parts: began.parts.map(asShown) };
+}
+
+/** The id of a call with an output. Null for any other part. */
+function answeredCall(part: Part): string | null {
+  const tool = toolPart(part);
+  return tool?.state === "output-available" ? tool.toolCallId : null;
 }
 
 function warn(session: Session, error: unknown): void {

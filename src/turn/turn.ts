@@ -11,10 +11,18 @@
  * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
  * between or the view had to be made to fit. No step gets more than its limit, however many steps a turn has.
  */
-import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
+import {
+  convertToModelMessages,
+  type ModelMessage,
+  type StepResult,
+  type Tool,
+  type ToolSet,
+  type UIMessage,
+} from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { answerCalls, repairMessages } from "../steps/view/repair.ts";
+import { readStub } from "../steps/view/stub.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
@@ -182,12 +190,31 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
   const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
-  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
+  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools: sendingStubs(tools) });
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
     view,
     messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
+  };
+}
+
+/** The tools, with stubs sent as they are. A tool's own `toModelOutput` would tell of an output that is not there. */
+function sendingStubs(tools: ToolSet): ToolSet {
+  const shown: ToolSet = { ...tools };
+  for (const [name, own] of Object.entries(tools)) {
+    const { toModelOutput } = own;
+    if (toModelOutput !== undefined) shown[name] = { ...own, toModelOutput: orStub(toModelOutput.bind(own)) };
+  }
+  return shown;
+}
+
+type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
+
+function orStub(toModelOutput: ToModelOutput): ToModelOutput {
+  return (result) => {
+    const stub = readStub(result.output);
+    return stub === null ? toModelOutput(result) : { type: "text", value: stub };
   };
 }
 

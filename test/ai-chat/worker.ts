@@ -75,7 +75,11 @@ export class Keeper extends withPlainCompaction(Agent) {
       session.compactAfter(2_000).onCompaction(durable(this, session, { onWriteBack }));
       return;
     }
-    const configure = this.name.startsWith("counted") ? byMessages : smallChunks;
+    const configure = this.name.startsWith("counted")
+      ? byMessages
+      : this.name.startsWith("auto")
+        ? byCost
+        : smallChunks;
     session.onCompaction(durable(this, session, { configure, onWriteBack })).compactAfter(2_000);
   }
 }
@@ -86,6 +90,10 @@ function smallChunks(ours: Session): void {
 
 function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
+}
+
+function byCost(ours: Session): void {
+  ours.compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 });
 }
 
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */

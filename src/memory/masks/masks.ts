@@ -9,7 +9,10 @@
  * chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are dropped when a
  * message that they may come from is changed or deleted (S2).
  */
+import { isReferenceTo } from "../../steps/message/reference.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
+import { parseFacts } from "../messages/content.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { Place, ShapeRow } from "../statements.ts";
 
@@ -97,22 +100,22 @@ export class Masks {
     this.#rows = null;
   }
 
-  /** Call it before a message changes. Drops the words that may come from it. */
-  replaced(
-    { seq }: Pick<ShapeRow, "seq">,
-    calls: readonly string[],
-    keeps: (steps: { readonly fromStep: number; readonly toStep: number }) => boolean,
-  ): void {
+  /** Call it before a message changes. Drops the words that may come from it, unless its masked steps stay the same. */
+  replaced(message: ShapeRow, keeps: (steps: { readonly fromStep: number; readonly toStep: number }) => boolean): void {
+    const end = parseFacts(message.facts).steps.length - 1;
     for (const row of this.#all()) {
-      if (row.toSeq < seq || (row.toSeq === seq && keeps({ fromStep: 0, toStep: row.toStep }))) continue;
-      const kept = without(row, calls);
+      if (row.toSeq < message.seq) continue;
+      const toStep = row.toSeq === message.seq ? Math.min(row.toStep, end) : end;
+      if (keeps({ fromStep: 0, toStep })) continue;
+      const kept = without(row, [message.id]);
       if (kept.names !== row.names || kept.stubs !== row.stubs) this.#sql.change(this.#sessionId, kept);
     }
     this.#rows = null;
   }
 
   /** Call it before messages are deleted. A line on one of them moves to its nearest remaining ancestor. */
-  removed(rows: readonly ShapeRow[], calls: readonly string[]): void {
+  removed(rows: readonly ShapeRow[]): void {
+    const ids = rows.map(({ id }) => id);
     const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
     const oldest = Math.min(...parents.keys());
     for (const row of this.#all()) {
@@ -122,9 +125,9 @@ export class Masks {
       if (seq === null) this.#sql.remove(this.#sessionId, row.n);
       else
         this.#sql.change(this.#sessionId, {
-          ...without(row, calls),
+          ...without(row, ids),
           toSeq: seq,
-          toStep: seq === row.toSeq ? row.toStep : END,
+          toStep: seq === row.toSeq ? row.toStep : WHOLE_MESSAGE,
         });
     }
     this.#rows = null;
@@ -140,12 +143,10 @@ export class Masks {
   }
 }
 
-/** A step after every other. */
-const END = 0x7fff_ffff;
-
-function without(row: MaskRow, calls: readonly string[]): MaskRow {
-  const stubs = JSON.parse(row.stubs) as StubWords;
-  const held = calls.filter((call) => Object.hasOwn(stubs, call));
-  const left = Object.fromEntries(Object.entries(stubs).filter(([call]) => !held.includes(call)));
-  return { ...row, names: "[]", tokens: 0, stubs: held.length === 0 ? row.stubs : JSON.stringify(left) };
+/** The row without the names, and without the words in the stubs of some messages. */
+function without(row: MaskRow, messageIds: readonly string[]): MaskRow {
+  const stubs = Object.entries(JSON.parse(row.stubs) as StubWords);
+  const left = stubs.filter(([reference]) => !messageIds.some((id) => isReferenceTo(id, reference)));
+  const kept = left.length === stubs.length ? row.stubs : JSON.stringify(Object.fromEntries(left));
+  return { ...row, names: "[]", tokens: 0, stubs: kept };
 }

@@ -7,9 +7,9 @@
  */
 import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import { sliceMessage, stepCount } from "../../steps/message/slice.ts";
+import { stepCount } from "../../steps/message/slice.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { chooseMaskWords, namesText, type Maskee } from "../../steps/view/mask.ts";
+import { chooseMaskWords, namesText, roomForNames, type Maskee } from "../../steps/view/mask.ts";
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementTokens, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
@@ -82,13 +82,23 @@ export class SessionMasks {
     const [place, top] = [known?.places[toStep], known?.places.at(-1)];
     if (known === null || known !== view || place === undefined || top === undefined) return false;
     const { countTokens, now } = this.#options;
-    const { stubs, names } = chooseMaskWords(this.#maskees(place), namesTokens);
-    const tokens = names.length === 0 ? 0 : countTokens(namesText(names));
+    const freedTokens = view.steps.slice(0, toStep + 1).reduce((sum, { maskable }) => sum + maskable, 0);
+    const room = { shownTokens: this.#shownNames(known), freedTokens };
+    const { stubs, names } = chooseMaskWords(this.#maskees(place), roomForNames({ namesTokens, ...room }));
+    const most = roomForNames({ namesTokens: Infinity, ...room });
+    const fitting = fitNames(names, most, countTokens);
     this.#options.transaction(() => {
-      this.#tree.masks.add({ place, top, stubs, names, namesTokens: tokens, at: now() });
+      this.#tree.masks.add({ place, top, stubs, ...fitting, at: now() });
       this.#options.changed();
     });
     return true;
+  }
+
+  /** Tokens of the names that the view shows now. */
+  #shownNames({ places, leafSeq }: Rented): number {
+    const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
+    const isShown = places.some(({ seq, step }) => line?.place.seq === seq && line.place.step === step);
+    return line !== null && isShown ? line.namesTokens : 0;
   }
 
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
@@ -149,14 +159,32 @@ export class SessionMasks {
     const elements = walked.flatMap((element) => (element.kind === "message" ? [element] : [])).toReversed();
     this.#tree.contents.need(elements.map(({ row }) => row));
     return elements.map(({ row, fromStep, toStep, mask }) => {
-      const whole = this.#tree.decode(row);
-      const message = sliceMessage(whole, fromStep, toStep);
-      const last = row.seq < to.seq ? WHOLE_MESSAGE : row.seq === to.seq ? to.step : -1;
-      const own = (step: number): number => Math.min(step, stepCount(whole) - 1) - fromStep;
-      const isMasked = row.role === "assistant" && last >= fromStep;
-      return { message, toStep: isMasked ? own(last) : null, maskedTo: mask === undefined ? -1 : own(mask.toStep) };
+      const message = this.#tree.decode(row);
+      const end = stepCount(message) - 1;
+      const last = row.seq < to.seq ? end : row.seq === to.seq ? Math.min(to.step, end) : -1;
+      return {
+        message,
+        shown: { from: fromStep, to: Math.min(toStep, end) },
+        toStep: row.role === "assistant" && last >= fromStep ? last : null,
+        maskedTo: mask === undefined ? -1 : Math.min(mask.toStep, end),
+      };
     });
   }
+}
+
+/** As many of the names as fit by the session's own counter. Long numbers take more tokens than words of their length. */
+function fitNames(
+  chosen: readonly string[],
+  most: number,
+  countTokens: CountTokens,
+): { readonly names: readonly string[]; readonly namesTokens: number } {
+  let names = chosen;
+  let namesTokens = countTokens(namesText(names));
+  while (names.length > 0 && namesTokens > most) {
+    names = names.slice(0, Math.floor((names.length * most) / namesTokens));
+    namesTokens = countTokens(namesText(names));
+  }
+  return { names, namesTokens: names.length === 0 ? 0 : namesTokens };
 }
 
 function push({ steps, places }: Rented, row: { seq: number; role: string; facts: string }): void {

@@ -11,7 +11,7 @@ import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, parseFacts, type Encoded } from "./content.ts";
+import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
 import { HOSTED, isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
@@ -30,6 +30,7 @@ import {
   type OutlineOptions,
   type RecentHistory,
   type View,
+  type ViewReading,
 } from "./view.ts";
 import { findSince, type SinceOverlay } from "./since.ts";
 import { longReader, readSlice, type Slice } from "./slices.ts";
@@ -154,7 +155,7 @@ export class History extends SessionOverlays {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.versions.withdraw([row], keeps);
-      this.tree.masks.replaced(row, callsOf(row), keeps);
+      this.tree.masks.replaced(row, keeps);
       this.tree.replace(row, encoded);
       if (reached || this.tree.newest()?.seq !== row.seq) {
         this.masks.changed();
@@ -180,7 +181,7 @@ export class History extends SessionOverlays {
       const total = reached ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
       this.versions.withdraw(rows);
-      this.tree.masks.removed(rows, rows.flatMap(callsOf));
+      this.tree.masks.removed(rows);
       this.tree.remove(rows);
       this.masks.changed();
       this.lastEdit = {};
@@ -252,6 +253,7 @@ export class History extends SessionOverlays {
       this.tree.replace(row, encoded);
       this.options.search.replaced(this.sessionId, row.seq, message);
       this.#total = null;
+      this.masks.changed();
     });
   }
 
@@ -500,8 +502,8 @@ export class History extends SessionOverlays {
   }
 
   /** The view that a model is sent for a leaf, by default the active one. Throws `unknown_leaf`. */
-  view(leafId?: string | null): View {
-    return { ...readView(this.tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
+  view(leafId?: string | null, reading: Pick<ViewReading, "isWhole"> = {}): View {
+    return { ...readView(this.tree, this.#start(leafId), reading), leafId: leafId ?? this.leafId() };
   }
 
   /** The view without content. Null when the session is empty. Throws `unknown_leaf`. */
@@ -643,11 +645,6 @@ export class History extends SessionOverlays {
 }
 
 const NOTHING: ViewSize = { tokens: 0, messages: 0 };
-
-/** Ids of its calls that have a result, which a stub may replace. */
-function callsOf({ facts }: ShapeRow): string[] {
-  return parseFacts(facts).results.map(([id]) => id);
-}
 
 /** Throws `reserved_id` and `reserved_metadata` for marks that only our own messages may carry. */
 function mustBeTheirs(message: UIMessage): void {

@@ -60,16 +60,32 @@ export interface OutlineOptions {
   readonly toStep?: number;
 }
 
-/** Reads a view. With `overlays`, only these count as in force. */
-export function readView(tree: Tree, start: Place | null, overlays?: readonly OverlayRow[]): Omit<View, "leafId"> {
+export interface ViewReading {
+  /** Only these overlays count as in force. */
+  readonly overlays?: readonly OverlayRow[];
+  /** Whether the messages have each output whole, where the view has stubs. The elements count as they are shown. */
+  readonly isWhole?: boolean;
+}
+
+export function readView(
+  tree: Tree,
+  start: Place | null,
+  { overlays, isWhole }: ViewReading = {},
+): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
   const walked = start === null ? [] : [...walkShown(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
   return {
-    messages: repairMessages(elementMessages(tree, walked)),
+    messages: repairMessages(elementMessages(tree, isWhole === true ? walked.map(withoutMask) : walked)),
     tokens: elements.reduce((sum, element) => sum + element.tokens, 0),
     elements,
   };
+}
+
+function withoutMask(element: Element<ContentRow>): Element<ContentRow> {
+  if (element.kind === "overlay") return element;
+  const { mask: _mask, ...rest } = element;
+  return rest;
 }
 
 export function readOutline(tree: Tree, start: Place, options: OutlineOptions): Omit<Outline, "leafId"> {

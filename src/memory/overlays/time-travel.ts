@@ -61,7 +61,7 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
   const told = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
   const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : told(row)));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
-  return { ...readView(tree, start, rows), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
+  return { ...readView(tree, start, { overlays: rows }), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
 }
 
 /**

@@ -15,7 +15,7 @@ import type { FileUIPart, UIMessage } from "ai";
 import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
 import { messageSteps } from "./slice.ts";
-import { isMaskable, STUB_TOKENS } from "../view/stub.ts";
+import { maskableOutput, STUB_TOKENS } from "../view/stub.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 /** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
@@ -67,7 +67,12 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens): Me
     for (const part of parts) {
       const own = partTokens(part, countTokens);
       tokens += own;
-      if (isMaskable(part)) freed += Math.max(0, own - STUB_TOKENS - bareTokens(part, countTokens));
+      const masked = maskableOutput(part);
+      if (masked !== null) {
+        const left =
+          bareTokens(part, countTokens) + STUB_TOKENS + (masked.shape === "" ? 0 : countTokens(masked.shape));
+        freed += Math.max(0, own - left);
+      }
       const tool = toolPart(part);
       if (tool === null) continue;
       (hasResult(tool) ? results : calls).push([tool.toolCallId, step]);

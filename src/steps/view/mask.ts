@@ -6,13 +6,12 @@
  *
  * Why it is safe:
  * - The call and its input stay, so call and result remain paired (V2). The stub names the place of the whole output.
- * - A stub consists of its output's size, its message's reference and words that were chosen once. So it is the same in
+ * - A stub consists of its output's size, a reference to its call and words that were chosen once. So it is the same in
  *   every view, and the provider's cache of a prompt stays valid until the next edit.
- * - These stay whole: errors in any form, and outputs that the provider produced, because it checks those when they
- *   come back.
+ * - stub.ts says which outputs stay whole, and what stays of the shape of an object.
  */
 import type { UIMessage } from "ai";
-import { referenceTo } from "../message/reference.ts";
+import { referenceToCall } from "../message/reference.ts";
 import { messageSteps } from "../message/slice.ts";
 import { toolPart, type Part } from "../message/tool-parts.ts";
 import { NAME_CHARS_PER_TOKEN } from "../pinned/keep.ts";
@@ -20,15 +19,12 @@ import { readSayings } from "../pinned/gather.ts";
 import { chooseWords, talkOf } from "../salience/choose.ts";
 import { gatherWords, mergeWords, type Words } from "../salience/table.ts";
 import { wordsIn } from "../salience/words.ts";
-import { maskableText, withOutput } from "./stub.ts";
+import { maskableOutput, STUB_START, withOutput } from "./stub.ts";
 
 /** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
 
-/** The beginning of each stub. */
-export const STUB_START = "[Left out: an output of ";
-
-/** The words in stubs, by tool call id. */
+/** The words in stubs, by the reference of the call. Ids of calls may repeat in one conversation. */
 export type StubWords = Readonly<Record<string, string>>;
 
 /** The words that stay of the outputs that an edit masks. */
@@ -50,45 +46,32 @@ export interface Masking {
 
 /** The message with stubs for the outputs of its first steps. Returns the same object where there is nothing to mask. */
 export function maskMessage(message: UIMessage, { words, toStep, names }: Masking): UIMessage {
-  if (message.role !== "assistant") return message;
-  const steps = messageSteps(message);
+  const masked = maskedOutputs(message, { from: 0, to: toStep });
+  const last = masked.at(-1);
+  if (last === undefined) return message;
+  const stubs = new Map(masked.map((each) => [each.part, stubText(each, words[each.reference] ?? "")]));
+  if (names.length > 0) stubs.set(last.part, `${stubs.get(last.part) ?? ""}\n${namesText(names)}`);
   const stub = (part: Part): Part => {
-    const text = maskableText(part);
-    if (text === null) return part;
-    return withOutput(part, stubText(message.id, text.length, words[toolPart(part)?.toolCallId ?? ""] ?? ""));
+    const text = stubs.get(part);
+    return text === undefined ? part : withOutput(part, text);
   };
-  const parts = steps.flatMap((each, step) => (step > toStep ? each : each.map(stub)));
-  if (parts.every((part, at) => part === message.parts[at])) return message;
-  return { ...message, parts: names.length === 0 ? parts : withNames(parts, message.parts, names) };
-}
-
-/** Adds the names beside the last stub. */
-function withNames(parts: readonly Part[], before: readonly Part[], names: readonly string[]): Part[] {
-  const last = parts.findLastIndex((part, at) => part !== before[at]);
-  return parts.map((part, at) => {
-    const tool = at === last ? toolPart(part) : null;
-    if (tool?.state !== "output-available") return part;
-    return withOutput(part, `${stubOf(tool.output)}\n${namesText(names)}`);
-  });
+  return { ...message, parts: message.parts.map(stub) };
 }
 
 export function namesText(names: readonly string[]): string {
   return `Words of outputs that were left out, this one and earlier ones: ${names.join(" ")}`;
 }
 
-function stubText(messageId: string, characters: number, words: string): string {
-  const line = `${STUB_START}${characters} characters. recall ${referenceTo(messageId)} reads it again.]`;
+function stubText({ text, reference }: MaskedOutput, words: string): string {
+  const line = `${STUB_START}${text.length} characters. recall ${reference} reads it again.]`;
   return words === "" ? line : `${line} ${words}`;
-}
-
-function stubOf(output: unknown): string {
-  const held: unknown = Array.isArray(output) ? output[0] : output;
-  return typeof held === "object" && held !== null ? String((held as { leftOut?: unknown }).leftOut) : String(held);
 }
 
 /** A message of the view at an edit, with the steps that the edit masks and the steps that are masked already. */
 export interface Maskee {
   readonly message: UIMessage;
+  /** The steps that the view shows, both included. */
+  readonly shown: { readonly from: number; readonly to: number };
   /** The last step to mask. Null where the whole message stays. */
   readonly toStep: number | null;
   /** The last step that had its stubs before. -1 where there was none. */
@@ -96,15 +79,27 @@ export interface Maskee {
 }
 
 /**
+ * Tokens of the names beside the last stub. They may take half of what an edit frees, beyond those that stand there already, so that a mask
+ * always makes a view smaller.
+ */
+export function roomForNames(room: {
+  readonly namesTokens: number;
+  readonly shownTokens: number;
+  readonly freedTokens: number;
+}): number {
+  return Math.min(room.namesTokens, room.shownTokens + Math.floor(room.freedTokens / 2));
+}
+
+/**
  * Chooses the words that stay of the masked outputs: beside each stub words of its own output, and beside the last stub
  * words of all masked outputs.
  */
 export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): MaskWords {
-  const tables = view.map(({ message, toStep }) => tableOf(hideOutputs(message, toStep)));
+  const tables = view.map((maskee) => tableOf(hideOutputs(maskee)));
   const talk = talkOf(tables.slice(view.findLastIndex(({ toStep }) => toStep !== null) + 1));
   const said = new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)));
-  const hidden = view.map(({ message, toStep }) =>
-    gatherWords(maskedOutputs(message, { from: 0, to: toStep ?? -1 }).map(({ text }) => ({ written: false, text }))),
+  const hidden = view.map((maskee) =>
+    gatherWords(hiddenOutputs(maskee, maskee.shown.from).map(({ text }) => ({ written: false, text }))),
   );
   const words = mergeWords(hidden);
   const characters = Math.max(0, namesTokens) * NAME_CHARS_PER_TOKEN;
@@ -116,13 +111,13 @@ export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): M
     isShown: (word: string) => taken.has(word),
   };
   const stubs: Record<string, string> = {};
-  for (const { message, toStep, maskedTo } of view) {
-    for (const { callId, text } of maskedOutputs(message, { from: maskedTo + 1, to: toStep ?? -1 })) {
+  for (const maskee of view) {
+    for (const { reference, text } of hiddenOutputs(maskee, Math.max(maskee.shown.from, maskee.maskedTo + 1))) {
       const own = new Set(wordsIn(text));
       const rows = words.rows.filter(([word]) => own.has(word));
       const chosen = chooseWords({ ...words, rows }, room);
       for (const word of chosen) taken.add(word);
-      stubs[callId] = chosen.join(" ");
+      stubs[reference] = chosen.join(" ");
     }
   }
   return { stubs, names };
@@ -133,20 +128,37 @@ function tableOf(message: UIMessage): Words {
 }
 
 /** The part of a message that stays in view, without the sentences of its stubs. */
-function hideOutputs(message: UIMessage, toStep: number | null): UIMessage {
-  if (toStep === null) return message;
-  const parts = messageSteps(message).flatMap((each, step) =>
-    step > toStep ? each : each.map((part) => (maskableText(part) === null ? part : withOutput(part, ""))),
-  );
-  return { ...message, parts };
+function hideOutputs(maskee: Maskee): UIMessage {
+  const { message, shown } = maskee;
+  const masked = new Set(hiddenOutputs(maskee, shown.from).map(({ part }) => part));
+  const parts = messageSteps(message)
+    .slice(shown.from, shown.to + 1)
+    .flat();
+  return { ...message, parts: parts.map((part) => (masked.has(part) ? withOutput(part, "") : part)) };
 }
 
-function maskedOutputs(message: UIMessage, { from, to }: { readonly from: number; readonly to: number }) {
-  const parts = messageSteps(message)
-    .slice(from, to + 1)
-    .flat();
-  return parts.flatMap((part) => {
-    const text = maskableText(part);
-    return text === null ? [] : [{ callId: toolPart(part)?.toolCallId ?? "", text }];
-  });
+/** The outputs of a message in the view that the edit hides, from a step on. */
+function hiddenOutputs({ message, shown, toStep }: Maskee, from: number): MaskedOutput[] {
+  return maskedOutputs(message, { from, to: Math.min(toStep ?? -1, shown.to) });
+}
+
+interface MaskedOutput {
+  readonly part: Part;
+  /** The whole output as a text. */
+  readonly text: string;
+  readonly reference: string;
+}
+
+/** The outputs of some steps that may be masked. */
+function maskedOutputs(message: UIMessage, steps: { readonly from: number; readonly to: number }): MaskedOutput[] {
+  if (message.role !== "assistant") return [];
+  let call = 0;
+  return messageSteps(message).flatMap((parts, step) =>
+    parts.flatMap((part) => {
+      if (toolPart(part) === null) return [];
+      call++;
+      const output = step < steps.from || step > steps.to ? null : maskableOutput(part);
+      return output === null ? [] : [{ part, text: output.text, reference: referenceToCall(message.id, call) }];
+    }),
+  );
 }

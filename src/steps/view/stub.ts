@@ -1,48 +1,193 @@
 /**
- * Decides which tool outputs may be replaced by a stub, and how many tokens a stub counts.
+ * Decides which tool outputs may be replaced by a stub, what stays of an output's shape, and how many tokens a stub
+ * counts.
  *
- * One part in, an answer out. mask.ts writes the stubs. Errors in any form stay whole, and so do outputs that the
- * provider produced, because it checks those when they come back.
+ * One part in, an answer out. mask.ts writes the text of the stubs. These stay whole: errors in any form, outputs that
+ * the provider produced, because it checks those when they come back, and outputs that are not final yet.
+ *
+ * A tool's own `toModelOutput` reads the output, and throws where a field is missing. So a stub keeps the shape of an
+ * object as far as that is small: its keys, numbers and short texts. The text of the stub stands in the place of the
+ * longest text, or as the only part of a list of contents. So whoever reads the output as before finds it. Bytes of a
+ * file have no such place, because a provider refuses a text as a file. An object that holds some stays whole.
  */
+import { ENCODED_OUTPUT_CHARS } from "../../limits.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { isEncoded } from "../text/encoded.ts";
 
+/** The beginning of each stub. */
+export const STUB_START = "[Left out: an output of ";
 /**
  * An output of fewer characters stays, because a stub would be as long. This is about a hundred tokens of Latin text.
  * The limit uses the length, so that no view has to count tokens.
  */
 const LEAST_MASKED_CHARS = 350;
-/** Tokens that a stub counts, for its sentence and its words. */
+/** Tokens that a stub counts for its sentence and its words. The shape around them comes on top. */
 export const STUB_TOKENS = 70;
 /** The beginning of an output that reports an error as text. */
 const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|failed|failure|panic|command failed|exit code [1-9])/i;
 const TOLD_CHARS = 200;
-export function isMaskable(part: Part): boolean {
-  return maskableText(part) !== null;
+
+/** Most characters of the JSON that stays around the text of a stub. About sixty tokens. */
+const SHAPE_CHARS = 200;
+/** What stays beside the text, most first: levels of objects with their keys, and characters of one text. */
+const SHAPES = [
+  { levels: 4, chars: 80 },
+  { levels: 2, chars: 20 },
+  { levels: 1, chars: 20 },
+  { levels: 1, chars: 0 },
+  { levels: 0, chars: 0 },
+] as const;
+/** The types of the items in a list of contents, as the AI SDK and MCP name them. */
+const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_link|(?:image|file)-[\w-]+)$/;
+
+/** An output that may be masked. */
+export interface Maskable {
+  /** All of it, as JSON unless it is a text. */
+  readonly text: string;
+  /** The JSON that stays around the text of its stub. Empty for a text. */
+  readonly shape: string;
 }
 
-/** The output of a part that may be masked. Null for any other part. */
-export function maskableText(part: Part): string | null {
+/** What may be masked of a part. Null where it stays whole. */
+export function maskableOutput(part: Part): Maskable | null {
   const tool = toolPart(part);
-  if (tool?.state !== "output-available" || tool.providerExecuted === true || tellsError(tool.output)) return null;
-  const text = jsonText(tool.output);
-  return text.length < LEAST_MASKED_CHARS ? null : text;
+  if (tool?.state !== "output-available" || tool.providerExecuted === true || tool.preliminary === true) return null;
+  const { output } = tool;
+  if (tellsError(output)) return null;
+  const text = jsonText(output);
+  if (text.length < LEAST_MASKED_CHARS) return null;
+  if (typeof output === "string") return { text, shape: "" };
+  const place = findPlace(output);
+  if (place === null) return null;
+  const shape = jsonText(withText(output, place, ""));
+  return text.length - shape.length < LEAST_MASKED_CHARS ? null : { text, shape };
+}
+
+/** Puts a text into the place of what a part's output says. */
+export function withOutput(part: Part, text: string): Part {
+  const tool = toolPart(part);
+  if (tool?.state !== "output-available") return part;
+  const place = typeof tool.output === "string" ? null : findPlace(tool.output);
+  return { ...tool, output: place === null ? text : withText(tool.output, place, text) };
+}
+
+/** The text of the stub that an output is. Null for any other output. */
+export function readStub(output: unknown): string | null {
+  if (typeof output === "string") return output.startsWith(STUB_START) ? output : null;
+  if (typeof output !== "object" || output === null) return null;
+  for (const each of Object.values(output)) {
+    const found = readStub(each);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** Whether a tool's output reports that the tool failed. */
 function tellsError(output: unknown): boolean {
   if (typeof output === "string") return TELLS_ERROR.test(output.slice(0, TOLD_CHARS));
   if (typeof output !== "object" || output === null) return false;
-  const { isError, error, exitCode } = output as { isError?: unknown; error?: unknown; exitCode?: unknown };
+  const { isError, error, exitCode, type } = output as Record<"isError" | "error" | "exitCode" | "type", unknown>;
   const isNamed = typeof error === "string" ? error !== "" : typeof error === "object" && error !== null;
-  return isError === true || isNamed || (typeof exitCode === "number" && exitCode !== 0);
+  if (isError === true || isNamed || (typeof exitCode === "number" && exitCode !== 0)) return true;
+  if (type === "error-text" || type === "error-json") return true;
+  const [first] = contentOf(output)?.list ?? [];
+  return first?.text !== undefined && tellsError(first.text);
 }
 
-/** Replaces the output by a text. An object or a list keeps its type, because a tool's own `toModelOutput` may read it. */
-export function withOutput(part: Part, text: string): Part {
-  const tool = toolPart(part);
-  if (tool?.state !== "output-available") return part;
-  const { output } = tool;
-  if (Array.isArray(output)) return { ...tool, output: [{ leftOut: text }] };
-  return { ...tool, output: typeof output === "object" && output !== null ? { leftOut: text } : text };
+interface Content {
+  readonly type: string;
+  readonly text?: unknown;
+}
+
+/** The list of contents in an output, under which key. Null for an output of another form. */
+function contentOf(output: object): { readonly key: "content" | "value" | null; readonly list: Content[] } | null {
+  if (Array.isArray(output)) return isContent(output) ? { key: null, list: output } : null;
+  const { type, value, content } = output as Record<"type" | "value" | "content", unknown>;
+  if (type === "content" && isContent(value)) return { key: "value", list: value };
+  return isContent(content) ? { key: "content", list: content } : null;
+}
+
+function isContent(value: unknown): value is Content[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((item: unknown) => CONTENT_TYPE.test(jsonText((item as { type?: unknown } | null)?.type)));
+}
+
+/** Where the text of a stub stands in an object: the keys that lead there, and whether that is a list of contents. */
+interface Place {
+  readonly keys: readonly string[];
+  readonly isContent: boolean;
+}
+
+/** Null where the object holds bytes of a file. */
+function findPlace(output: unknown): Place | null {
+  const content = typeof output === "object" && output !== null ? contentOf(output) : null;
+  if (content !== null) return { keys: content.key === null ? [] : [content.key], isContent: true };
+  const longest: Longest = { keys: null, chars: -1 };
+  if (!seekLongest(output, [], longest)) return null;
+  return { keys: longest.keys ?? placeBeside(output), isContent: false };
+}
+
+interface Longest {
+  /** The keys that lead to the text. Null where no text was met. */
+  keys: readonly string[] | null;
+  chars: number;
+}
+
+/** Finds the longest text of a value. Returns false where one of its texts is bytes of a file. */
+function seekLongest(value: unknown, keys: string[], longest: Longest): boolean {
+  if (typeof value === "string") {
+    if (value.length > longest.chars) [longest.keys, longest.chars] = [[...keys], value.length];
+    return !isEncoded(value, ENCODED_OUTPUT_CHARS);
+  }
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, each]) => {
+    keys.push(key);
+    const isText = seekLongest(each, keys, longest);
+    keys.pop();
+    return isText;
+  });
+}
+
+/** A new field of the outermost object, for an output without any text. */
+function placeBeside(output: unknown): string[] {
+  const keys: string[] = [];
+  let inner = output;
+  for (; Array.isArray(inner); inner = inner[0]) keys.push("0");
+  return typeof inner === "object" && inner !== null ? [...keys, "leftOut"] : keys;
+}
+
+function withText(output: unknown, { keys, isContent }: Place, text: string): unknown {
+  const said = isContent ? [{ type: "text", text }] : text;
+  const room = SHAPE_CHARS + jsonText(said).length;
+  let shaped: unknown = said;
+  for (const limits of SHAPES) {
+    shaped = shapeOf(output, { keys, said, ...limits });
+    if (jsonText(shaped).length <= room) break;
+  }
+  return shaped;
+}
+
+interface Shaping {
+  /** The keys that lead to the text from here. Null beside that way. */
+  readonly keys: readonly string[] | null;
+  readonly said: unknown;
+  readonly levels: number;
+  readonly chars: number;
+}
+
+/** A value with its keys, numbers and short texts. Of a list only the item with the text stays. */
+function shapeOf(value: unknown, { keys, levels, ...rest }: Shaping): unknown {
+  const [key, ...inner] = keys ?? [];
+  if (keys !== null && key === undefined) return rest.said;
+  if (typeof value === "string") return value.length <= rest.chars ? value : "";
+  if (typeof value !== "object" || value === null) return value;
+  const shape = (each: unknown, way: readonly string[] | null): unknown =>
+    shapeOf(each, { ...rest, keys: way, levels: levels - 1 });
+  if (Array.isArray(value)) return key === undefined ? [] : [shape(value[Number(key)], inner)];
+  const entries = Object.entries(value).flatMap(([own, each]) =>
+    own === key ? [[own, shape(each, inner)]] : levels > 0 ? [[own, shape(each, null)]] : [],
+  );
+  if (key !== undefined && !Object.hasOwn(value, key)) entries.push([key, rest.said]);
+  return Object.fromEntries(entries) as unknown;
 }

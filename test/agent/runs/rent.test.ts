@@ -2,8 +2,9 @@
  * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost as much as the edit. Tests the masks through later
  * changes.
  */
-import type { UIMessage } from "ai";
+import { tool, type UIMessage } from "ai";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import type { CompactAfterOptions } from "../../../src/agent/settings.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
@@ -14,6 +15,7 @@ import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { seeded } from "../../sim/random.ts";
 import { NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
 import { summaryOf } from "../../scripted-model.ts";
+import { viewBeforeStep } from "../../../src/turn/turn.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
@@ -347,4 +349,169 @@ test("whatever sizes come: one row an edit, and between two edits a view begins 
       expect(edits).toBeGreaterThan(0);
     });
   }
+});
+
+/** Options under which a view is soon over its ceiling, and far under its hard line. */
+const LOW: CompactAfterOptions = {
+  ceiling: 12_000,
+  hardTokens: 40_000,
+  tailTokenBudget: 1_000,
+  stackTokens: 1_000,
+  summaryTokens: 400,
+};
+
+function large(n: number, lists: number): UIMessage {
+  return work(n, Array.from({ length: lists }, (_, at) => listing(100 * n + at)).join(""));
+}
+
+test("over the ceiling outputs are masked at once, while no summariser may be asked", async () => {
+  await auto(
+    async (session, { agent, storage }) => {
+      const { health, platform } = agent.palimpsest;
+      for (let n = 0; n < 5; n++) health.noteFailure("down", "auth", platform.now());
+      let before = await session.status();
+      for (let n = 1; rows(storage) === 0; n++) {
+        before = await session.status();
+        await session.appendMessage(large(n, 5));
+      }
+      const { viewTokens, liveRunIds, masked, rents } = await session.status();
+      expect(before.rents?.mask).toMatchObject({ isDue: false, freedTokens: expect.any(Number) });
+      expect(before.viewTokens).toBeLessThanOrEqual(12_000);
+      expect(viewTokens + (masked?.tokens ?? 0)).toBeGreaterThan(12_000);
+      expect(viewTokens).toBeLessThan(12_000);
+      expect({ liveRunIds, left: rents?.mask.freedTokens }).toEqual({ liveRunIds: [], left: 0 });
+    },
+    { ...LOW, model: "down" },
+  );
+});
+
+test("masks go on beside a run that waits for a person, or that the engine does not take, and stop while one is at work", async () => {
+  for (const waits of ["pending", "waiting", "paused"] as const) {
+    await auto(async (session, { agent, storage }) => {
+      const { platform, runs } = agent.palimpsest;
+      platform.createInstance = () => Promise.reject(new Error("The engine is away."));
+      for (let n = 1; n <= 5; n++) await session.appendMessage(large(n, 5));
+      await session.appendMessage(large(6, 5));
+      const [runId = ""] = (await session.status()).liveRunIds;
+      expect({ runs: runId !== "", rows: rows(storage) }).toEqual({ runs: true, rows: 0 });
+      runs.change(runId, { state: "running" });
+      await session.appendMessage(large(7, 5));
+      expect(rows(storage)).toBe(0);
+      runs.change(runId, { state: waits });
+      const now = platform.now();
+      if (waits === "pending") {
+        await session.appendMessage(large(8, 5));
+        expect(rows(storage)).toBe(0);
+        platform.now = () => now + 60_000;
+      }
+      await session.appendMessage(large(9, 5));
+      expect(rows(storage)).toBe(1);
+      expect((await session.status()).masked?.tokens).toBeGreaterThan(5_000);
+    }, LOW);
+  }
+});
+
+test("names never take more than an edit frees, so a mask makes a view smaller whatever its outputs are", async () => {
+  const options = { ...LOW, stackTokens: 8_000, prices: { cacheRead: 1, cacheWrite: 1 } };
+  await auto(async (session, { storage }) => {
+    const random = seeded(7);
+    const numbers = (): string =>
+      Array.from({ length: 30 }, () => `id${random.below(1e9)}x${random.below(1e9)}`).join(" ");
+    let edits = 0;
+    for (let n = 1; n <= 40; n++) {
+      const before = (await session.getView()).tokens;
+      const added = work(n, numbers());
+      await session.appendMessage(added);
+      const { tokens } = await session.getView();
+      if (rows(storage) === edits) continue;
+      expect(tokens).toBeLessThan(before + session.countTokens(JSON.stringify(added.parts)) + 200);
+      const masked = (await session.getView()).messages;
+      expect(session.countTokens(JSON.stringify(masked))).toBeLessThan(
+        session.countTokens(JSON.stringify(await session.getHistory())),
+      );
+      edits = rows(storage);
+    }
+    expect(edits).toBeGreaterThan(3);
+  }, options);
+});
+
+test("an edit of metadata leaves stubs, their words and the names as they are", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const before = (await session.getView()).messages.map(({ parts }) => JSON.stringify(parts));
+    expect(before.join()).toContain("Words of outputs");
+    await session.updateMessage({ ...work(3), metadata: { seen: true } });
+    const after = (await session.getView()).messages;
+    expect(after.map(({ parts }) => JSON.stringify(parts))).toEqual(before);
+    expect(after[3]?.metadata).toEqual({ seen: true });
+  });
+});
+
+test("after a change to a number the view begins as it did, and nothing more is masked", async () => {
+  await auto(async (session, { agent, storage }) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const before = (await session.getView()).messages.map((message) => JSON.stringify(message));
+    const edits = rows(storage);
+    const numbered = Session.create(agent).compactAfter(900_000);
+    for (let n = 61; n <= 200; n++) await numbered.appendMessage(work(n));
+    const after = (await numbered.getView()).messages.map((message) => JSON.stringify(message));
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(rows(storage)).toBe(edits);
+    expect(edits).toBeGreaterThan(0);
+  });
+});
+
+test("a threshold that is a text is refused with what to write instead", async () => {
+  await inside(newAgent(null), async (_, agent) => {
+    const told = (threshold: unknown): string => {
+      try {
+        Session.create(agent).compactAfter(threshold as number, { windowTokens: 200_000 });
+        return "";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(told("Auto")).toMatch(/invalid_options.*write compactAfter\("auto"\)/);
+    expect(told("60000")).toMatch(/invalid_options.*write compactAfter\(60000\)/);
+    expect(told("often")).toMatch(/invalid_options.*write a number of tokens, or "auto"/);
+    expect(told(undefined)).toMatch(/invalid_options.*compactAfter\(undefined\)/);
+  });
+});
+
+test("a session's own function reads masked outputs whole", async () => {
+  await auto(async (session) => {
+    const seen: (readonly UIMessage[])[] = [];
+    session.onCompaction((messages) => {
+      seen.push(messages);
+      return { summary: "All of it was read.", fromMessageId: "w1", toMessageId: "w20" };
+    });
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    expect(JSON.stringify((await session.getView()).messages)).toContain("Left out");
+    const { run } = await session.compact();
+    expect((await session.ended(run.id)).outcome?.kind).toBe("applied");
+    expect(seen).toEqual([[say(0), ...Array.from({ length: 60 }, (_, n) => work(n + 1))]]);
+  });
+});
+
+test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked about whole outputs alone", async () => {
+  const found = tool({
+    inputSchema: z.object({ path: z.string() }),
+    execute: async ({ path }) => path,
+    toModelOutput: ({ output }) => {
+      const { hits } = JSON.parse(output) as { hits: readonly string[] };
+      return { type: "text", value: `${hits.length} hits: ${hits.join(" ")}` };
+    },
+  });
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++)
+      await session.appendMessage(work(n, JSON.stringify({ hits: listing(n).split("\n") })));
+    const { messages } = await viewBeforeStep(session, { tools: { read: found } })();
+    const sent = messages.flatMap(({ role, content }) => (role === "tool" ? [JSON.stringify(content)] : []));
+    expect(sent).toHaveLength(60);
+    expect(sent[0]).toContain('{"type":"text","value":"[Left out: an output of ');
+    expect(sent.at(-1)).toContain("25 hits: export function");
+    expect(sent.filter((each) => each.includes("25 hits"))).toHaveLength(
+      sent.filter((each) => !each.includes("Left out")).length,
+    );
+  });
 });

@@ -1,0 +1,178 @@
+/** Stubs in the place of older tool outputs, as the AI SDK and a tool's own `toModelOutput` read them. */
+import { convertToModelMessages, type Tool, type ToolSet, type UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { measureMessage } from "../../../src/steps/message/measure.ts";
+import { maskMessage } from "../../../src/steps/view/mask.ts";
+import { readStub } from "../../../src/steps/view/stub.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+
+const LONG = "The ledger says that every entry is kept where it was written. ".repeat(30);
+const BYTES = "iVBORw0KGgoAAAANSUhEUgAA".repeat(40);
+
+type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
+
+/** A tool as its author wrote it, without a thought of stubs. */
+const tool = (toModelOutput: (given: { output: never }) => Awaited<ReturnType<ToModelOutput>>): ToolSet =>
+  ({ look: { inputSchema: {}, toModelOutput } }) as unknown as ToolSet;
+
+function looked(output: unknown, part: object = {}): UIMessage {
+  const call = { type: "tool-look", toolCallId: "c1", state: "output-available", input: { n: 1 }, ...part } as const;
+  return { id: "w1", role: "assistant", parts: [{ ...call, output }] as UIMessage["parts"] };
+}
+
+const masked = (message: UIMessage, names: string[] = []): UIMessage =>
+  maskMessage(message, { words: {}, toStep: 0, names });
+
+function outputOf({ parts }: UIMessage): unknown {
+  const [part] = parts;
+  return part !== undefined && "output" in part ? part.output : null;
+}
+
+/** The result that a model is sent for an output. */
+async function sent(output: unknown, tools?: ToolSet): Promise<unknown> {
+  const messages = await convertToModelMessages([masked(looked(output))], tools === undefined ? {} : { tools });
+  const [part] = messages.at(-1)?.content ?? [];
+  return typeof part === "object" && part.type === "tool-result" ? part.output : null;
+}
+
+const STUB = /^\[Left out: an output of \d+ characters\. recall @[0-9a-z]{7} reads it again\.\]/;
+
+test("a tool's own toModelOutput reads a masked object as it reads any other, and says what the stub says", async () => {
+  const rows = Array.from({ length: 40 }, (_, id) => ({ id, name: `row ${id}`, note: LONG.slice(0, 300) }));
+  const byRows = tool(({ output }: { output: { rows: { name: string; note: string }[]; total: number } }) => ({
+    type: "text",
+    value: `${output.total.toFixed(0)} rows: ${output.rows.map(({ name, note }) => `${name.trim()}: ${note}`).join()}`,
+  }));
+  expect(await sent({ total: 40, rows }, byRows)).toMatchObject({
+    value: expect.stringMatching(/^40 rows: row 0: \[Left/),
+  });
+  const nested = tool(({ output }: { output: { a: { b: string[]; c: { d: string } }; log: string } }) => ({
+    type: "text",
+    value: output.a.b.map((each) => each.trim()).join() + output.a.c.d.toUpperCase() + output.log,
+  }));
+  expect(await sent({ a: { b: ["x"], c: { d: "ok" } }, log: LONG }, nested)).toMatchObject({
+    value: expect.stringMatching(/^OK\[Left out/),
+  });
+  const listed = tool(({ output }: { output: { title: string }[] }) => ({
+    type: "text",
+    value: output.map(({ title }) => title.trim()).join(),
+  }));
+  expect(
+    await sent(
+      rows.map(({ note }) => ({ title: note })),
+      listed,
+    ),
+  ).toMatchObject({
+    value: expect.stringMatching(STUB),
+  });
+});
+
+test("outputs of contents keep their form, and the stub stands where their text is read", async () => {
+  const own = tool(({ output }) => output);
+  const contents = { type: "content", value: [{ type: "text", text: LONG }] };
+  expect(await sent(contents, own)).toEqual({
+    type: "content",
+    value: [{ type: "text", text: expect.stringMatching(STUB) }],
+  });
+  const picture = { type: "content", value: [{ type: "media", mediaType: "image/png", data: BYTES }] };
+  expect(await sent(picture, own)).toEqual({
+    type: "content",
+    value: [{ type: "text", text: expect.stringMatching(STUB) }],
+  });
+  const mcp = {
+    content: [
+      { type: "image", mimeType: "image/png", data: BYTES },
+      { type: "text", text: LONG },
+    ],
+    isError: false,
+  };
+  expect(outputOf(masked(looked(mcp)))).toEqual({
+    content: [{ type: "text", text: expect.stringMatching(STUB) }],
+    isError: false,
+  });
+  expect(outputOf(masked(looked(mcp.content)))).toEqual([{ type: "text", text: expect.stringMatching(STUB) }]);
+  expect(outputOf(masked(looked({ type: "text", value: LONG })))).toEqual({
+    type: "text",
+    value: expect.stringMatching(STUB),
+  });
+  expect(outputOf(masked(looked(LONG)))).toMatch(STUB);
+});
+
+test("whatever stays whole stays the same object: bytes of a file, errors, what is not final, what the provider ran, what is short", () => {
+  for (const message of [
+    looked({ image: BYTES, mediaType: "image/png" }),
+    looked({ shot: { data: BYTES }, note: LONG }),
+    looked({ content: [{ type: "text", text: `Error: ${LONG}` }] }),
+    looked({ content: [{ type: "text", text: LONG }], isError: true }),
+    looked({ type: "error-text", value: LONG }),
+    looked(LONG, { preliminary: true }),
+    looked(LONG, { providerExecuted: true }),
+    looked({ note: LONG.slice(0, 200) }),
+    looked(LONG, { state: "input-available" }),
+  ]) {
+    expect(masked(message)).toBe(message);
+    expect(measureMessage(message, estimateTokens).maskable).toBeUndefined();
+  }
+});
+
+test("a stub is found again in each form, with the names beside it, and a dynamic tool's part stays one", () => {
+  for (const output of [
+    LONG,
+    { a: { b: LONG } },
+    [{ t: LONG }],
+    { content: [{ type: "text", text: LONG }] },
+    numbers(),
+  ]) {
+    const shown = masked(looked(output), ["ledgerOf7"]);
+    expect(readStub(outputOf(shown))).toMatch(STUB);
+    expect(readStub(outputOf(shown))).toContain("earlier ones: ledgerOf7");
+    expect(readStub(output)).toBeNull();
+  }
+  const dynamic = looked({ text: LONG }, { type: "dynamic-tool", toolName: "look" });
+  expect(masked(dynamic).parts[0]).toMatchObject({
+    type: "dynamic-tool",
+    toolName: "look",
+    output: { text: expect.stringMatching(STUB) },
+  });
+});
+
+function numbers(): number[] {
+  return Array.from({ length: 400 }, (_, n) => n);
+}
+
+test("the shape around a stub is small whatever the output is, and counted", () => {
+  const wide = Object.fromEntries(
+    Array.from({ length: 200 }, (_, n) => [`src/file-${n}.ts`, { text: `line ${n}`.repeat(9) }]),
+  );
+  let deep: object = { text: LONG };
+  for (let n = 0; n < 20; n++) deep = { more: "word ".repeat(10), [`inner${n}`]: deep };
+  for (const output of [wide, deep, { ...wide, log: LONG }, { rows: [wide, wide] }, LONG, numbers()]) {
+    const message = looked(output);
+    const shown = masked(message);
+    expect(JSON.stringify(outputOf(shown)).length).toBeLessThan(550);
+    const { tokens, maskable = [] } = measureMessage(message, estimateTokens);
+    const [[, freed] = [0, 0]] = maskable;
+    expect(freed).toBeGreaterThan(0);
+    expect(tokens - freed).toBeGreaterThanOrEqual(measureMessage(shown, estimateTokens).tokens);
+  }
+});
+
+test("calls that share an id in different messages, and calls of one message, have references and words of their own", () => {
+  const one: UIMessage = {
+    ...looked(LONG),
+    parts: [...looked(LONG).parts, ...looked(LONG, { toolCallId: "c2" }).parts],
+  };
+  const other: UIMessage = { ...looked(LONG), id: "w2" };
+  const texts = [masked(one), masked(other)].flatMap(({ parts }) =>
+    parts.map((part) => readStub("output" in part ? part.output : null) ?? ""),
+  );
+  const references = texts.map((text) => /@[0-9a-z]{7}(?:\.\d+)?/.exec(text)?.[0] ?? "");
+  expect(new Set(references).size).toBe(3);
+  expect(references[1]).toBe(`${references[0]}.2`);
+  const words = { [references[0] ?? ""]: "first", [references[1] ?? ""]: "second" };
+  const shown = [one, other].map((message) =>
+    JSON.stringify(maskMessage(message, { words, toStep: 0, names: [] }).parts),
+  );
+  expect(shown[0]).toMatch(/\] first.*\] second/);
+  expect(shown[1]).not.toMatch(/first|second/);
+});
