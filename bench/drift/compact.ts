@@ -150,7 +150,7 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
 /** Returns the tokens of an overlay in the view. Only the last one has the names, what is open and what was loaded. */
 export function weigh({ text, tokens, pinned }: Standing, isLast: boolean): number {
   const { names, ...inForce } = isLast ? pinned : besideEarlier(pinned);
-  const told = isLast ? tokens : estimateTokens(withoutState(text));
+  const told = isLast ? tokens : tokens - estimateTokens(text) + estimateTokens(withoutState(text));
   return SUMMARY_FRAME_TOKENS + told + estimateTokens(renderNames(names)) + estimateTokens(renderInForce(inForce));
 }
 

@@ -50,8 +50,6 @@ const TELLING = 0.45;
 
 /** Sentences at the start of the first message that are kept beside its requests, because they give the reason. */
 const BACKGROUND = 3;
-/** A goal needs so many words that name its subject. */
-const LEAST_TELLING = 2;
 /** Words that stand in requests of any subject. */
 const VAGUE =
   /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|explain|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|kind|know|latest|look|looking|matter|mean|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start|still|step|steps|sure|tell|think|today|understand|wait|way|work|working)$/;
@@ -156,9 +154,7 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
 
 /** True for a request that names no subject, such as "Can you help me with that?" */
 function isVague(text: string): boolean {
-  let telling = 0;
-  for (const word of meaningfulWords(text)) if (!VAGUE.test(word)) telling++;
-  return telling < LEAST_TELLING;
+  return [...meaningfulWords(text)].every((word) => VAGUE.test(word));
 }
 
 /** The question that a yes answers, after the last sentences about its subject. */
