@@ -30,6 +30,11 @@ function coreOf(memory: Memory): Parameters<typeof loadEventsUnder>[0] {
   return { memory, uses: new Uses(), read: async (_sessionId, work) => work() };
 }
 
+/** The summaries of a view. */
+function shownIn(messages: readonly UIMessage[]): UIMessage[] {
+  return messages.filter(({ id }) => id.startsWith("palimpsest:"));
+}
+
 /** The whole log, page by page. */
 function pages(memory: Memory, sessionId: string, limit: number): ConversationEvent[] {
   const log: ConversationEvent[] = [];
@@ -115,7 +120,6 @@ describe("loading", () => {
       fill(history, 4, 12);
       history.addOverlay({ span: span("m2", "m5"), summary: "First." });
       history.addOverlay({ span: span("m6", "m9"), summary: "Second." });
-      const shownIn = (messages: readonly UIMessage[]) => messages.filter(({ id }) => id.startsWith("palimpsest:"));
       const view = shownIn(history.view().messages);
       expect(JSON.stringify(view)).toContain("Never touch src/fence-3.ts.");
       expect(shownIn(buildWorkingContext(await viewEvents(coreOf(memory), "")).messages)).toEqual(view);
