@@ -92,6 +92,9 @@ describe("a question", () => {
     expect(formsFor("Does he have siblings or pets?")).toHaveLength(2);
     expect(formsFor("What did they promise us?")).toEqual([]);
     expect(formsFor("Wer hat uns das Design und die Mode gezeigt, und warum ist das so?")).toEqual([]);
+    // Its word is one of an English topic.
+    expect(formsFor("Wie war der Film, und mit wem hast du ihn gesehen?")).toEqual([]);
+    expect(formsFor("What was that film about?")).toHaveLength(1);
   });
 
   test("must find what stands in quotes only where it asks for nothing else", () => {
