@@ -54,7 +54,7 @@ export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning, promp
   }
 }
 
-/** An agent that keeps its conversation in `agents/sessions`, and its summaries as well. `late-` names the threshold too early. */
+/** An agent that keeps its conversation in `agents/sessions`, and its summaries as well. `late-` names the threshold too early, and `auto` goes by cost. */
 export class Keeper extends withPlainCompaction(Agent) {
   readonly store = new Sessions();
   readonly told: WriteBack[] = [];
@@ -92,11 +92,13 @@ function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
 }
 
+const BY_COST = { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 };
+
 function byCost(ours: Session): void {
-  ours.compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 });
+  ours.compactAfter("auto", BY_COST);
 }
 
-/** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
+/** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone, and `auto` by cost, without a cache. */
 export class Harnessed extends withPlainCompaction(Agent) {
   readonly harness = compactHarness(
     this,
@@ -116,6 +118,8 @@ export class Harnessed extends withPlainCompaction(Agent) {
   }
 
   override configureSession(session: Session): void {
+    if (this.name.startsWith("auto"))
+      return void session.compactAfter("auto", { ...BY_COST, prices: { cacheRead: 1, cacheWrite: 1 } });
     const threshold = this.name.startsWith("idle") ? 200_000 : this.name.startsWith("roomy") ? 4_500 : 2_000;
     session.compactAfter(threshold, { chunkTokens: 1_500 });
   }
