@@ -80,7 +80,7 @@ export async function loadEventsUnder(
 ): Promise<ConversationEvent[]> {
   const page = new Page(options);
   const history = core.memory.session(sessionId);
-  const elements = history.beneath(under).filter(isMessage);
+  const elements = (await core.read(sessionId, () => history.beneath(under))).filter(isMessage);
   const owner = options.before === undefined ? null : ownerOf(history, options.before);
   const last = owner === null ? elements.length - 1 : elements.findLastIndex(({ row }) => row.id === owner);
   const listed = elements.slice(0, last + 1);
@@ -97,7 +97,7 @@ export async function loadEventsUnder(
 /** Returns all events of a branch's view, oldest first, of messages that are read in slices. Throws `unknown_leaf`. */
 export async function viewEvents(core: Reads, sessionId: string, leafId?: string): Promise<ConversationEvent[]> {
   const history = core.memory.session(sessionId);
-  const elements = history.elements(leafId ?? null);
+  const elements = await core.read(sessionId, () => history.elements(leafId ?? null));
   const read = new Map<string, UIMessage>();
   for await (const messages of readListed(core, sessionId, slicesOf(elements.filter(isMessage).map(whole))))
     for (const message of messages) read.set(message.id, message);

@@ -128,7 +128,7 @@ export async function gatherClaim(
   const isBase = (): boolean => notes.current()?.n === base?.n;
   if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return { facts: earlier, isCurrent: isBase };
   const listRows = (): readonly OutlineRow[] => findNew({ history, notes }, base, end);
-  const rows = listRows();
+  const rows = await core.read(sessionId, listRows);
   const redaction = redactionOf(core.settings.get(sessionId));
   const parts: Facts[] = [];
   const gathered: (Gathered | null)[] = [];

@@ -7,6 +7,8 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../src/agent/sessions/session.ts";
+import { buildWorkingContext } from "../../src/events/context.ts";
+import { loadEventsUnder, viewEvents } from "../../src/events/log.ts";
 import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
@@ -81,6 +83,28 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       expect(await session.getMessage("m3")).toEqual(say(3));
       expect(await session.getLatestLeaf()).toEqual(said.at(-1));
       expect(await session.getRecentHistory(1)).toMatchObject({ messages: [said.at(-1)], truncated: true });
+    });
+  });
+
+  test("a working context and the events under a summary are what was appended, warm and cold", async () => {
+    const { name, stub } = newChat();
+    const said = [...talk(0, 6), stepped("steps", 3)];
+    const contextIn = async ({ session }: Kept, { palimpsest }: Chat) =>
+      buildWorkingContext(await viewEvents(palimpsest, session.id)).messages;
+    await kept(name, async (place, agent) => {
+      for (const message of said) await place.append(message);
+      expect(await contextIn(place, agent)).toEqual(said);
+    });
+    await evictDurableObject(stub);
+    await kept(name, async (place, agent) => {
+      expect(await contextIn(place, agent)).toEqual(said);
+      const { id: under } = await place.session.addCompaction("They spoke of files.", "m1", "m4");
+      const events = await loadEventsUnder(agent.palimpsest, place.session.id, { under });
+      expect(events.map(({ messageId }) => messageId)).toEqual(["m1", "m2", "m3", "m4"]);
+      expect(ids((await contextIn(place, agent)).filter((message) => message.id.startsWith("m")))).toEqual([
+        "m0",
+        "m5",
+      ]);
     });
   });
 
