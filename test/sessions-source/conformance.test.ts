@@ -49,6 +49,10 @@ const PLACES: Readonly<Record<string, (agent: Chat) => Kept>> = {
 
 const ids = (messages: readonly UIMessage[]): string[] => messages.map(({ id }) => id);
 
+async function contextIn({ session }: Kept, { palimpsest }: Chat): Promise<UIMessage[]> {
+  return buildWorkingContext(await viewEvents(palimpsest, session.id)).messages;
+}
+
 /** A message of three steps, each a tool call and a word. */
 function stepped(id: string, steps: number, words = ""): UIMessage {
   const parts = Array.from({ length: steps }, (_, n): UIMessage["parts"] => [
@@ -89,8 +93,6 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
   test("a working context and the events under a summary are what was appended, warm and cold", async () => {
     const { name, stub } = newChat();
     const said = [...talk(0, 6), stepped("steps", 3)];
-    const contextIn = async ({ session }: Kept, { palimpsest }: Chat) =>
-      buildWorkingContext(await viewEvents(palimpsest, session.id)).messages;
     await kept(name, async (place, agent) => {
       for (const message of said) await place.append(message);
       expect(await contextIn(place, agent)).toEqual(said);
