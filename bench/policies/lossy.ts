@@ -7,7 +7,8 @@
  * Safe to compare between policies. Whether a fact goes is drawn from the seed, the fact and the whole input, so neither the order of calls
  * nor a repetition changes it.
  */
-import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
+import { extractConstraints } from "../../src/steps/facts/facts.ts";
+import { extractIdentifiers, type IdentifierKind } from "./identifiers.ts";
 import { digest } from "../../src/steps/text/digest.ts";
 import type { Topic } from "../../src/steps/extract/bullet.ts";
 import { readTranscript, type Entry } from "../../src/steps/extract/entries.ts";

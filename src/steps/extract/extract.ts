@@ -10,7 +10,7 @@ import { ASSISTANT_SAID, clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type
 import { carryOn, tellChanges } from "./carry-on.ts";
 import { readTranscript } from "./entries.ts";
 import { gatherEvidence } from "./evidence.ts";
-import { listNames } from "./names.ts";
+import { findNames, listNames } from "./names.ts";
 import { meaningfulWords, saysTheSame } from "./rank.ts";
 import { layOut, placeTopics, topicOf } from "./summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
@@ -34,7 +34,7 @@ export interface ExtractInput {
   /** Whether rules and names are pinned beside it. Then they are left out here to save room. Defaults to no. */
   readonly pinsBeside?: boolean | undefined;
   /**
-   * Ends each bullet with references to its source messages (draft/provenance.ts). Lists of names have none, because
+   * Ends each bullet with references to its source messages (draft/provenance.ts). A list of names has none, because
    * each name can be searched itself.
    */
   readonly references?: boolean | undefined;
@@ -65,7 +65,7 @@ const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
 const BESIDE_SHARE = 0.5;
 /** The topics of which nothing stands beside a summary. Rules, open work and the names of files do. */
 const BESIDE_TOPICS: ReadonlySet<Topic> = new Set(["goal", "state", "decisions", "done", "errors"]);
-/** The share of the budget kept for the lists of names. */
+/** The share of the budget kept for the list of names. */
 const NAMES_SHARE = 0.1;
 /** Most bullets considered of one topic, so that the work does not grow with the square of the conversation. */
 const MAX_CANDIDATES = 300;
@@ -94,12 +94,10 @@ export function extractSummary(input: ExtractInput): string {
   const cost: Cost = (bullet) => input.countTokens(`- ${lineOf(bullet)}\n`);
   const namesTokens = pinsBeside ? 0 : total * NAMES_SHARE;
   const chosen = choose(bullets, total - namesTokens, cost);
-  let left = chosen.left + namesTokens;
-  for (const bullet of pinsBeside ? [] : listNames(entries, carried, chosen.bullets)) {
-    if (cost(bullet) > left) continue;
-    chosen.bullets.push(bullet);
-    left -= cost(bullet);
-  }
+  const left = chosen.left + namesTokens;
+  const names = pinsBeside ? [] : findNames(entries, carried, chosen.bullets);
+  while (names.length > 0 && cost(listNames(names)) > left) names.pop();
+  if (names.length > 0) chosen.bullets.push(listNames(names));
   const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
   const least = worthiest.map((bullet) => ({ ...bullet, text: condense(bullet.text) }));
   return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });

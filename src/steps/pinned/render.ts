@@ -6,7 +6,6 @@
  * cannot open a heading, a fence, a list or a message. It cannot close a tag of a prompt either.
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
-import { isPath } from "../facts/facts.ts";
 import { renderLoaded } from "./render-loaded.ts";
 import { oneLine } from "./said.ts";
 
@@ -24,6 +23,10 @@ const RULES_NOTE = "- The user's rules, word for word; where two differ, the lat
 export const LEFT_RULES_NOTE = "- Rules said earlier that found no room here (use recall): ";
 
 const LABELS: Readonly<Partial<Record<FactKind, string>>> = { task: "Open", failure: "Not put right" };
+
+/** A name with a common ending of files, or with two folders. */
+const FILE =
+  /[\w)\]]\.(?:[cm]?[jt]sx?|jsonl?|mdx?|ya?ml|toml|lock|sql|py|rs|go|mod|rb|php|java|kt|swift|cc?|cpp|h|cs|sh|css|html?|txt|csv|env|proto|vue|svelte|tf)$|^[^:]*\/[^:]*\/[^:]*$/;
 
 /** A rule's line as rendered below. No shown id has a bracket. */
 const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;
@@ -57,7 +60,7 @@ export function renderNames(names: readonly string[]): string {
   const lines = names.map(oneLine);
   const all = lines.join(" ");
   if (all.length < LABELLED_CHARS) return `${NAMES_HEADING}\n${all}`;
-  const { file = [], other = [] } = Object.groupBy(lines, (name) => (isPath(name) ? "file" : "other"));
+  const { file = [], other = [] } = Object.groupBy(lines, (name) => (FILE.test(name) ? "file" : "other"));
   return `${NAMES_HEADING}\n${[other, file].map((some) => some.join(" ")).join(file.length > 0 ? FILES_LABEL : "")}`;
 }
 

@@ -433,10 +433,7 @@ describe("whatever the conversation", () => {
         for (const line of summarise(messages).split("\n")) {
           if (!line.startsWith("- ")) continue;
           const files = /^- (\S+) \((?:(?:read|edited|created|deleted)(?: ×\d+)?(?:, )?)+\)$/.exec(line)?.[1];
-          const list =
-            /^- (?:IDs|Paths|URLs|Commands|Error codes|Variables|Versions|Symbols|Dates|Amounts): (.*)$/.exec(
-              line,
-            )?.[1];
+          const list = /^- Names: (.*)$/.exec(line)?.[1];
           const said = line
             .slice(2)
             .replace(LABELS, "")

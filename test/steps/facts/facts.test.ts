@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../../src/steps/facts/facts.ts";
+import { extractIdentifiers, type IdentifierKind } from "../../../bench/policies/identifiers.ts";
+import { extractConstraints } from "../../../src/steps/facts/facts.ts";
 import { splitSentences } from "../../../src/steps/text/sentences.ts";
 
 const transcripts = process.env["PALIMPSEST_TRANSCRIPTS"] ?? "../shared/transcripts";
