@@ -3,8 +3,9 @@
  *
  * Each project is `examples/minimal`. It must type-check without an error under several sets of compiler options and versions of
  * TypeScript, and bundle with wrangler and with Vite. A conversation with it over the SDK's own client must be compacted. All of it runs at
- * the newest and at the oldest versions of the peer dependencies. The examples on other base classes are installed and talked to as they
- * stand, with the newest and the oldest versions of their hosts.
+ * the newest and at the oldest versions of the peer dependencies. The same project behind Hono, one installed by pnpm, where a package
+ * reaches only what it declares, and a Worker of several agents (`consumers/family`) are talked to as well. The examples on other base
+ * classes are installed and talked to as they stand, with the newest and the oldest versions of their hosts.
  *
  *     npm run consumers [-- --keep]     keep leaves the temporary folder and says where it is
  */
@@ -22,6 +23,8 @@ const FILES = ["worker.ts", "hello.ts", "wrangler.jsonc"] as const;
 
 const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
 const VITE_PLUGIN = "1.64.0";
+const HONO = { hono: "4.13.19", "hono-agents": "3.0.12" } as const;
+const PNPM = "10.34.8";
 /** Think imports it for scripts of skills. */
 const JUST_BASH = "^3.0.1";
 /** Most bytes of the unpacked package without its Markdown files and without the page, and of the page's files. */
@@ -106,6 +109,23 @@ const PROJECTS: readonly Project[] = [
       include: ["worker.ts", "hello.ts", "worker-configuration.d.ts"],
     },
   },
+  {
+    name: "node16",
+    whole: true,
+    tsconfig: {
+      compilerOptions: {
+        target: "es2022",
+        module: "node16",
+        moduleResolution: "node16",
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        strict: true,
+        skipLibCheck: true,
+        types: [WORKER_TYPES, "node"],
+      },
+      include: ["worker.ts", "hello.ts", "worker-configuration.d.ts"],
+    },
+  },
 ];
 
 /** The oldest supported versions. The newest ones are the devDependencies. */
@@ -179,7 +199,7 @@ try {
   const newest = join(folder, "newest");
   const compilers = Object.fromEntries(Object.entries(COMPILERS).map(([name, at]) => [name, `npm:typescript@${at}`]));
   await install(newest, {
-    dependencies: { palimpsest: tarball, ...pick("agents", "ai", "zod") },
+    dependencies: { palimpsest: tarball, ...HONO, ...pick("agents", "ai", "zod") },
     devDependencies: {
       ...compilers,
       "@cloudflare/vite-plugin": VITE_PLUGIN,
@@ -201,6 +221,12 @@ try {
   await tryWrangler(join(newest, "create-cloudflare"), "newest");
   await tryPage(newest);
   await tryShadow(newest);
+  await tryHono(newest);
+  await tryFamily(newest);
+  await tryPnpm({
+    dependencies: { palimpsest: tarball, ...pick("agents", "ai", "zod") },
+    devDependencies: { typescript59: compilers["typescript59"], ...pick("@types/node", "wrangler") },
+  });
 
   const every = join(folder, "every");
   await install(every, {
@@ -215,7 +241,7 @@ try {
     dependencies: { palimpsest: tarball, ...peers },
     devDependencies: { typescript59: `npm:typescript@${typescript59}`, ...pick("@types/node", "wrangler") },
   });
-  const strictest = { ...(PROJECTS.find(({ name }) => name === "strictest") as Project), name: "strict" };
+  const strictest = { ...projectOf("strictest"), name: "strict" };
   await makeProject(oldest, strictest);
   await check(oldest, strictest, "typescript59");
   await tryWrangler(join(oldest, "strict"), "oldest");
@@ -288,10 +314,10 @@ async function install(into: string, manifest: object): Promise<void> {
   report("one copy of agents, ai and zod", second);
 }
 
-async function makeProject(home: string, { name, tsconfig }: Project): Promise<void> {
+async function makeProject(home: string, { name, tsconfig }: Project, from = EXAMPLE): Promise<void> {
   const project = join(home, name);
   await mkdir(project);
-  for (const file of FILES) await cp(join(EXAMPLE, file), join(project, file));
+  for (const file of FILES) await cp(join(from, file), join(project, file));
   await writeFile(join(project, "tsconfig.json"), JSON.stringify(tsconfig, null, 2));
   const typed = await run(process.execPath, [wranglerOf(home), "types"], project);
   if (typed.code !== 0) report(`${name}: wrangler types`, failure(typed));
@@ -384,7 +410,7 @@ async function tryHost({ example, name, at, sixth = false }: Host, palimpsest: s
 
 /** Mounts the page in the example's Worker, as docs/page.md says, bundles it both ways, and asks for its files. */
 async function tryPage(home: string): Promise<void> {
-  const project = { ...(PROJECTS.find(({ name }) => name === "create-cloudflare") as Project), name: "page" };
+  const project = { ...projectOf("create-cloudflare"), name: "page" };
   await makeProject(home, project);
   const page = await readFile(join(ROOT, "docs/page.md"), "utf8");
   const worker = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].find(([, code]) => code?.includes("createPage"))?.[1];
@@ -410,7 +436,7 @@ async function tryPage(home: string): Promise<void> {
 
 /** Adds a shadow to the example's Worker, checks it, bundles it both ways, and talks to it. */
 async function tryShadow(home: string): Promise<void> {
-  const project = { ...(PROJECTS.find(({ name }) => name === "create-cloudflare") as Project), name: "shadow" };
+  const project = { ...projectOf("create-cloudflare"), name: "shadow" };
   await makeProject(home, project);
   const path = join(home, "shadow/worker.ts");
   const worker = await readFile(path, "utf8");
@@ -429,6 +455,51 @@ function withShadow(worker: string): string {
     .replace('"palimpsest";\n', '"palimpsest";\nimport { shadow } from "palimpsest/shadow";\n')
     .replace("extends CompactingAgent", 'extends withCompaction(Agent, { clients: "all", rooms: [shadow()] })')
     .replace("compactAfter(60_000)", `compactAfter(60_000).shadow({ template: ${template} })`);
+}
+
+/** Puts the example's agent behind the middleware of a Hono app. */
+async function tryHono(home: string): Promise<void> {
+  const project = { ...projectOf("create-cloudflare"), name: "hono" };
+  await makeProject(home, project);
+  const path = join(home, "hono/worker.ts");
+  const [agent = ""] = (await readFile(path, "utf8")).split("export default");
+  const imports = 'import { Hono } from "hono";\nimport { agentsMiddleware } from "hono-agents";\n';
+  const app = 'const app = new Hono();\napp.use("*", agentsMiddleware());\nexport default app;\n';
+  await writeFile(path, imports + agent.replace("callable, routeAgentRequest", "callable") + app);
+  await check(home, project, "typescript59");
+  await tryWrangler(join(home, "hono"), "hono");
+}
+
+/** Two kinds of agents in one Worker, with schedules, a start and an alarm of their own, and a sub-agent. */
+async function tryFamily(home: string): Promise<void> {
+  const project = { ...projectOf("strictest"), name: "family" };
+  await makeProject(home, project, join(ROOT, "scripts/consumers/family"));
+  await check(home, project, "typescript59");
+  await tryWrangler(join(home, "family"), "family");
+}
+
+/** The example in a project of pnpm. There a package reaches its declared dependencies only. */
+async function tryPnpm(manifest: object): Promise<void> {
+  const home = join(folder, "pnpm");
+  await mkdir(home);
+  const pnpm = { onlyBuiltDependencies: ["esbuild", "workerd"] };
+  await writeFile(
+    join(home, "package.json"),
+    JSON.stringify({ name: "consumers", private: true, type: "module", ...manifest, pnpm }, null, 2),
+  );
+  const installed = await run("npm", ["exec", "--yes", "--", `pnpm@${PNPM}`, "install"], home);
+  report("pnpm install", failure(installed));
+  if (installed.code !== 0) return;
+  const project = { ...projectOf("strictest"), name: "isolated" };
+  await makeProject(home, project);
+  await check(home, project, "typescript59");
+  await tryWrangler(join(home, "isolated"), "pnpm");
+}
+
+function projectOf(name: string): Project {
+  const found = PROJECTS.find((project) => project.name === name);
+  if (found === undefined) throw new Error(`There is no project "${name}".`);
+  return found;
 }
 
 function replaced(
