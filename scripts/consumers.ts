@@ -27,7 +27,7 @@ const HONO = { hono: "4.13.19", "hono-agents": "3.0.12" } as const;
 const PNPM = "10.34.8";
 /** Think imports it for scripts of skills. */
 const JUST_BASH = "^3.0.1";
-/** Most bytes of the unpacked package without its Markdown files and without the page, and of the page's files. */
+/** Most bytes of the unpacked package without its Markdown files, their pictures and the page, and of the page's files. */
 const MOST_BYTES = 1_000_000;
 const MOST_PAGE_BYTES = 1_200_000;
 /** Longest time of one command (ms). A machine that runs other work is slow. */
@@ -289,9 +289,10 @@ async function pack(): Promise<string> {
   return `file:${path}`;
 }
 
-/** Of a folder of the unpacked package, without Markdown. */
+/** Of a folder of the unpacked package, without Markdown and docs. */
 async function bytesOf(path: string): Promise<number> {
-  const { output } = await run("find", [path, "-type", "f", "!", "-name", "*.md", "-printf", "%s\\n"], folder);
+  const notDocs = ["!", "-name", "*.md", "!", "-path", "*/docs/*"];
+  const { output } = await run("find", [path, "-type", "f", ...notDocs, "-printf", "%s\\n"], folder);
   return output
     .trim()
     .split("\n")
