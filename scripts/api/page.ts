@@ -1,4 +1,6 @@
-/** Renders the table of calls as a page with each call's name, group, input and purpose. */
+/** Renders the table of calls as a page with each call's name, group, input and purpose, which is the comment above its entry. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
@@ -20,17 +22,18 @@ const GROUPS: Readonly<Record<Group, string>> = {
   admin: "Delete, and change the system prompt and the sums of usage.",
 };
 
-const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
-  ["", calls],
-  ["approval", approvalCalls],
-  ["context", contextCalls],
-  ["costs", costCalls],
-  ["events", eventCalls],
-  ["inspect", inspectCalls],
-  ["notes", notesCalls],
-  ["recall", recallCalls],
-  ["shadow", shadowCalls],
-  ["transcripts", transcriptCalls],
+/** By room, its folder and its table. */
+const ROOMS: readonly (readonly [name: string, folder: string, table: CallTable])[] = [
+  ["", "agent", calls],
+  ["approval", "approval", approvalCalls],
+  ["context", "context", contextCalls],
+  ["costs", "costs", costCalls],
+  ["events", "events", eventCalls],
+  ["inspect", "inspect", inspectCalls],
+  ["notes", "notes", notesCalls],
+  ["recall", "recall", recallCalls],
+  ["shadow", "shadow", shadowCalls],
+  ["transcripts", "import", transcriptCalls],
 ];
 
 const HEAD = `# Calls
@@ -45,15 +48,28 @@ This page is generated from the table of calls (\`npm run api\`).
 
 export function apiPage(): string {
   const groups = Object.entries(GROUPS).map(([group, does]) => {
-    const rows = ROOMS.flatMap(([room, table]) =>
-      Object.entries(table).flatMap(([name, entry]) => (entry.group === group ? [row(name, room, entry)] : [])),
-    );
+    const rows = ROOMS.flatMap(([room, folder, table]) => {
+      const purposes = purposesIn(folder);
+      return Object.entries(table).flatMap(([name, entry]) =>
+        entry.group === group ? [row(name, room, { ...entry, does: purposes.get(name) })] : [],
+      );
+    });
     return `## ${group}\n\n${does}\n\n| Call | Takes | What it is for |\n|---|---|---|\n${rows.join("\n")}\n`;
   });
   return [HEAD, ...groups].join("\n");
 }
 
-function row(name: string, room: string, { input, does }: CallTable[string]): string {
+/** The comments above the entries of a folder's table, by call. */
+function purposesIn(folder: string): ReadonlyMap<string, string> {
+  const source = readFileSync(join(import.meta.dirname, "../../src", folder, "calls.ts"), "utf8");
+  const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}(\w+): \w+\(\{$/gm);
+  return new Map([...found].map(([, text = "", name = ""]) => [name, text.replaceAll(/\n\s*\*/g, "").trim()]));
+}
+
+type Described = Pick<CallTable[string], "input"> & { readonly does: string | undefined };
+
+function row(name: string, room: string, { input, does }: Described): string {
+  if (does === undefined) throw new Error(`The call ${name} has no comment above its entry.`);
   const fields = Object.entries(input.shape).map(([field, schema]) => {
     const mayBeLeftOut = schema.safeParse(undefined).success;
     return `\`${field}${mayBeLeftOut ? "?" : ""}\` ${typeOf(schema)}`;

@@ -76,7 +76,6 @@ interface WrittenCall<
   ManagerAdded extends object,
 > {
   readonly group: G;
-  readonly does: string;
   readonly input: Schema;
   run(context: CallContext<Added, ManagerAdded>, input: z.output<Schema>): Result;
 }
@@ -99,128 +98,128 @@ const withMessage = z.strictObject({ sessionId, message, parentId });
 export const calls = {
   // --- watch ---------------------------------------------------------------------------------------------------------
 
+  /** Asks for a compaction now and returns at once, with the run that will do it. */
   compact: call({
     group: "watch",
-    does: "Asks for a compaction now and returns at once, with the run that will do it.",
     input: z.strictObject({ sessionId, ...compactOptions }),
     run: async (context, { sessionId, ...options }) => {
       mayOverride(context, options);
       return showReceipt(context, await context.session(sessionId).compact(options));
     },
   }),
+  /** Lists a session's runs, newest first. */
   runs: call({
     group: "watch",
-    does: "Lists a session's runs, newest first.",
     input: ofRuns,
     run: (context, { sessionId, ...page }) =>
       context.core.runs.list(sessionId, defined(page)).map((run) => showRun(context, run)),
   }),
+  /** Lists the runs of every session that have no outcome yet, newest first, each in the form of an event. */
   liveRuns: call({
     group: "watch",
-    does: "Lists the runs of every session that have no outcome yet, newest first, each in the form of an event.",
     input: z.strictObject({ limit: page.default(MAX_PAGE) }),
     run: ({ core }, { limit }) => {
       const live = core.runs.allLive().toSorted((a, b) => b.createdAt - a.createdAt);
       return live.slice(0, limit).map((run) => runEvent(run, core.platform.now()));
     },
   }),
+  /** Reads one run with its plan, its steps and its outcome. */
   getRun: call({
     group: "watch",
-    does: "Reads one run with its plan, its steps and its outcome.",
     input: ofRun,
     run: (context, { runId }) => showRun(context, context.core.runs.mustGet(runId)),
   }),
+  /** Ends a live run without effect. */
   cancelRun: call({
     group: "watch",
-    does: "Ends a live run without effect.",
     input: ofRun,
     run: async (context, { runId }) => showRun(context, await context.core.dispatcher.cancel(runId)),
   }),
+  /** Reads a session's view size, threshold and live runs, and the reason that keeps it from being compacted. */
   status: call({
     group: "watch",
-    does: "Reads a session's view size, threshold and live runs, and the reason that keeps it from being compacted.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).status(),
   }),
+  /** Says whether a compaction is due and nothing keeps it from starting. */
   needsCompaction: call({
     group: "watch",
-    does: "Says whether a compaction is due and nothing keeps it from starting.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).needsCompaction(),
   }),
 
   // --- read ----------------------------------------------------------------------------------------------------------
 
+  /** Reads a branch as its view shows it, with summaries in place of the messages that they cover. */
   getHistory: call({
     group: "read",
-    does: "Reads a branch as its view shows it, with summaries in place of the messages that they cover.",
     input: ofBranch,
     run: ({ session }, { sessionId, leafId }) => session(sessionId).getHistory(leafId),
   }),
+  /** Reads one message, or null when there is none. */
   getMessage: call({
     group: "read",
-    does: "Reads one message, or null when there is none.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getMessage(id),
   }),
+  /** Reads the messages that answer one, of which there are several where the conversation branches. */
   getBranches: call({
     group: "read",
-    does: "Reads the messages that answer one, of which there are several where the conversation branches.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getBranches(id),
   }),
+  /** Reads the id of a message's parent, or null for a root. */
   getParent: call({
     group: "read",
-    does: "Reads the id of a message's parent, or null for a root.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getParent(id),
   }),
+  /** Counts the messages of a branch, hidden ones included. */
   getPathLength: call({
     group: "read",
-    does: "Counts the messages of a branch, hidden ones included.",
     input: ofBranch,
     run: ({ session }, { sessionId, leafId }) => session(sessionId).getPathLength(leafId),
   }),
+  /** Lists the leaf of each branch, newest first, at most the newest 100. */
   listBranches: call({
     group: "read",
-    does: "Lists the leaf of each branch, newest first, at most the newest 100.",
     input: ofSession,
     run: ({ core }, { sessionId }) => core.memory.session(sessionId).branchTips(),
   }),
+  /** Finds the newest leaf of the branches with a message on them, or null for an unknown message. */
   findLeaf: call({
     group: "read",
-    does: "Finds the newest leaf of the branches with a message on them, or null for an unknown message.",
     input: ofMessage,
     run: ({ core }, { sessionId, id }) => core.memory.session(sessionId).leafAfter(id),
   }),
+  /** Reads the newest part of the view within a number of bytes. */
   getRecentHistory: call({
     group: "read",
-    does: "Reads the newest part of the view within a number of bytes.",
     input: z.strictObject({ sessionId, maxBytes: wholeNumber.positive(), leafId }),
     run: ({ session }, { sessionId, maxBytes, ...branch }) =>
       session(sessionId).getRecentHistory(maxBytes, defined(branch)),
   }),
+  /** Reads the view for a model, with summaries in place of the messages that they cover, and every tool call with its result. */
   getView: call({
     group: "read",
-    does: "Reads the view for a model, with summaries in place of the messages that they cover, and every tool call with its result.",
     input: z.strictObject({ sessionId, ...viewOptions }),
     run: ({ session }, { sessionId, ...options }) => session(sessionId).getView(options),
   }),
+  /** Reads the view right after a summary came into force, made of messages as they are now. */
   getViewAsOf: call({
     group: "read",
-    does: "Reads the view right after a summary came into force, made of messages as they are now.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getViewAsOf(overlayId),
   }),
+  /** Lists a session's summaries in every state, oldest first. */
   getCompactions: call({
     group: "read",
-    does: "Lists a session's summaries in every state, oldest first.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getCompactions(),
   }),
+  /** Reads the originals under a summary, or the narrower summaries just beneath. */
   expand: call({
     group: "read",
-    does: "Reads the originals under a summary, or the narrower summaries just beneath.",
     input: z.strictObject({
       sessionId,
       overlayId: id,
@@ -228,9 +227,9 @@ export const calls = {
     }),
     run: ({ session }, { sessionId, overlayId, ...options }) => session(sessionId).expand(overlayId, options),
   }),
+  /** Returns the run once it has its outcome, or in its present state after `timeoutMs`. */
   waitForRun: call({
     group: "read",
-    does: "Returns the run once it has its outcome, or in its present state after `timeoutMs`.",
     input: z.strictObject({ runId: id, timeoutMs: wholeNumber.positive().max(MAX_WAIT_MS).default(60_000) }),
     run: async (context, { runId, timeoutMs }) => {
       const { core } = context;
@@ -240,81 +239,81 @@ export const calls = {
       return showRun(context, ended ?? core.runs.mustGet(runId));
     },
   }),
+  /** Reads the sums of model calls by model, the one that was called last first, and in money where the room `costs()` has prices. */
   getUsage: call({
     group: "read",
-    does: "Reads the sums of model calls by model, the one that was called last first, and in money where the room `costs()` has prices.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getUsage(),
   }),
+  /** Lists sessions, newest first. */
   listSessions: call({
     group: "read",
-    does: "Lists sessions, newest first.",
     input: z.strictObject(sessionsPage),
     run: ({ manager }, page) => manager.list(page),
   }),
+  /** Reads a session's name, parent, sums and times, or null when there is none. */
   getSessionInfo: call({
     group: "read",
-    does: "Reads a session's name, parent, sums and times, or null when there is none.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.get(sessionId),
   }),
+  /** Reads the session that continues a conversation, which is the given one while it has not ended. */
   newestSession: call({
     group: "read",
-    does: "Reads the session that continues a conversation, which is the given one while it has not ended.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.newestOf(sessionId),
   }),
 
   // --- write ---------------------------------------------------------------------------------------------------------
 
+  /** Appends a message, where a known id changes nothing. */
   append: call({
     group: "write",
-    does: "Appends a message, where a known id changes nothing.",
     input: withMessage,
     run: ({ session }, { sessionId, message, parentId }) => session(sessionId).appendMessage(message, parentId),
   }),
+  /** Appends messages in order, all or none. */
   appendAll: call({
     group: "write",
-    does: "Appends messages in order, all or none.",
     input: z.strictObject({ sessionId, messages, parentId }),
     run: ({ session }, { sessionId, messages, parentId }) => session(sessionId).appendAll(messages, parentId),
   }),
+  /** Stores a message, or replaces the one with its id. */
   upsert: call({
     group: "write",
-    does: "Stores a message, or replaces the one with its id.",
     input: withMessage,
     run: ({ session }, { sessionId, message, parentId }) => session(sessionId).upsertMessage(message, parentId),
   }),
+  /** Replaces a message, or returns null when there is none with its id. */
   update: call({
     group: "write",
-    does: "Replaces a message, or returns null when there is none with its id.",
     input: z.strictObject({ sessionId, message }),
     run: ({ session }, { sessionId, message }) => session(sessionId).updateMessage(message),
   }),
+  /** Makes a session, which without a name goes by the beginning of its first user message. */
   createSession: call({
     group: "write",
-    does: "Makes a session, which without a name goes by the beginning of its first user message.",
     input: z.strictObject({ name: name.optional(), ...newSession }),
     run: ({ manager }, { name, ...options }) => manager.create(name, options),
   }),
+  /** Names a session, where a blank name restores its title. */
   renameSession: call({
     group: "write",
-    does: "Names a session, where a blank name restores its title.",
     input: z.strictObject({ sessionId, name }),
     run: ({ manager }, { sessionId, name }) => manager.rename(sessionId, name),
   }),
+  /** Makes a session that begins as a copy of the path up to a message. */
   forkSession: call({
     group: "write",
-    does: "Makes a session that begins as a copy of the path up to a message.",
     input: z.strictObject({ sessionId, atMessageId: id, name: name.optional() }),
     run: ({ manager }, { sessionId, atMessageId, name }) => manager.fork(sessionId, atMessageId, name),
   }),
 
   // --- steer ---------------------------------------------------------------------------------------------------------
 
+  /** Asks for a compaction after a provider refused a prompt as too long. */
   compactNow: call({
     group: "steer",
-    does: "Asks for a compaction after a provider refused a prompt as too long.",
     input: z.strictObject({
       sessionId,
       ...compactOptions,
@@ -325,90 +324,90 @@ export const calls = {
       return showReceipt(context, await context.session(sessionId).compactNow(options));
     },
   }),
+  /** Asks for a run that compacts a session, ends it and continues it in a new one. */
   compactAndSplit: call({
     group: "steer",
-    does: "Asks for a run that compacts a session, ends it and continues it in a new one.",
     input: z.strictObject({ sessionId, name: name.optional(), ...splitOptions }),
     run: async (context, { sessionId, name, ...options }) => {
       mayOverride(context, options);
       return showReceipt(context, await context.manager.compactAndSplit(sessionId, name, options));
     },
   }),
+  /** Puts the caller's own summary in place of a range of messages, both ends included. */
   addCompaction: call({
     group: "steer",
-    does: "Puts the caller's own summary in place of a range of messages, both ends included.",
     input: given.summary.extend({ sessionId }),
     run: ({ session }, { sessionId, summary, fromMessageId, toMessageId }) =>
       session(sessionId).addCompaction(summary, fromMessageId, toMessageId),
   }),
+  /** Pauses a live run between two steps. */
   pauseRun: call({
     group: "steer",
-    does: "Pauses a live run between two steps.",
     input: ofRun,
     run: async (context, { runId }) => showRun(context, await context.core.dispatcher.pause(runId)),
   }),
+  /** Resumes a paused run. */
   resumeRun: call({
     group: "steer",
-    does: "Resumes a paused run.",
     input: ofRun,
     run: async (context, { runId }) => showRun(context, await context.core.dispatcher.resume(runId)),
   }),
+  /** Starts another run in place of one that ended without effect, and uses the drafts of that one again. */
   retryRun: call({
     group: "steer",
-    does: "Starts another run in place of one that ended without effect, and uses the drafts of that one again.",
     input: z.strictObject({ runId: id, ...byHand }),
     run: (context, { runId, ignoreBudget }) =>
       showReceipt(context, context.core.dispatcher.retry(runId, ignores(context, ignoreBudget))),
   }),
+  /** Repeats a step of a live run, and all steps after it. */
   retryRunFrom: call({
     group: "steer",
-    does: "Repeats a step of a live run, and all steps after it.",
     input: z.strictObject({ runId: id, stepName: words(MAX_STEP_NAME_CHARS).min(1) }),
     run: async (context, { runId, stepName }) =>
       showRun(context, await context.core.dispatcher.retryFrom(runId, stepName)),
   }),
+  /** Takes a summary out of every view, so that the messages under it show again. */
   rollback: call({
     group: "steer",
-    does: "Takes a summary out of every view, so that the messages under it show again.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).rollback(overlayId),
   }),
+  /** Puts a summary into force again that was rolled back or went out of force by an edit. */
   restore: call({
     group: "steer",
-    does: "Puts a summary into force again that was rolled back or went out of force by an edit.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).restore(overlayId),
   }),
 
   // --- admin ---------------------------------------------------------------------------------------------------------
 
+  /** Deletes messages, and moves the children of each to its nearest ancestor that is left. */
   deleteMessages: call({
     group: "admin",
-    does: "Deletes messages, and moves the children of each to its nearest ancestor that is left.",
     input: ofMessages,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteMessages(ids),
   }),
+  /** Deletes the conversation of a session, and keeps its name, blocks and sums. */
   clearMessages: call({
     group: "admin",
-    does: "Deletes the conversation of a session, and keeps its name, blocks and sums.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).clearMessages(),
   }),
+  /** Deletes everything of a session, or returns false when there was none. */
   deleteSession: call({
     group: "admin",
-    does: "Deletes everything of a session, or returns false when there was none.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.delete(sessionId),
   }),
+  /** Records the provider's count of a model call on a session's view. */
   recordUsage: call({
     group: "admin",
-    does: "Records the provider's count of a model call on a session's view.",
     input: z.strictObject({ sessionId, ...usageReport }),
     run: ({ session }, { sessionId, ...report }) => session(sessionId).recordUsage(report),
   }),
+  /** Adds usage to a session's sums that `recordUsage` did not get. */
   addUsage: call({
     group: "admin",
-    does: "Adds usage to a session's sums that `recordUsage` did not get.",
     input: z.strictObject({
       sessionId,
       inputTokens: z.number().nonnegative(),

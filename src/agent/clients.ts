@@ -93,14 +93,14 @@ export function hangDoors(
   const prototype = Object.getPrototypeOf(agent) as Record<string, Method>;
   if (openedIn.has(prototype)) return;
   const authors = agent.getCallableMethods();
-  for (const [name, { does }] of Object.entries(table)) {
+  for (const name of Object.keys(table)) {
     const inherited = prototype[name];
     if (inherited === undefined) continue;
     const own: Method = function (input) {
       return inherited.call(this, input);
     };
     const isAuthors = authors.has(name) && !shadowed.has(name) && !isOpenedAbove(prototype, name);
-    if (doors.opens(name) || isAuthors) callable({ description: does })(own, NO_CONTEXT);
+    if (doors.opens(name) || isAuthors) callable()(own, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
   }
   openedIn.set(prototype, new Set(Object.keys(table).filter((name) => doors.opens(name))));
@@ -116,12 +116,12 @@ export function addOpenCalls(
   { doors, run }: { doors: Doors; run: (this: object, name: string, input: unknown) => unknown },
 ): void {
   const prototype = Object.getPrototypeOf(agent) as object;
-  for (const [name, { does }] of Object.entries(table)) {
+  for (const name of Object.keys(table)) {
     if (!doors.opens(name) || name in prototype) continue;
     const method: Method = function (input) {
       return run.call(this, name, input);
     };
-    callable({ description: does })(method, NO_CONTEXT);
+    callable()(method, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
   }
 }

@@ -33,8 +33,6 @@ export type Group = "watch" | "read" | "write" | "steer" | "admin";
 /** One call of a table, as far as a declaration knows it. See calls.ts. */
 export interface CallEntry {
   readonly group: Group;
-  /** Its purpose in a sentence. */
-  readonly does: string;
   readonly input: z.ZodObject;
   run(context: never, input: never): unknown;
 }

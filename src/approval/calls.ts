@@ -10,21 +10,21 @@ export const MAX_REASON_CHARS = 500;
 const call = callOf<object>();
 
 export const approvalCalls = {
+  /** Reads the summary that waits for a person, or null when the run waits for nobody. */
   getProposal: call({
     group: "read",
-    does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
     input: z.strictObject({ runId: id }),
     run: ({ core }, { runId }) => findProposal(core, core.runs.mustGet(runId)),
   }),
+  /** Approves the summary that a run proposes, or another text in its place. */
   approveRun: call({
     group: "steer",
-    does: "Approves the summary that a run proposes, or another text in its place.",
     input: z.strictObject({ runId: id, summary: summary.optional() }),
     run: async (context, { runId, summary }) => showDecided(context, await approveRun(context.core, runId, summary)),
   }),
+  /** Rejects the summary that a run proposes, which ends the run without effect. */
   rejectRun: call({
     group: "steer",
-    does: "Rejects the summary that a run proposes, which ends the run without effect.",
     input: z.strictObject({ runId: id, reason: words(MAX_REASON_CHARS).optional() }),
     run: async (context, { runId, reason }) => showDecided(context, await rejectRun(context.core, runId, reason)),
   }),

@@ -36,69 +36,69 @@ const declared = {
 } satisfies FieldsOf<Omit<BlockOptions, "provider">>;
 
 export const contextCalls = {
+  /** Declares a context block that is kept in SQLite, until the agent is evicted. */
   addContext: call({
     group: "admin",
-    does: "Declares a context block that is kept in SQLite, until the agent is evicted.",
     input: z.strictObject({ sessionId, label, ...declared }),
     run: ({ session }, { sessionId, label, ...options }) => session(sessionId).addContext(label, options),
   }),
+  /** Removes a context block from the prompt and the tools, and keeps its stored text. */
   removeContext: call({
     group: "admin",
-    does: "Removes a context block from the prompt and the tools, and keeps its stored text.",
     input: z.strictObject({ sessionId, label }),
     run: ({ session }, { sessionId, label }) => session(sessionId).removeContext(label),
   }),
+  /** Removes a loaded skill's text from the model's context. */
   unloadSkill: call({
     group: "admin",
-    does: "Removes a loaded skill's text from the model's context.",
     input: z.strictObject({ sessionId, label, key: words(MAX_ENTRY_KEY_CHARS).min(1) }),
     run: ({ session }, { sessionId, label, key }) => session(sessionId).unloadSkill(label, key),
   }),
+  /** Lists the loaded skills, each as its block's label and its key. */
   getLoadedSkillKeys: call({
     group: "admin",
-    does: "Lists the loaded skills, each as its block's label and its key.",
     input: ofSession,
     run: async ({ session }, { sessionId }) => [...(await session(sessionId).getLoadedSkillKeys())],
   }),
+  /** Reads the context blocks of the system prompt. */
   getContextBlocks: call({
     group: "admin",
-    does: "Reads the context blocks of the system prompt.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
   }),
+  /** Reads one context block, or null when none of this label is declared. */
   getContextBlock: call({
     group: "admin",
-    does: "Reads one context block, or null when none of this label is declared.",
     input: z.strictObject({ sessionId, label }),
     run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
   }),
+  /** Replaces the text of a context block. */
   replaceContextBlock: call({
     group: "admin",
-    does: "Replaces the text of a context block.",
     input: withContent,
     run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
   }),
+  /** Adds to the end of a context block. */
   appendContextBlock: call({
     group: "admin",
-    does: "Adds to the end of a context block.",
     input: withContent,
     run: ({ session }, { sessionId, label, content }) => session(sessionId).appendContextBlock(label, content),
   }),
+  /** Reads the system prompt, which is the same string at every call until it is refreshed. */
   freezeSystemPrompt: call({
     group: "admin",
-    does: "Reads the system prompt, which is the same string at every call until it is refreshed.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
   }),
+  /** Rebuilds the system prompt from the present context blocks. */
   refreshSystemPrompt: call({
     group: "admin",
-    does: "Rebuilds the system prompt from the present context blocks.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
   }),
+  /** Reads the changes since the system prompt was frozen, or null when there are none. */
   reminder: call({
     group: "admin",
-    does: "Reads the changes since the system prompt was frozen, or null when there are none.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).reminder(),
   }),

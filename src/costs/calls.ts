@@ -7,9 +7,9 @@ import type { CostMethods } from "./room.ts";
 const call = callOf<CostMethods>();
 
 export const costCalls = {
+  /** Tells what a conversation's model calls cost, by model, and what they would have cost without compaction. */
   getCosts: call({
     group: "read",
-    does: "Tells what a conversation's model calls cost, by model, and what they would have cost without compaction.",
     input: z.strictObject({ sessionId }),
     run: ({ session }, { sessionId: id }) => session(id).getCosts(),
   }),

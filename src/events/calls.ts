@@ -26,37 +26,37 @@ const eventOptions = {
 } satisfies FieldsOf<LoadEventsOptions>;
 
 export const eventCalls = {
+  /** Reads the newest events of a session as a log. */
   loadEvents: call({
     group: "read",
-    does: "Reads the newest events of a session as a log.",
     input: z.strictObject({ sessionId, ...eventOptions }),
     run: ({ session }, { sessionId, ...options }) => session(sessionId).loadEvents(options),
   }),
+  /** Reads what a turn begins with, which is the leaf of a branch and its messages for a model. */
   buildWorkingContext: call({
     group: "read",
-    does: "Reads what a turn begins with, which is the leaf of a branch and its messages for a model.",
     input: z.strictObject({ sessionId, leafId }),
     run: async ({ session }, { sessionId, leafId }) => {
       const context = await session(sessionId).buildWorkingContext(leafId === undefined ? {} : { leafId });
       return { leafId: context.leafId, messages: context.messages };
     },
   }),
+  /** Appends events to a session that exists, all or none, where a known event changes nothing. */
   appendEvents: call({
     group: "write",
-    does: "Appends events to a session that exists, all or none, where a known event changes nothing.",
     input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
     // A caller's mistake in an id must not begin a conversation.
     run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events, { mustExist: true }),
   }),
+  /** Stores a whole turn behind the messages that came meanwhile, all or nothing. */
   persistTurn: call({
     group: "write",
-    does: "Stores a whole turn behind the messages that came meanwhile, all or nothing.",
     input: z.strictObject({ sessionId, ...turn }),
     run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
   }),
+  /** Deletes events, and the result of each deleted call. */
   deleteEvents: call({
     group: "admin",
-    does: "Deletes events, and the result of each deleted call.",
     input: ofEvents,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
   }),

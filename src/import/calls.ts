@@ -16,16 +16,16 @@ const importOptions = {
 const exportOptions = { redact: flag };
 
 export const transcriptCalls = {
+  /** Writes a whole branch as JSON lines, up to some 10 MB, beyond which `Session.exportTranscript` streams it. */
   exportTranscript: call({
     group: "read",
-    does: "Writes a whole branch as JSON lines, up to some 10 MB, beyond which `Session.exportTranscript` streams it.",
     input: z.strictObject({ sessionId, leafId, ...exportOptions }),
     run: async ({ session }, { sessionId, leafId, redact }) =>
       (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
   }),
+  /** Appends a transcript file's conversation with its branches, all or nothing. */
   importTranscript: call({
     group: "write",
-    does: "Appends a transcript file's conversation with its branches, all or nothing.",
     input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
     run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
   }),

@@ -8,33 +8,33 @@ import type { InspectMethods } from "./room.ts";
 const call = callOf<InspectMethods>();
 
 export const inspectCalls = {
+  /** Says what a compaction would do now and why, without doing it. */
   plan: call({
     group: "watch",
-    does: "Says what a compaction would do now and why, without doing it.",
     input: inspectInputs.plan.extend({ sessionId }),
     run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
   }),
+  /** Counts the hidden names that came up again after each compaction, and how many of them the view had kept. */
   hindsight: call({
     group: "watch",
-    does: "Counts the hidden names that came up again after each compaction, and how many of them the view had kept.",
     input: inspectInputs.hindsight.extend({ sessionId }),
     run: ({ session }, { sessionId, ...page }) => session(sessionId).hindsight(page),
   }),
+  /** Compares a summary with the ones that it replaced. */
   diffCompaction: call({
     group: "read",
-    does: "Compares a summary with the ones that it replaced.",
     input: inspectInputs.overlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).diffCompaction(overlayId),
   }),
+  /** Reads the source messages of each bullet of a summary. */
   getProvenance: call({
     group: "read",
-    does: "Reads the source messages of each bullet of a summary.",
     input: inspectInputs.overlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
   }),
+  /** Reads the health of compaction, which is breakers, spend, calibration, and the results of a page of runs. */
   health: call({
     group: "read",
-    does: "Reads the health of compaction, which is breakers, spend, calibration, and the results of a page of runs.",
     input: inspectInputs.health.extend({ sessionId }),
     run: ({ core }, { sessionId, ...page }) => reportHealth(core, sessionId, defined(page)),
   }),

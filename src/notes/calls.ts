@@ -7,27 +7,27 @@ import type { NotesMethods } from "./room.ts";
 const call = callOf<NotesMethods>();
 
 export const notesCalls = {
+  /** Reads the session's notes, or null when there are none. */
   getNotes: call({
     group: "read",
-    does: "Reads the session's notes, or null when there are none.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getNotes(),
   }),
+  /** Lists the versions of the notes that are kept, newest first. */
   notesHistory: call({
     group: "read",
-    does: "Lists the versions of the notes that are kept, newest first.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).notesHistory(),
   }),
+  /** Writes a version of the notes by hand. */
   updateNotes: call({
     group: "steer",
-    does: "Writes a version of the notes by hand.",
     input: updateInSession,
     run: ({ session }, { sessionId, ...edit }) => session(sessionId).updateNotes(edit),
   }),
+  /** Asks for an update of the notes now and returns at once, with the run that will do it. */
   refreshNotes: call({
     group: "steer",
-    does: "Asks for an update of the notes now and returns at once, with the run that will do it.",
     input: refreshInSession,
     run: async (context, { sessionId, ignoreBudget }) => {
       const options = { ignoreBudget: ignores(context, ignoreBudget) };

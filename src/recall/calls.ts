@@ -7,21 +7,21 @@ import type { ManagerRecallMethods, RecallMethods } from "./room.ts";
 const call = callOf<RecallMethods, ManagerRecallMethods>();
 
 export const recallCalls = {
+  /** Finds messages of a session that hold all the words of a query, or most of them where none holds all. */
   search: call({
     group: "read",
-    does: "Finds messages of a session that hold all the words of a query, or most of them where none holds all.",
     input: searchInSession,
     run: ({ session }, { sessionId, query, limit }) => session(sessionId).search(query, { limit }),
   }),
+  /** Finds messages of every session, or of one, that hold all the words of a query, or most of them where none holds all. */
   searchSessions: call({
     group: "read",
-    does: "Finds messages of every session, or of one, that hold all the words of a query, or most of them where none holds all.",
     input: recallInputs.searchSessions,
     run: ({ manager }, { query, ...options }) => manager.search(query, defined(options)),
   }),
+  /** Reads originals under the summaries, by words, by reference, or by place, as text within a budget. */
   recall: call({
     group: "read",
-    does: "Reads originals under the summaries, by words, by reference, or by place, as text within a budget.",
     input: recallInSession,
     run: ({ session }, { sessionId, ...request }) => session(sessionId).recall(request),
   }),

@@ -6,15 +6,15 @@ import type { ShadowMethods } from "./room.ts";
 const call = callOf<ShadowMethods>();
 
 export const shadowCalls = {
+  /** Tells what each shadow would have kept beside the real summaries, and what it cost, without a word of the conversation. */
   compareShadows: call({
     group: "read",
-    does: "Tells what each shadow would have kept beside the real summaries, and what it cost, without a word of the conversation.",
     input: compareInSession,
     run: ({ session }, { sessionId, limit }) => session(sessionId).compareShadows({ limit }),
   }),
+  /** Reads the summaries of the shadows beside one overlay. */
   getShadows: call({
     group: "read",
-    does: "Reads the summaries of the shadows beside one overlay.",
     input: shadowsInSession,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getShadows(overlayId),
   }),

@@ -29,7 +29,14 @@ test("SECURITY.md begins with the calls that are open unless more is opened", ()
 });
 
 test("each call says what it is for in one sentence", () => {
-  for (const name of CALL_NAMES) expect(calls[name].does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
+  const purposes = new Map(
+    [...apiPage().matchAll(/^\| `(\w+)` \| .* \| (.*?)(?: With the room `\w+\(\)`\.)? \|$/gm)].map(([, name, does]) => [
+      name,
+      does,
+    ]),
+  );
+  expect([...purposes.keys()].toSorted()).toEqual(CALL_NAMES.toSorted());
+  for (const [name, does] of purposes) expect(does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
 });
 
 test("docs/api.md is the table of calls as it is now (`npm run api` writes it)", () => {
