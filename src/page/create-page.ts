@@ -13,7 +13,7 @@ import { files } from "#page-files";
 import { readAgentName } from "../doors/agent-name.ts";
 import { answerJson, refuse, secure } from "../doors/answers.ts";
 import { holdsSecret, nameCaller, readSecret } from "../doors/caller.ts";
-import { issueTicket, readTicket, type AgentPlace } from "../doors/tickets.ts";
+import { issueTicket, readTicket, TICKET_MS, type AgentPlace } from "../doors/tickets.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { relay, type WatchedNamespace } from "./relay.ts";
@@ -157,23 +157,30 @@ async function answerTicket<Env extends object>(
     return refuse(403, "unauthorized", secret.advice.replace("PALIMPSEST_SECRET", "The page's secret"));
   }
   if (!(await holdsSecret(request, secret.value))) return askForSecret();
-  const mark = markOf(request) ?? crypto.randomUUID();
-  const caller = await nameCaller(mark);
-  const given = answerJson(await issueTicket(signingKey(secret.value), place, { caller, now: Date.now() }));
+  const half = crypto.randomUUID();
+  const caller = await nameCaller(half);
+  const issued = await issueTicket(signingKey(secret.value), place, { caller, now: Date.now() });
+  const given = answerJson(issued);
   const safe = new URL(request.url).protocol === "https:" ? "; Secure" : "";
-  given.headers.set("Set-Cookie", `${MARK}=${mark}; HttpOnly; SameSite=Strict${safe}`);
+  const kept = `Max-Age=${TICKET_MS / 1_000}; HttpOnly; SameSite=Strict${safe}`;
+  given.headers.set("Set-Cookie", `${cookieName(issued.ticket)}=${half}; ${kept}`);
   return given;
 }
 
 /**
- * The cookie that marks a browser. A ticket stands in an address, and addresses are kept in logs, so it names the mark of the browser that
- * it was given to, and opens nothing beside another. The agent knows nothing of the page's tickets, so it could not keep a used one.
+ * A ticket stands in an address, and addresses are kept in logs. So its other half is a cookie in the browser that asked for it. The half is
+ * new with each ticket, so a cookie that somebody planted opens nothing. The agent knows nothing of the page's tickets, so it could not keep
+ * a used one. The cookie has the ticket's id in its name, because two tabs may connect at once.
  */
-const MARK = "palimpsest-page";
+function cookieName(ticket: string): string {
+  const [, id = ""] = ticket.split(".");
+  return `palimpsest-page-${id}`;
+}
 
-function markOf(request: Request): string | null {
-  const cookies = request.headers.get("Cookie") ?? "";
-  return new RegExp(`(?:^|;\\s*)${MARK}=([0-9a-f-]{36})(?:;|$)`).exec(cookies)?.[1] ?? null;
+function halfOf(request: Request, ticket: string): string | null {
+  const cookies = (request.headers.get("Cookie") ?? "").split(/;\s*/);
+  const name = `${cookieName(ticket)}=`;
+  return cookies.find((each) => each.startsWith(name))?.slice(name.length) ?? null;
 }
 
 async function answerSocket<Env extends object>(
@@ -203,10 +210,10 @@ async function holdsTicket(
 ): Promise<boolean> {
   const secret = readSecret({ PALIMPSEST_SECRET: value ?? "" });
   const ticket = new URL(request.url).searchParams.get("ticket");
-  const mark = markOf(request);
-  if (secret.kind !== "set" || ticket === null || mark === null) return false;
+  if (secret.kind !== "set" || ticket === null) return false;
+  const half = halfOf(request, ticket);
   const claim = await readTicket(signingKey(secret.value), place, { ticket, now: Date.now() });
-  return claim !== null && claim.caller === (await nameCaller(mark));
+  return claim !== null && half !== null && claim.caller === (await nameCaller(half));
 }
 
 /** The same secret may also lock the Worker's own door. A ticket of the one opens nothing at the other. */

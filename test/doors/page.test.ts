@@ -107,20 +107,29 @@ describe("the page's door", () => {
     line.close();
   });
 
-  test("a ticket that was read from a log opens nothing: it is good only in the browser that asked for it", async () => {
+  test("a ticket that was read from a log opens nothing: its other half is in the browser that asked for it", async () => {
     const { name } = newAgent();
     const [mine, other] = [await ticketOf(name), await ticketOf(name)];
     const path = `${agentAt(name)}?ticket=${mine.ticket}`;
-    for (const headers of [upgrade, other.browser, { ...upgrade, Cookie: "palimpsest-page=" }]) {
+    const [cookieName = "", half = ""] = (mine.cookie.split(";")[0] ?? "").split("=");
+    const [, othersHalf = ""] = (other.cookie.split(";")[0] ?? "").split("=");
+    const cookies = ["", `${cookieName}=`, `${cookieName}=${othersHalf}`, `x${cookieName}=${half}`];
+    for (const headers of [upgrade, other.browser, ...cookies.map((Cookie) => ({ ...upgrade, Cookie }))]) {
       expect(await codeOf(ask(locked, path, { headers }))).toEqual([401, "unauthorized"]);
     }
-    // Two tabs of one browser have one mark, so neither takes the other's ticket away.
-    const tab = await ticketOf(name, { Cookie: mine.browser.Cookie });
-    for (const ticket of [mine.ticket, tab.ticket]) {
-      (await open(ask(locked, `${agentAt(name)}?ticket=${ticket}`, { headers: tab.browser }))).close();
+    expect(mine.cookie).toMatch(/^[^;]+; Max-Age=60; HttpOnly; SameSite=Strict; Secure$/);
+  });
+
+  test("a ticket has a half of its own, so tabs take none from each other, and a planted cookie opens nothing", async () => {
+    const { name } = newAgent();
+    const planted = "palimpsest-page-0=00000000-0000-4000-8000-000000000000";
+    const [one, two] = [await ticketOf(name, { Cookie: planted }), await ticketOf(name, { Cookie: planted })];
+    const both = { ...upgrade, Cookie: [one, two].map(({ cookie }) => cookie.split(";")[0]).join("; ") };
+    for (const { ticket, cookie } of [one, two]) {
+      expect(cookie).not.toContain("00000000-0000-4000-8000-000000000000");
+      (await open(ask(locked, `${agentAt(name)}?ticket=${ticket}`, { headers: both }))).close();
     }
-    expect(tab.cookie).toBe(mine.cookie);
-    expect(mine.cookie).toMatch(/^[^;]+; HttpOnly; SameSite=Strict; Secure$/);
+    expect(one.cookie.split(";")[0]).not.toBe(two.cookie.split(";")[0]);
   });
 
   test("the browser's mark is read wherever it stands among cookies, and from no cookie of another name", async () => {
@@ -212,8 +221,9 @@ describe("the page's connection", () => {
     const namespace = { idFromName: (name: string) => name, get: () => stub } as unknown as WatchedNamespace;
     const forged = new Headers(upgrade);
     writeVisit(forged, { caller: "somebody", ticket: { id: "theirs", expiresAt: 1 } });
+    const place = { agent: "default-agent", name: "a" };
     const asked = new Request(`${HOST}${agentAt("a")}?ticket=secret`, { headers: forged });
-    expect((await relay(asked, namespace, { agent: "default-agent", name: "a" })).status).toBe(200);
+    expect((await relay(asked, namespace, place)).status).toBe(200);
     expect(handed.map(({ url }) => url)).toEqual([`${HOST}/agents/default-agent/a`]);
     expect([...(handed[0]?.headers ?? [])].join()).not.toMatch(/somebody|theirs/);
   });
