@@ -35,7 +35,7 @@ test("each call says what it is for in one sentence", () => {
       does,
     ]),
   );
-  expect([...purposes.keys()].toSorted()).toEqual(CALL_NAMES.toSorted());
+  expect(new Set(purposes.keys())).toEqual(new Set(CALL_NAMES));
   for (const [name, does] of purposes) expect(does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
 });
 
