@@ -107,12 +107,16 @@ function isUser(each: Said): boolean {
   return each.by === "user";
 }
 
-/** Prose that a person would read, without pasted data and fragments. */
+/** A sentence in brackets alone, as clients write "[Request interrupted by user]" in the user's name. */
+const NOTICE = /^\[[^[\]]+\]$/;
+
+/** Prose that a person would read, without pasted data, notices of clients and fragments. */
 function readable(text: string): Sentence[] {
   return splitSentences(text).flatMap((each) => {
     const sentence = each.text.slice(0, MAX_SENTENCE);
     const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
-    const prose = letters >= sentence.length * 0.6 && !/^(?:at |import |const |<\/?\w)/.test(sentence);
+    const code = /^(?:at |import |const |<\/?\w)/.test(sentence);
+    const prose = letters >= sentence.length * 0.6 && !code && !NOTICE.test(sentence);
     return prose ? [{ ...each, text: sentence }] : [];
   });
 }

@@ -130,6 +130,19 @@ describe("a summary worth reading, without a model", () => {
     expect(section(summary, "Questions")).toEqual(["When will the money arrive?"]);
   });
 
+  it("a client's notice in the user's name is no goal and no state", () => {
+    const notice = "[Request interrupted by user for tool use]";
+    const talk = [
+      user(notice),
+      user("Publish release 2.2 of the ledger."),
+      assistant("The build runs now."),
+      user(notice),
+    ];
+    const text = summarise(talk);
+    expect(text).not.toContain("interrupted");
+    expect(section(text, "Goal").join(" ")).toContain("release 2.2");
+  });
+
   it("takes no later request for a goal that names no subject", () => {
     const talk = [...coding, user("Can you help me with that? Please look at it again, and publish release 2.2.")];
     const goals = section(summarise(talk), "Goal").join(" ");
