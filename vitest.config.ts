@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import agents from "agents/vite";
@@ -44,8 +45,8 @@ const SOURCES = Object.entries(compilerOptions.paths).map(([name, [source]]) => 
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
-    // Most tests wait for a Worker more than they compute, so on two cores two of them run at once.
-    maxWorkers: "100%",
+    // Many tests wait for a Worker more than they compute, so three of them run at once on two cores.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     projects: [
       {
         test: {

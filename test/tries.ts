@@ -12,7 +12,7 @@ import { inject } from "vitest";
 export const everything: boolean = inject("everything");
 
 /** Divisor of the tries in `npm test`, and the least number of tries. They still find any fault that is not rare. */
-const SHARE = 8;
+const SHARE = 12;
 const LEAST = 12;
 
 export function tries(all: number): number {

@@ -90,7 +90,8 @@ const FAMILIES = {
        PRIMARY KEY (session_id, page)
      ) WITHOUT ROWID`,
   ],
-  overlays: [
+  // What a run writes. An agent that never compacts has none of these.
+  compactions: [
     // `n` numbers a session's overlays. The newest wins where two cover exactly the same span. `top_seq` is the newest
     // message when the overlay was added. `changes` records how its state changed since (overlays/changes.ts).
     `CREATE TABLE palimpsest_overlays (
@@ -121,6 +122,28 @@ const FAMILIES = {
     `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
+    // Drafts already paid for: a chunk's summary by the digest of its source, the prompt version and the model.
+    `CREATE TABLE palimpsest_drafts (
+       session_id    TEXT NOT NULL,
+       key           TEXT NOT NULL,
+       tokens        INTEGER NOT NULL,
+       details       TEXT NOT NULL,
+       created_at    INTEGER NOT NULL,
+       text          TEXT NOT NULL,
+       PRIMARY KEY (session_id, key)
+     ) WITHOUT ROWID`,
+    // The health of each summariser across the agent, and the tokens spent on them (runs/health-statements.ts).
+    `CREATE TABLE palimpsest_health (
+       model    TEXT PRIMARY KEY,
+       failures INTEGER NOT NULL,
+       openings INTEGER NOT NULL,
+       until    INTEGER,
+       probe    TEXT,
+       code     TEXT,
+       heard_at INTEGER NOT NULL
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
   // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts).
   masks: [
@@ -136,18 +159,6 @@ const FAMILIES = {
        stubs      TEXT NOT NULL,
        created_at INTEGER NOT NULL,
        PRIMARY KEY (session_id, n)
-     ) WITHOUT ROWID`,
-  ],
-  // Drafts already paid for: a chunk's summary by the digest of its source, the prompt version and the model.
-  drafts: [
-    `CREATE TABLE palimpsest_drafts (
-       session_id    TEXT NOT NULL,
-       key           TEXT NOT NULL,
-       tokens        INTEGER NOT NULL,
-       details       TEXT NOT NULL,
-       created_at    INTEGER NOT NULL,
-       text          TEXT NOT NULL,
-       PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
   ],
   // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.
@@ -225,20 +236,6 @@ const FAMILIES = {
        tokens INTEGER NOT NULL,
        PRIMARY KEY (day, name)
      ) WITHOUT ROWID`,
-  ],
-  // The health of each summariser across the agent, and the tokens spent on them (runs/health-statements.ts).
-  health: [
-    `CREATE TABLE palimpsest_health (
-       model    TEXT PRIMARY KEY,
-       failures INTEGER NOT NULL,
-       openings INTEGER NOT NULL,
-       until    INTEGER,
-       probe    TEXT,
-       code     TEXT,
-       heard_at INTEGER NOT NULL
-     ) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
   // The last versions of each session's notes. `told_seq` and `told_step` are the last place that a version describes,
   // because a message may grow after that step. Without `told_step` it describes the message to its end.
@@ -373,7 +370,7 @@ export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family
   if (before.has(family)) return before;
   const made = new Set([...before, family]);
   if (before.size === 0) sql.exec(SCHEMA);
-  for (const statement of FAMILIES[family]) sql.exec(statement);
+  sql.exec(FAMILIES[family].join(";\n"));
   sql.exec("INSERT OR REPLACE INTO palimpsest_schema VALUES (1, ?, ?)", SCHEMA_VERSION, [...made].join(" "));
   return made;
 }

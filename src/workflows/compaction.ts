@@ -113,7 +113,10 @@ async function planTheCut(
   const names = [...new Set(models.map(({ name }) => name))];
   const windowTokens = Math.min(...models.map((each) => each.windowTokens));
   const read = await port.readOutline(mark, names);
-  const receipt = read.kind === "outline" ? await port.recordPlan(mark, planWithin(windowTokens, read), names) : read;
+  const receipt =
+    read.kind === "outline"
+      ? await port.recordPlan(mark, planWithin(windowTokens, read), names, read.outline.truncated)
+      : read;
   if (receipt.kind !== "planned") return receipt;
   const { policy, ...planned } = receipt;
   return { ...planned, chunkTokens: fitPolicy(policy, windowTokens).chunkTokens };

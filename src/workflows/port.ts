@@ -277,13 +277,13 @@ export interface StepMark {
 }
 
 export interface CompactionPort {
-  /** Returns the content-free view and the policy of the run, or its plan once there is one. */
+  /** Returns the content-free view and the policy of the run, or its plan once there is one. Writes nothing of the run. */
   readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading>;
   /**
    * Pins the plan with the digests of the span and of each chunk. The first plan stays, and later calls return it. Ends the run when there
-   * is nothing to do or the view changed.
+   * is nothing to do or the view changed. `partial` says that the outline did not reach back to the beginning of the view.
    */
-  recordPlan(mark: StepMark, plan: Plan, models: readonly string[]): Promise<PlanReceipt>;
+  recordPlan(mark: StepMark, plan: Plan, models: readonly string[], partial: boolean): Promise<PlanReceipt>;
   /** Returns a chunk's source, or its draft if that was already paid for. */
   readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
   /** Returns two halves of a chunk that no model could summarise, or none when it is too small to be split. */

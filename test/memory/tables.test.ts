@@ -50,7 +50,7 @@ test("each write makes what it needs, and no more", async () => {
     fill(history, 2, 9);
     history.addOverlay({ span: span("m2", "m5"), summary: "S" });
     expect(tablesOf(storage)).toContain("overlays");
-    expect(tablesOf(storage)).not.toContain("drafts");
+    expect(tablesOf(storage)).not.toContain("notes");
     const again = reopen().session("");
     expect(again.overlays()).toHaveLength(1);
     expect(again.append(tell("m10")).inserted).toBe(true);

@@ -41,6 +41,33 @@ test("a run of one chunk takes two steps of the engine and four calls of the age
   });
 });
 
+test("a run waits for the disk once in each call but the one that reads the outline, and makes its tables once", async () => {
+  const { stub, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const written: string[] = [];
+  await runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent, { storage }) => {
+    const { runs } = palimpsest;
+    const write = runs.write.bind(runs);
+    runs.write = (run) => {
+      written.push(...run.steps.slice(-1).map(({ name }) => name));
+      return write(run);
+    };
+    const exec = storage.sql.exec.bind(storage.sql);
+    Object.assign(storage.sql, {
+      exec: (sql: string, ...bindings: SqlStorageValue[]) => {
+        if (/INTO palimpsest_schema/.test(sql)) written.push(String(bindings[1]).split(" ").at(-1) ?? "");
+        return exec(sql, ...bindings);
+      },
+    });
+  });
+  const run = await startRun(agent);
+  await agent.waitForRun({ runId: run.id });
+  const summarize = expect.stringMatching(/^summarize and add 1 of 1 · /);
+  expect(written).toEqual([
+    ...["conversation", "runs", "plan the cut", summarize],
+    ...["compactions", "costs", summarize, "fingerprints"],
+  ]);
+});
+
 /** A run of one chunk, with something that happens in the agent between the storing of its draft and the commit. */
 async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState, runId: string) => unknown) {
   const gate = makeGate();

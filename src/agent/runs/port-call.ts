@@ -13,6 +13,7 @@ export class PortCall implements StepCall {
   readonly mark: StepMark;
   #run: LiveRun;
   #ended = false;
+  #readsOnly = false;
 
   constructor(core: Core, found: LiveRun, mark: StepMark) {
     const at = core.platform.now();
@@ -46,6 +47,11 @@ export class PortCall implements StepCall {
     if (this.#run.state === "running") this.#run = { ...this.#run, state: "waiting" };
   }
 
+  /** Writes nothing of this call, because the next call of its step notes all of it. That spares a wait for the disk. */
+  readOnly(): void {
+    this.#readsOnly = true;
+  }
+
   close(result: StepResult = {}): void {
     const steps = closeStep(this.#run.steps, this.mark.step, { ...result, endedAt: this.core.platform.now() });
     this.#run = { ...this.#run, steps };
@@ -56,9 +62,9 @@ export class PortCall implements StepCall {
     return tellEnded(this.core, this.#run, endRun(this.core, this.#run, outcome));
   }
 
-  /** Writes the notes. Null when the run has its outcome. */
+  /** Writes the notes. Null when the run has its outcome, and when there is nothing to write. */
   save(): LiveRun | null {
-    return this.#ended ? null : this.core.runs.write(this.#run);
+    return this.#ended || this.#readsOnly ? null : this.core.runs.write(this.#run);
   }
 }
 

@@ -78,7 +78,7 @@ export class RunPort implements CompactionPort {
         maxBytes: MAX_OUTLINE_BYTES,
       });
       if (outline === null) return call.end({ kind: "stale", reason: "gone" });
-      call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
+      call.readOnly();
       return {
         kind: "outline",
         outline,
@@ -88,12 +88,13 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
+  async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[], partial: boolean): Promise<PlanReceipt> {
     await noteHindsight(this.#core, this.#runId);
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A late attempt must not pin the run to a view that its drafts do not match.
       if (run.planDigest !== null) return answerPlan(call, models);
+      call.note({ partial, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
       if (proposed.kind === "nothing") {
         return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
       }

@@ -117,7 +117,7 @@ test("what is not folded in stays where it is, byte for byte: only the newest ov
   });
 });
 
-test.for(everything ? [8_000, 20_000, 60_000] : [8_000])(
+test.for(everything ? [8_000, 20_000, 60_000] : [5_000])(
   "by default more than half of the summaries' tokens outlive a compaction as they are; one growing overlay keeps none: %i",
   { timeout: LONG_MS },
   (thresholdTokens) => {
