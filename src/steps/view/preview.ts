@@ -9,6 +9,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { readStub } from "./stub.ts";
 import { shortenOutput } from "./truncate.ts";
 import { parseSyntheticId } from "./view.ts";
 
@@ -48,7 +49,8 @@ function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const bytes = utf8Bytes(jsonText(tool.output), maxBytes);
-  if (bytes <= maxBytes) return part;
+  // A stub is long because of the names beside it, and says itself where the output is.
+  if (bytes <= maxBytes || readStub(tool.output) !== null) return part;
   const synthetic = parseSyntheticId(messageId);
   const owner = synthetic?.kind === "slice" ? synthetic.messageId : messageId;
   const note =

@@ -7,7 +7,7 @@
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
  *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
- * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
+ * - These stay whole: stubs of masked outputs, error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.
  * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So
  *   the prompt up to the line stays byte for byte the same, and the provider's cache of it stays valid.
@@ -25,6 +25,7 @@ import {
 import { isEncoded } from "../text/encoded.ts";
 import { cutMiddle } from "../draft/render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { readStub } from "./stub.ts";
 import { isSummary } from "./view.ts";
 
 export interface TruncateOptions {
@@ -96,7 +97,7 @@ function truncatePart(part: Part, limits: Limits): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const output = shortenOutput(tool.output, limits.output);
-  return output === tool.output ? part : { ...tool, output };
+  return output === tool.output || readStub(tool.output) !== null ? part : { ...tool, output };
 }
 
 /**

@@ -3,6 +3,8 @@ import { convertToModelMessages, type Tool, type ToolSet, type UIMessage } from 
 import { expect, test } from "vitest";
 import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { maskMessage } from "../../../src/steps/view/mask.ts";
+import { previewOutputs } from "../../../src/steps/view/preview.ts";
+import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
 import { readStub } from "../../../src/steps/view/stub.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
@@ -175,4 +177,16 @@ test("calls that share an id in different messages, and calls of one message, ha
   );
   expect(shown[0]).toMatch(/\] first.*\] second/);
   expect(shown[1]).not.toMatch(/first|second/);
+});
+
+test("a stub with its names is neither shortened nor previewed, which would lose the names and tell to run the tool again", () => {
+  const names = Array.from({ length: 800 }, (_, n) => `nameOf${n}`);
+  const filler = Array.from({ length: 20 }, (_, n): UIMessage => ({ ...looked("short"), id: `f${n}` }));
+  for (const output of [LONG, { log: LONG }]) {
+    const view = [masked(looked(output), names), ...filler];
+    expect(truncateOlderMessages(view)).toBe(view);
+    expect(previewOutputs(view, { maxBytes: 4_000 })).toBe(view);
+    const whole = [looked(output), ...filler];
+    expect(truncateOlderMessages(whole)).not.toBe(whole);
+  }
 });
