@@ -33,6 +33,8 @@ export interface HostTurn {
   readonly leafId?: string | undefined;
   /** The messages that the base class would send. They are sent, with a warning on the console, where no view is available. */
   readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;
+  /** How the host shortens older messages by itself. Where outputs are masked by cost, stubs take the place of that. */
+  readonly truncate?: ViewOptions["truncate"];
   /** Converts a message to the form in which the host shows it to a model. */
   readonly show?: (message: UIMessage) => UIMessage;
   /** Adds the host's own messages to the view's. */
@@ -111,6 +113,7 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   const reminder = await session.reminderOfRooms();
   const { view, messages } = await nextPrompt(session, {
     ...options,
+    truncate: session.masksOutputs ? options.truncate : (options.truncate ?? host.truncate),
     leafId: leaf?.id,
     maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
     reminder: own.length === 0 ? reminder : null,

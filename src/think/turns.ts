@@ -66,11 +66,12 @@ async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context
   const host: HostTurn = {
     leafId: leafOfTurn(agent),
     fallback: () => whole,
+    truncate,
     show: providerSafe,
     finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
   };
   const turn: { compacted: CompactedTurn | null; behind: Turn["behind"] } = { compacted: null, behind: null };
-  turn.compacted = await compactedTurn(session(), { tools, truncate }, host);
+  turn.compacted = await compactedTurn(session(), { tools }, host);
   return turn as Turn;
 }
 
