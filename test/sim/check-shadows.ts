@@ -10,6 +10,9 @@ import { count } from "./tally.ts";
 import { weigh } from "./twin.ts";
 import { holds, Violation, type Seat, type World } from "./world.ts";
 
+/** A call whose provider reports nothing is estimated by its answer, and an endless answer is read a little too far. */
+const RUNAWAY_TOKENS = 1_000;
+
 /** What a person or a model reads of a session has no word of a shadow. */
 export function checkUnseen({ id }: Seat, what: string, text: string): void {
   holds("shadows", !text.includes(SHADOW_WORD), () => `${what} of ${id} shows a shadow`);
@@ -18,7 +21,11 @@ export function checkUnseen({ id }: Seat, what: string, text: string): void {
 export function checkShadows(world: World, storage: DurableObjectStorage): void {
   for (const seat of world.seats) checkKept(world, seat, storage);
   for (const { tokens } of rowsOf(storage, "palimpsest_shadow_spend"))
-    holds("shadows", Number(tokens) <= DAY_TOKENS, () => `shadows cost ${Number(tokens)} tokens in a day`);
+    holds(
+      "shadows",
+      Number(tokens) <= DAY_TOKENS + RUNAWAY_TOKENS,
+      () => `shadows cost ${Number(tokens)} tokens in a day`,
+    );
   const billed = rowsOf(storage, "palimpsest_shadows").map(recordOf);
   const calls = billed.reduce((sum, record) => sum + record.calls, 0);
   holds("shadows", calls <= world.shadow.calls, () => `${calls} calls are billed, and ${world.shadow.calls} were made`);

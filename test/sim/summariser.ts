@@ -63,14 +63,17 @@ export class Summariser {
   calls = 0;
   /** A word of each good answer. */
   readonly #word: string;
+  /** Tokens in and out that a call reports. */
+  readonly #usage: readonly [number, number];
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
   /** Runs whose own function waits or never settles. The function dies with the object. */
   readonly #own = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
 
-  constructor(word: string) {
+  constructor(word: string, usage: readonly [number, number]) {
     this.#word = word;
+    this.#usage = usage;
   }
 
   /** The next `calls` calls are answered like this, and later ones well. */
@@ -143,7 +146,7 @@ export class Summariser {
     const answer = answerIn(mood, prompt, this.#word);
     const text = typeof answer === "string" ? answer : "text" in answer ? answer.text : "";
     if (text !== "") this.answered.push({ runId, question, text });
-    return answer;
+    return typeof answer === "string" ? { text: answer, finishReason: "stop", usage: this.#usage } : answer;
   };
 }
 

@@ -13,7 +13,7 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { stubOf } from "../agents.ts";
 import { openGates, scriptModel } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { SHADOW_MODEL, SHADOW_WORD } from "./shadow-names.ts";
+import { CALL_TOKENS, SHADOW_MODEL, SHADOW_WORD } from "./shadow-names.ts";
 import { Summariser } from "./summariser.ts";
 import { count, emptyTally, type Tally } from "./tally.ts";
 import { Twin } from "./twin.ts";
@@ -67,9 +67,9 @@ const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]
 
 export class World {
   readonly name: string;
-  readonly model = new Summariser("text");
+  readonly model = new Summariser("text", [100, 10]);
   /** The model of shadows. */
-  readonly shadow = new Summariser(SHADOW_WORD);
+  readonly shadow = new Summariser(SHADOW_WORD, CALL_TOKENS);
   readonly seats: Seat[];
   readonly tally: Tally = emptyTally();
   /** Descriptions of the operations. */
