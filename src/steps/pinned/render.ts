@@ -24,9 +24,9 @@ export const LEFT_RULES_NOTE = "- Rules said earlier that found no room here (us
 
 const LABELS: Readonly<Partial<Record<FactKind, string>>> = { task: "Open", failure: "Not put right" };
 
-/** A name with a common ending of files, or with two folders. */
+/** A name with a common ending of files, or a full path with a folder. Words joined by slashes are no path. */
 const FILE =
-  /[\w)\]]\.(?:[cm]?[jt]sx?|jsonl?|mdx?|ya?ml|toml|lock|sql|py|rs|go|mod|rb|php|java|kt|swift|cc?|cpp|h|cs|sh|css|html?|txt|csv|env|proto|vue|svelte|tf)$|^[^:]*\/[^:]*\/[^:]*$/;
+  /[\w)\]]\.(?:[cm]?[jt]sx?|jsonl?|mdx?|ya?ml|toml|lock|sql|py|rs|go|mod|rb|php|java|kt|swift|cc?|cpp|h|cs|sh|css|html?|txt|csv|env|proto|vue|svelte|tf)$|^(?:\.{1,2}|~|[A-Za-z]:)?\/[^:]*\/[^:]*$/;
 
 /** A rule's line as rendered below. No shown id has a bracket. */
 const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;

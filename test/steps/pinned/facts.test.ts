@@ -282,6 +282,14 @@ describe("what is pinned", () => {
     expect(pinned.names.length).toBeGreaterThan(40);
   });
 
+  it("lists files apart in a long list, and no words joined by slashes among them", () => {
+    const files = ["src/agent/runs/port.ts", "/etc/apt/keyrings/ada.gpg", "./a/b", "package.json"];
+    const others = Array.from({ length: 60 }, (_, n) => `medium/HEPA/quiet-${n}`);
+    const [, names = "", listed = ""] = renderNames([...others, ...files]).split("\n");
+    expect(listed).toBe(`Files: ${files.join(" ")}`);
+    expect(names).toBe(others.join(" "));
+  });
+
   const room = { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 };
 
   it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
