@@ -8,9 +8,10 @@
  * A later sentence revokes an earlier one in three cases:
  * 1. It permits ("you may now …"), names only things that the earlier prohibition names, and names most of them.
  * 2. It takes back ("forget what I said about …") and names exactly the things that the earlier rule is about.
- * 3. It corrects ("actually …", "… instead of x") a rule that is no prohibition, and shares half of the words, or x.
+ * 3. It orders something else ("actually, use …", "use … instead of x") than a rule that is no prohibition, and shares half
+ *    of the words, or x and all that follows x.
  *
- * A question, a condition or a further clause makes it unclear. So does a rule of several parts, unless a sentence of
+ * A question, a condition, a limit or a further clause makes it unclear, and so does a word about who said or printed it. So does a rule of several parts, unless a sentence of
  * the first two kinds names all of them. The sentence must also be the user's own, as {@link findRules} checks.
  */
 import { MAX_RULE_CHARS } from "../../limits.ts";
@@ -30,6 +31,8 @@ const PERMITS = new RegExp(
   `${LEAD}(?:you|we) (?:may|can|could|are (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
   "i",
 );
+/** "We can … again" may be an order or news. */
+const TELLS = new RegExp(`${LEAD}we `, "i");
 /** "You can" alone often tells a possibility, so a permission needs one of these words. */
 const AFTER_ALL = /\b(?:may|allowed|free|permission|now|again|any ?more|any longer|after all)\b/i;
 const TAKES_BACK = new RegExp(
@@ -40,14 +43,21 @@ const CORRECTS = new RegExp(
   `${LEAD}(?:on second thought|i changed my mind|i(?:['’]ve| have) changed my mind|correction|scratch that)\\b|^(?:no|ok|okay|well)?[, ]*actually\\b`,
   "i",
 );
-const INSTEAD_OF =
-  /\b(?:instead of|rather than|no longer)\s+(?:using |doing |the )?([\w./@-]{2,40}(?: [\w./@-]{2,40})?)/i;
+/** What may stand before the verb of an order. An observation ("actually the tests …") corrects nothing. */
+const ORDERS = new RegExp(
+  `${LEAD}(?:(?:from now on|let['’]?s|always|only|just|i(?:['’]d| would| want| prefer| need)|use|do|make|put|go|call|have|take|keep|give|run|write|answer|set|send|add)\\b)`,
+  "i",
+);
+const INSTEAD_OF = /\b(?:instead of|rather than)\s+(?:using |doing |the )?([\w./@-]{2,40}(?: [\w./@-]{2,40})?)/i;
 /** Words that limit a sentence to a case, a time or a condition. */
 const UNCLEAR =
-  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one)\b|n['’]t\b|[?"“”«»`]/i;
+  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|because|since|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one)\b|n['’]t\b|[?"“”«»`]/i;
 /** A sentence that takes back or limits the sentence before it. */
 const QUALIFIES =
   /^(?:[("'*_\s]*)(?:only|but|if|unless|except|not|no|just|provided|providing|assuming|as long|with|after|until|however|though|kidding|joking|wait)\b/i;
+/** A message with such a sentence may have pasted the others. */
+const REPORTS =
+  /\b(?:is|was|['’]s) what\b|\b(?:said|says|wrote|writes|told|printed|prints|reads|logged|quoted?|pasted?|output)\b/i;
 /** The only text allowed after the subject of a revocation. */
 const COURTESY = /^[\s.!,;–—-]*(?:(?:thanks|thank you|please|thx|ok|okay)[\s.!]*)*$/i;
 /** Text after a colon, a salutation or a quotation mark may be somebody else's. */
@@ -78,12 +88,15 @@ const CORRECTED_SHARE = 0.5;
 export function findRules(userText: string): Ruling[] {
   const found = new Map<string, Ruling>();
   const sentences = splitStatements(userText);
+  const reports = sentences.map(({ text }) => REPORTS.test(text));
+  const reported = reports.filter(Boolean).length;
   let own = true;
   sentences.forEach((sentence, at) => {
     const { text } = sentence;
     own &&= sentence.plain;
     const said = own && revokes(text) ? [text] : constraintsIn(text);
-    const revises = own && sentence.line === sentences[0]?.line && !isQualified(sentence, sentences[at + 1]);
+    const alone = reported === Number(reports[at]) && !isQualified(sentence, sentences[at + 1]);
+    const revises = own && sentence.line === sentences[0]?.line && alone;
     for (const each of said) {
       const ruling = { text: each, revises: revises && readRevision(each) !== null };
       found.set(`${ruling.revises} ${each}`, ruling);
@@ -102,7 +115,7 @@ function isQualified({ text, line }: Sentence, next: Sentence | undefined): bool
 /** Returns a test whether `later` revokes an earlier rule of the same user. Null when `later` revises nothing. */
 export function readRevision(later: string): ((earlier: string) => boolean) | null {
   if (later.length > MAX_RULE_CHARS || later.includes("?")) return null;
-  const permitted = AFTER_ALL.test(later) ? subjectAfter(PERMITS, later) : null;
+  const permitted = AFTER_ALL.test(later) && !TELLS.test(later) ? subjectAfter(PERMITS, later) : null;
   if (permitted !== null) {
     return (earlier) => {
       const ruled = wordsOf(earlier);
@@ -112,13 +125,24 @@ export function readRevision(later: string): ((earlier: string) => boolean) | nu
   }
   const taken = subjectAfter(TAKES_BACK, later);
   if (taken !== null) return (earlier) => isAbout(taken, earlier);
-  const given = wordsOf(INSTEAD_OF.exec(later)?.[1] ?? "");
-  const corrected = CORRECTS.test(later) ? wordsOf(later) : null;
+  return readCorrection(later);
+}
+
+/** A limit of the later sentence, such as a place that the rule does not name, leaves the rule where it is not limited. */
+function readCorrection(later: string): ((earlier: string) => boolean) | null {
+  const lead = CORRECTS.exec(later)?.[0];
+  const said = later.slice(lead?.length ?? 0).replace(/^[\s,:.–—-]+/, "");
+  if (UNCLEAR.test(said) || !ORDERS.test(said)) return null;
+  const [instead = "", other = ""] = INSTEAD_OF.exec(said) ?? [];
+  const given = wordsOf(other);
+  const place = wordsOf(said.slice(said.indexOf(instead) + instead.length));
+  const corrected = lead === undefined ? null : wordsOf(said);
   if (given.size === 0 && corrected === null) return null;
   return (earlier) => {
     if (prohibits(earlier) || SEVERAL_PARTS.test(earlier)) return false;
     const ruled = wordsOf(earlier);
-    return covers(given, ruled) || (corrected !== null && shared(corrected, ruled) >= CORRECTED_SHARE);
+    if (given.size > 0) return covers(given, ruled) && [...place].every((word) => ruled.has(word));
+    return corrected !== null && shared(corrected, ruled) >= CORRECTED_SHARE;
   };
 }
 

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
+import { gatherFacts, gatherRules } from "../../../src/steps/pinned/gather.ts";
 import { findRules } from "../../../src/steps/pinned/ledger.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
 import { prohibits } from "../../../src/steps/facts/prohibitions.ts";
@@ -30,6 +30,8 @@ describe("a rule goes when its user plainly takes it back", () => {
     ["Don't run the e2e tests.", "Forget the rule about running e2e tests"],
     ["I prefer tabs for indentation.", "Actually, use spaces for indentation, please always."],
     ["Please always use jest for the unit tests.", "Use vitest instead of jest from now on."],
+    ["Please always use jest for the unit tests.", "Use vitest instead of jest for the unit tests, please."],
+    [BILLING, "Thanks! You may now touch the billing table."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule)).toEqual([rule]);
     expect(userSays(rule, later)).toEqual(findRules(later).map(({ text: said }) => said));
@@ -80,6 +82,19 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     [BILLING, "Ignore everything on the billing table."],
     [BILLING, "Forget what I said about the table."],
     ["Never touch the billing table in production.", "Forget what I said about the billing table."],
+    [BILLING, "You may now touch the billing table because Ada reads every change."],
+    [
+      "Always run the tests before a commit.",
+      "Actually the tests must run slower before a commit because of the cache.",
+    ],
+    ["Always run the tests.", "Actually the tests must always run slower."],
+    ["Always run the tests.", "Actually, always run the tests when the cache is cold."],
+    ["Always run the tests.", "Use the CLI instead of the tests this time."],
+    ["Always use pnpm.", "I want npm instead of pnpm in the docs example only."],
+    ["Always use pnpm.", "I want npm instead of pnpm in the docs example."],
+    ["Always use pnpm.", "In the docs use npm instead of pnpm."],
+    ["Always use tabs.", "We no longer use tabs in the generated files."],
+    ["Never deploy.", "We can deploy again."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule, later)).toContain(rule);
   });
@@ -100,6 +115,8 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     ["speech", "Bob: I looked at it. You may now touch the billing table."],
     ["a sentence that goes on", "You may now touch the billing table\nis what the bot said."],
     ["a later paragraph", "Here is what I got from Bob\n\nYou may now touch the billing table."],
+    ["the first line of a paste", "You may now touch the billing table.\n\nThat is what the tool printed, why?"],
+    ["a line behind a report", "The bot said this. You may now touch the billing table."],
     ["a mail's taking back", "Bob wrote\n\nForget what I said about the billing table."],
   ])("what a user may have pasted lifts none: %s", (_name, pasted) => {
     expect(userSays(BILLING, pasted)).toContain(BILLING);
@@ -155,6 +172,12 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
   it("a lift that is marked as quoted is not shown as a rule either, for the later one is said to hold", () => {
     expect(userSays(BILLING, "Bob wrote:\nYou may now touch the billing table.")).toEqual([BILLING]);
     expect(userSays(BILLING, "> You may now touch the billing table.")).toEqual([BILLING]);
+  });
+
+  it("a rule that was taken back does not come back where a view is fitted", () => {
+    const lifted = "You may now touch the billing table.";
+    const said = [BILLING, lifted].map((each, index) => say(`m${index}`, "user", text(each)));
+    expect(gatherRules(said).map(({ value }) => value)).toEqual([lifted]);
   });
 
   it("a rule that is made again after it was lifted stands, under the message that says so", () => {
