@@ -76,7 +76,7 @@ function rulesIn(message: UIMessage): readonly Fact[] {
   const messageId = originOf(message.id);
   return readRules(
     asked.flatMap((part) => readPart(part, "user")),
-    (kind, value) => ({ kind, value, messageId, age: 0 }),
+    (kind, value, more) => ({ kind, value, messageId, age: 0, ...more }),
   );
 }
 
