@@ -42,9 +42,11 @@ export function ours({ turns }: Conversation): Search {
 function storageOf(database: DatabaseSync): Storage {
   const known = new Map<string, StatementSync>();
   const exec = (sql: string, ...bindings: (string | number | null | Uint8Array)[]) => {
-    const statement = known.get(sql) ?? database.prepare(sql);
-    known.set(sql, statement);
-    const rows = statement.all(...bindings);
+    // Several statements at once, as the tables of a family are made. Preparing them would run the first alone.
+    if (sql.includes(";\n")) database.exec(sql);
+    const statement = sql.includes(";\n") ? null : (known.get(sql) ?? database.prepare(sql));
+    if (statement !== null) known.set(sql, statement);
+    const rows = statement?.all(...bindings) ?? [];
     return { rowsRead: 0, rowsWritten: 0, toArray: () => rows, [Symbol.iterator]: () => rows[Symbol.iterator]() };
   };
   return {
