@@ -260,6 +260,24 @@ test("a question finds what answers it in other words' forms, with what was said
   });
 });
 
+test("a name is found and quoted where the message is in one language and the question in another", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("languages!1000000");
+    const pages = (side: string) =>
+      Array.from({ length: 80 }, (_, n) => told(`${side}${n}`, `Nummer ${n} ${"und so ".repeat(40)}`));
+    await session.appendAll([
+      ...pages("a"),
+      told("bianchi", "La signora Bianchi ha comprato la casa di via Garibaldi."),
+      ...pages("b"),
+    ]);
+    await session.addCompaction("Summary.", "a1", "b70");
+    const found = await session.recall({ query: "What did Bianchi buy?", maxTokens: 500 });
+    expect(hitsOf(found)).toMatchObject([{ id: "bianchi", clipped: false }]);
+    expect(found.text).not.toContain('"bianchi"');
+  });
+});
+
 test("a question about a topic finds what was told of it in none of the question's words", async () => {
   await nested(async (session) => {
     await session.appendAll([

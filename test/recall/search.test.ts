@@ -85,6 +85,23 @@ describe("a query", () => {
     });
   });
 
+  test("finds a word as it is written where the text is in one language and the question in another", async () => {
+    await withProbe(({ memory, history }) => {
+      history.append(say("de", "Herr Fischer hat die Rechnungen für München noch nicht bezahlt"));
+      history.append(say("it", "La signora Bianchi ha comprato la casa di via Garibaldi"));
+      history.append(say("ru", "Ольга Петрова купила дом и не продала его"));
+      for (let n = 0; n < 20; n++) history.append(say(`n${n}`, `message ${n}`));
+      for (const [query, id] of [
+        ["What did Fischer pay?", "de"],
+        ["What does she owe in Munchen?", "de"],
+        ["What did Bianchi buy?", "it"],
+        ["What did Петрова buy?", "ru"],
+      ] as const) {
+        expect(found(memory, query), query).toEqual([id]);
+      }
+    });
+  });
+
   test("finds any part of a text in scripts without spaces, of one character and of many", async () => {
     await withProbe(({ memory, history }) => {
       history.append(say("ja", "本番サーバーのデプロイは金曜日に予定されています。Cloudflare上で。"));

@@ -144,9 +144,15 @@ export function matchExpression(query: string): string {
   return terms.join(" ");
 }
 
-/** One ask in FTS5 syntax. */
-export function askExpression({ forms, isPair, phrase }: Ask): string {
-  if (phrase === null && !isPair) return `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
+/**
+ * One ask in FTS5 syntax. A word is also found as it is written, because a text is stemmed in its language and a
+ * question in another. A topic has forms alone.
+ */
+export function askExpression({ word, forms, isPair, phrase }: Ask): string {
+  if (phrase === null && !isPair) {
+    const anyForm = `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
+    return word === "" ? anyForm : `(${anyForm}) OR (words : "${word}")`;
+  }
   const { text, isBeginning } = phrase ?? { text: forms[0] ?? "", isBeginning: false };
   return `words : "${firstWords(indexWords(text)).replaceAll('"', " ")}"${isBeginning ? " *" : ""}`;
 }

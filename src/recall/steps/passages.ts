@@ -9,7 +9,7 @@ import { parseTranscript, renderTranscript, type Block } from "../../steps/draft
 import { wordsIn } from "../../steps/salience/words.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
 import { Pace, type Pieces } from "../../steps/text/pieces.ts";
-import { formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
+import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
 
 /** An ask with its weight. The fewer messages have it, the higher the weight. */
 export interface Vote extends Ask {
@@ -245,6 +245,8 @@ function placesOf(passages: readonly Passage[], gap: number): number[] {
 
 interface Forms {
   readonly often: ReadonlyMap<string, number>;
+  /** The words as they are written. */
+  readonly written: ReadonlyMap<string, number>;
   readonly count: number;
 }
 
@@ -253,10 +255,14 @@ const ESCAPES = /\\[ntr"]/g;
 
 function readForms(passage: Passage): Forms {
   const text = passage.text.replaceAll(ESCAPES, " ");
-  const often = new Map<string, number>();
   const forms = formsOfText(text, passage.language);
+  return { often: tally(forms), written: tally(formsOfText(text, AS_WRITTEN)), count: forms.length };
+}
+
+function tally(forms: readonly string[]): Map<string, number> {
+  const often = new Map<string, number>();
   for (const form of forms) often.set(form, (often.get(form) ?? 0) + 1);
-  return { often, count: forms.length };
+  return often;
 }
 
 /** The text's words with a blank before each, to compare adjacent words. */
@@ -265,8 +271,12 @@ function lineOf(text: string): string {
 }
 
 /** Returns a function that counts how often a passage matches the ask. */
-function asHeld({ forms, phrase }: Vote): (read: Forms, passage: Passage | undefined) => number {
-  if (phrase === null) return ({ often }) => forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0);
+function asHeld({ word, forms, phrase }: Vote): (read: Forms, passage: Passage | undefined) => number {
+  if (phrase === null) {
+    const bare = AS_WRITTEN.stem(word);
+    return ({ often, written }) =>
+      forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0) || (written.get(bare) ?? 0);
+  }
   const line = lineOf(phrase.text);
   const sought = isUnspaced(phrase.text) ? line.trim() : phrase.isBeginning ? line.trimEnd() : line;
   return (_, passage) => (lineOf(passage?.text ?? "").includes(sought) ? 1 : 0);

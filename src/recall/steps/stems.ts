@@ -125,6 +125,9 @@ const LANGUAGES: readonly Language[] = [
   ),
 ];
 
+/** Each word as it is written, without accents. A text and a question in another language share nothing else of a name. */
+export const AS_WRITTEN: Language = language((word) => word, "");
+
 /** The least letters that must be left of a word. */
 const LEAST_STEM = 3;
 
