@@ -71,9 +71,9 @@ describe("of the hidden names that came up again", () => {
   });
 
   test("a term of a script without blanks counts from its fourth mention", () => {
-    const once = [user("検索インデックス")];
+    const once = [user("要件定義書を読む")];
     expect(count({ hidden: once, later: once }).names).toBe(0);
-    const often = Array.from({ length: 4 }, () => user("検索インデックス"));
+    const often = Array.from({ length: 4 }, () => user("要件定義書を読む"));
     expect(count({ hidden: often, later: once }).names).toBeGreaterThan(0);
   });
 
