@@ -99,7 +99,16 @@ function joined(passages: readonly Passage[]): { from: number; to: number }[] {
   return stretches;
 }
 
+/** Behind any character that displays as a new line. */
+const LINE_START = String.raw`(?<![^\n\v\f\r\u0085\u2028\u2029])`;
+/** Characters that show nothing. A line that begins with them looks as it would without. */
+const INVISIBLE = String.raw`\p{DI}\p{Cf}\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f`;
+const HEADER = new RegExp(
+  String.raw`${LINE_START}(?=[\\${INVISIBLE}]*\[[${INVISIBLE}]*(?:@|…\]|(?:user|assistant|system)[,\]]))`,
+  "gu",
+);
+
 /** Escapes lines that look like the header of a recalled message or like a gap. */
 export function escapeHeaders(text: string): string {
-  return text.replaceAll(/^(?=\\*\[(?:@|…\]|(?:user|assistant|system)[,\]]))/gm, "\\");
+  return text.replaceAll(HEADER, "\\");
 }
