@@ -27,7 +27,9 @@ const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
 /** A single request is not a rule, and neither is a question about a rule. */
-const QUESTION = /\?["')\]]*$/;
+const QUESTION = /(?<!, (?:ok|okay|alright|please|understood))\?["')\]]*$/i;
+/** A question that asks to leave something undone. */
+const ASKS_NOT = /^(?:please,? )?(?:can|could|would|will) you (?:please |just |kindly )?(?:not|never|avoid|refrain)\b/i;
 const FIRM = /\b(?:never|must|do not|don['’]?t (?:want|use|do|add|touch|change)|prefer|make sure)\b/i;
 const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|were|can i|could i|should i|am i)\b/i;
 
@@ -54,7 +56,7 @@ export function isRule(sentence: string): boolean {
   const said = sentence.replaceAll(/\s+/g, " ");
   const enough = UNSPACED_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
   if (!enough || looksLikeData(said)) return false;
-  if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return false;
+  if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return ASKS_NOT.test(said) && forbids(said);
   return forbids(said) || WISHES.some((wish) => wish.test(said));
 }
 

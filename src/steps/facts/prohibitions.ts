@@ -7,15 +7,28 @@
  */
 
 /** The start of a clause: the start of the text, a mark, or a word that leads into an order. */
-const CLAUSE = "(?:^|[,;:(|>*_–—-]\\s*|\\b(?:please|and|but|so|also|then|just|to|we|should|or|btw|again|ok|okay),?\\s)";
+const CLAUSE =
+  "(?:^(?:(?:\\w+ly|hey|hi|guys|folks|team|reminder|remember|note|first|second|now|meanwhile|for now|instead),? ){0,3}|[,;:!(|>*_–—-]\\s*|" +
+  "\\b(?:please|pls|plz|and|but|so|also|then|just|to|we|should|or|btw|again|ok|okay|whatever (?:you do|happens)|i (?:said|repeat|told you(?: to)?)),?\\s)";
+const YOUR_CLAUSE = "\\b(?:when(?:ever)?|if|while|once|before|after|until) you [^,.;:]{1,60}? ";
 const HARM = "(?:touch|chang|edit|modif|delet|remov|writ|push|deploy|run|mov|us|open|merg|drop|renam|commit)";
+
+/** The start of an order to the agent. */
+const ORDER =
+  "(?:^|[,;:!(|>*_–—-]\\s*|\\b(?:please|pls|plz|and|but|so|also|then|just|always|first|you (?:must|should)),?\\s)";
 
 /** English sentences that forbid. The exceptions after some words only tell of the past or think aloud. */
 const FORBIDS: readonly RegExp[] = [
   /\bnever\b(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
   new RegExp(
-    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b|see\\b|understand|remember|worry|get\\b|care|believe|recall|mind|you\\b|we\\b|they\\b|i\\b|seem|look\\b|really know)`,
+    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
+    "i",
+  ),
+  new RegExp(`${YOUR_CLAUSE}(?:do not|don['’]?t) (?:ever )?(?:send|call|pay|book|buy|post|mail|${HARM})`, "i"),
+  /^(?:please,? )?(?:can|could|would|will) you (?:please |just |kindly )?(?:not|never|avoid|refrain)\b(?! (?:see|find|hear|tell|read|understand|do)\b)/i,
+  new RegExp(
+    `${ORDER}(?:(?:ask|tell|warn|ping|consult|notify|(?:check|confirm) (?:it )?with|run (?:it|this|that|them) (?:by|past)) (?:me|us)(?: for (?:my )?\\w+)? (?:first|before)\\b|ask (?:first|before)\\b|(?:wait for|get|obtain|await) (?:my|our) (?:ok|okay|go|approval|permission|consent|confirmation|sign[- ]?off|green light|word|yes)\\b|(?:wait|hold off) (?:until|till) i )`,
     "i",
   ),
   /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
@@ -44,26 +57,31 @@ const SPACED: Readonly<Record<string, string>> = {
     "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger weg|" +
     "lass(?:t|en sie)? .{1,60} in ruhe|(?:darf|darfst|dürfen|dürft|soll|sollst|sollen|sollt) (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
     "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|berühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|bearbeiten|umbenennen|pushen|committen|deployen|mergen|ausführen|entfernen|hinzufügen)|" +
+    "bitte (?:[^\\s,]+ ){0,3}(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*) [^,.;:!?]{0,60}\\p{L}n|" +
+    "(?<=^|[,;:.!] ?|(?:bitte|und|aber) )(?:(?:ver)?send|(?:ver)?schick|überweis|(?:be)?zahl|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ)(?:e|e?t|en sie)? (?:.{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)|" +
     "(?:fass|rühr|lösch|änder|push|benutz|verwend|nutz|mach|nimm|schreib)\\p{L}* (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)",
   french:
-    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|(?:^|[,;:.] ?|(?:et|mais|plaît),? )n(?:e |['’])(?:\\S+ ){1,3}(?:jamais|pas|plus)|" +
+    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|(?<=^|[,;:.] ?|(?:et|mais|plaît),? )n(?:e |['’])(?!(?:ai|as|a|avons|avez|ont|est|sont|suis|était) )(?:\\S+ ){1,3}(?:jamais|pas|plus|rien|aucune?|personne)|" +
     "ne (?:dois|devez|doit|faut|peux|pouvez) (?:pas|jamais|plus)|interdite?s?|défense de|en aucun cas|sous aucun prétexte|évite[rz]?|laisse[rz]? .{1,60} tranquilles?",
   spanish:
     "nunca(?! (?:he|ha|han|había|funcion\\p{L}*))|jamás|prohibid[oa]s?|en ningún caso|bajo ning(?:ún concepto|una circunstancia)|evita(?:r|d)?|deja(?:d|r)? .{1,60} en paz|" +
-    "no (?:l[aeo]s? )?(?:toques?|toquen|borres?|borren|cambies?|cambien|us(?:es|en)|modifi(?:ques?|quen)|elimin(?:es?|en)|hag(?:as?|an)|edit(?:es?|en)|ejecut(?:es?|en)|despliegues?|subas?|escribas?|renombres?|añadas?|muevas?)|" +
+    "no (?:l[aeo]s? |me |se )?(?:(?:toqu|borr|cambi|modifiqu|elimin|edit|ejecut|despliegu|renombr|env[ií]|mand|compr|pagu|llam|contact|cancel|instal|publiqu|dej)(?:es?|éis|en)|(?:us|reserv)(?:es|éis|en)|(?:hag|sub|escrib|añad|muev|abr|vend|met|pong)(?:as?|áis|an))|" +
+    "(?<=^|[,;:.!¡] ?|(?:favor|pero|y),? )no (?:(?:toc|borr|cambi|us|modific|elimin|edit|ejecut|despleg|renombr|envi|mand|compr|pag|reserv|llam|contact|cancel|instal|public|dej)ar|(?:hac|mov|vend|romp)er|(?:sub|abr|escrib|añad)ir)(?:l[aeo]s?)?|no (?:quiero|queremos) que|" +
     "no (?:debes?|deben|se debe|se puede|se permite)",
   italian:
-    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|(?:^|[,;:.] ?)non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
+    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|(?<=^|[,;:.] ?)non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
+    "(?<=^|[,;:.!] ?|(?:e|ma|favore),? )non (?!avete|siete|potete|volete|sapete|state )\\p{L}+[aei]te|" +
     "vietat[oaie]|proibit[oaie]|in nessun caso|per nessun motivo|evita(?:re|te)|lascia(?:te|re)? (?:stare|in pace)",
   portuguese:
     "jamais|proibid[oa]s?|em hipótese alguma|de forma alguma|em nenhum caso|sob nenhuma circunstância|evitem?|" +
-    "não (?:toques?|toquem|mex(?:as?|am)|apagues?|apaguem|altere[sm]?|mude[sm]?|use[sm]?|modifique[sm]?|exclu(?:as?|am)|delete[sm]?|faç(?:as?|am)|edite[sm]?|execute[sm]?|publique[sm]?|renomeie[sm]?|escrev(?:as?|am)|remov(?:as?|am)|adicione[sm]?)|" +
+    "não (?:toques?|toquem|mex(?:as?|am)|apagues?|apaguem|altere[sm]?|mude[sm]?|use[sm]?|modifique[sm]?|exclu(?:as?|am)|delete[sm]?|faç(?:as?|am)|edite[sm]?|execute[sm]?|publique[sm]?|renomeie[sm]?|escrev(?:as?|am)|remov(?:as?|am)|adicione[sm]?|(?:envi|mand|compr|pagu|reserv|ligu|contat|cancel|instal)e[sm]?|(?:abr|mov|vend)(?:as?|am))|" +
+    "(?<=^|[,;:.!] ?|(?:favor|mas|e),? )não (?!quer |ser |ter |haver )\\p{L}+[aei]r|" +
     "não (?:deve[sm]?|pode[sm]?) \\p{L}+r",
 };
 const ABROAD = new RegExp(`(?<!\\p{L})(?:${Object.values(SPACED).join("|")})(?!\\p{L})`, "iu");
 /** Chinese and Japanese. */
 const UNSPACED =
-  /(?<![要])不要|千万别|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|[。！!]|$)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない/;
+  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能(?:再|直接|随便|擅自)?(?:修改|更改|改|动|删|碰|触)(?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:してください|してほしい|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない/;
 /** Finds the places to examine in a sentence that is too long to be a rule itself. */
 const CUES = new RegExp(
   `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,
