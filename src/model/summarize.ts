@@ -3,10 +3,8 @@
  *
  * It takes a prompt and returns a text or a classified failure, with the cost. The answer is read as a stream, so that an endless one can
  * be stopped. Both its length and its time are bounded. Nothing is stored or retried here, because the calling step has the retry policy.
- *
- * The model's own stream is read. The AI SDK's `streamText` would add several milliseconds for tools, steps and retries, which no summary has.
  */
-import { gateway, type LanguageModel } from "ai";
+import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
 import { ANSWER_CHARS_PER_TOKEN } from "../limits.ts";
 import { costOf, type CallCost, type ReportedUsage } from "./call-cost.ts";
 import { classifyError, failure, type Failure, type FailureCode } from "./failures.ts";
@@ -46,15 +44,10 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   const answer = new Answer(maxOutputTokens * ANSWER_CHARS_PER_TOKEN);
   const costs = (): CallCost => costOf(answer.usage, `${before ?? ""}${system}\n${prompt}`, answer.written);
   try {
-    const answered = modelOf(model).doStream({
-      prompt: [
-        { role: "system", content: system },
-        { role: "user", content: [{ type: "text", text: prompt }] },
-      ],
-      maxOutputTokens,
-      abortSignal: stop.signal,
-    });
-    for await (const part of readUntil(answered, stop.signal)) {
+    const asked = { model, system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
+    // The AI SDK 6 and 7 both have this name.
+    const { fullStream } = streamText({ ...asked, onError: () => undefined });
+    for await (const part of readUntil(fullStream, stop.signal)) {
       answer.hear(part);
       if (answer.isFull) break;
     }
@@ -68,18 +61,6 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
     stop.abort();
   }
 }
-
-type Model = Exclude<LanguageModel, string>;
-
-/** A name is looked up where the AI SDK looks it up. */
-function modelOf(model: LanguageModel): Model {
-  if (typeof model !== "string") return model;
-  return (globalThis.AI_SDK_DEFAULT_PROVIDER ?? gateway).languageModel(model);
-}
-
-type Streamed = Awaited<ReturnType<Model["doStream"]>>;
-type Part = Streamed["stream"] extends ReadableStream<infer Each> ? Each : never;
-type Finish = Extract<Part, { readonly type: "finish" }>;
 
 /** The part of one answer that has been read. Throws the errors that the stream reports. */
 class Answer {
@@ -99,15 +80,17 @@ class Answer {
     this.#maxChars = maxChars;
   }
 
-  hear(part: Part): void {
+  hear(part: TextStreamPart<ToolSet>): void {
     if (part.type === "error") throw part.error;
-    if (part.type === "text-delta") this.text += this.#take(part.delta);
-    else if (part.type === "reasoning-delta" || part.type === "tool-input-delta") this.#take(part.delta);
+    if (part.type === "text-delta") this.text += this.#take(part.text);
+    else if (part.type === "reasoning-delta") this.#take(part.text);
+    else if (part.type === "tool-input-delta") this.#take(part.delta);
     else if (part.type === "tool-call") this.calledTool = this.began = true;
-    else if (part.type === "finish") {
+    else if (part.type === "finish-step") {
       this.began = true;
-      this.finishReason = typeof part.finishReason === "string" ? part.finishReason : part.finishReason.unified;
-      this.usage = usageOf(part.usage);
+      this.finishReason = part.finishReason;
+      const { inputTokenDetails: details } = part.usage as Partial<typeof part.usage>;
+      this.usage = { ...part.usage, cachedTokens: details?.cacheReadTokens };
     }
   }
 
@@ -121,35 +104,14 @@ class Answer {
   }
 }
 
-type Usage = Finish["usage"];
-
-/** Models of the interface's version 2 report plain numbers, and later ones an object for each direction. */
-function usageOf(usage: Usage): ReportedUsage {
-  const {
-    inputTokens: input,
-    outputTokens: output,
-    cachedInputTokens,
-  } = usage as Usage & { cachedInputTokens?: number };
-  return {
-    inputTokens: totalOf(input),
-    outputTokens: totalOf(output),
-    cachedTokens: typeof input === "object" ? input.cacheRead : cachedInputTokens,
-  };
-}
-
-function totalOf(count: Usage["inputTokens" | "outputTokens"]): number | undefined {
-  return typeof count === "number" ? count : count?.total;
-}
-
-/** Reads a model's stream. The model may ignore an abort, before it answers and in its stream. */
-async function* readUntil(answered: PromiseLike<Streamed>, signal: AbortSignal): AsyncGenerator<Part> {
+/** Reads a stream that may ignore an abort. */
+async function* readUntil<Part>(stream: ReadableStream<Part>, signal: AbortSignal): AsyncGenerator<Part> {
+  const reader = stream.getReader();
   const stopped = new Promise<never>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
   // Marks the rejection as handled, because nobody awaits it between two reads.
   stopped.catch(() => undefined);
-  const { stream } = await Promise.race([answered, stopped]);
-  const reader: ReadableStreamDefaultReader<Part> = stream.getReader();
   for (;;) {
     const { done, value } = await Promise.race([reader.read(), stopped]);
     if (done) return;

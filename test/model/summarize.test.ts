@@ -1,10 +1,4 @@
-import {
-  APICallError,
-  type LanguageModelV2,
-  type LanguageModelV2StreamPart,
-  type LanguageModelV4FinishReason,
-  type LanguageModelV4StreamPart,
-} from "@ai-sdk/provider";
+import { APICallError, type LanguageModelV4FinishReason, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { expectLinear } from "../growth.ts";
@@ -71,39 +65,6 @@ describe("an answer is a value", () => {
       maxOutputTokens: 100,
       prompt: [{ role: "system", content: "Summarise." }, { role: "user" }],
     });
-  });
-
-  it("is the same of a model of the interface's version 2, whose counts and reasons are plain", async () => {
-    const parts: LanguageModelV2StreamPart[] = [
-      { type: "text-delta", id: "0", delta: "half" },
-      {
-        type: "finish",
-        finishReason: "length",
-        usage: { inputTokens: 12, outputTokens: 5, totalTokens: 17, cachedInputTokens: 4 },
-      },
-    ];
-    const of2: LanguageModelV2 = {
-      specificationVersion: "v2",
-      provider: "mock",
-      modelId: "of-2",
-      supportedUrls: {},
-      doGenerate: () => Promise.reject(new Error("Only streamed.")),
-      doStream: async () => ({ stream: convertArrayToReadableStream(parts) }),
-    };
-    expect(await summarize({ ...asked, model: of2 })).toEqual({
-      kind: "text",
-      text: "half",
-      finishReason: "length",
-      cost: { ...COST, cachedTokens: 4 },
-    });
-  });
-
-  it("is that of the model which the AI SDK knows under a name", async () => {
-    const named = vi.fn(() => answering("by name"));
-    vi.stubGlobal("AI_SDK_DEFAULT_PROVIDER", { languageModel: named });
-    expect(await summarize({ ...asked, model: "maker/model" })).toMatchObject({ text: "by name" });
-    expect(named).toHaveBeenCalledWith("maker/model");
-    vi.unstubAllGlobals();
   });
 
   it("says when the answer was cut off", async () => {
