@@ -10,6 +10,7 @@ import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { toolPart, type Part } from "../steps/message/tool-parts.ts";
+import { withoutMark } from "../steps/view/repair.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
@@ -103,7 +104,7 @@ function broughtBy(step: StepBegun, begun: readonly ModelMessage[]): readonly Mo
 }
 
 async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun): Promise<Prompt> {
-  const { show = (message) => message, finish = (messages) => messages } = host;
+  const { finish = (messages) => messages } = host;
   const brought = step?.responseMessages ?? [];
   // Results of calls that a person approved stand in the view, with their calls.
   const begins = brought.findIndex(({ role }) => role !== "tool");
@@ -118,7 +119,8 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
     maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
     reminder: own.length === 0 ? reminder : null,
     step,
-    replace: (message) => show(asItWas(leaf, message)),
+    as: (message) => asItWas(leaf, message),
+    replace: host.show,
   });
   if (own.length === 0) return { view, messages: finish(messages) };
   const last: ModelMessage[] = reminder === null ? [] : [{ role: "user", content: reminder }];
@@ -135,16 +137,30 @@ function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   const isSlice = shown?.kind === "slice" && shown.messageId === leaf.id;
   if (message.id !== leaf.id && !isSlice) return message;
   const began = isSlice ? sliceMessage(leaf, shown.fromStep, shown.toStep) : leaf;
-  const outputs = new Map(message.parts.map((part) => [answeredCall(part), part]));
-  const asShown = (part: Part): Part =>
-    answeredCall(part) === null ? part : (outputs.get(answeredCall(part)) ?? part);
+  const shownParts = new Map(numberedCalls(message.parts).map(({ call, part }) => [call, part]));
+  const calls = new Map(numberedCalls(began.parts).map(({ call, part }) => [part, call]));
+  const asShown = (part: Part): Part => {
+    const shownPart = shownParts.get(calls.get(part) ?? "");
+    return hasOutput(part) && shownPart !== undefined && hasOutput(shownPart) ? shownPart : part;
+  };
   return { ...began, parts: began.parts.map(asShown) };
 }
 
-/** The id of a call with an output. Null for any other part. */
-function answeredCall(part: Part): string | null {
-  const tool = toolPart(part);
-  return tool?.state === "output-available" ? tool.toolCallId : null;
+/** The calls among the parts by their stored id, with a number, because models reuse ids. */
+function numberedCalls(parts: readonly Part[]): { readonly call: string; readonly part: Part }[] {
+  const seen = new Map<string, number>();
+  return parts.flatMap((part) => {
+    const tool = toolPart(part);
+    if (tool === null) return [];
+    const id = withoutMark(tool.toolCallId);
+    const number = (seen.get(id) ?? 0) + 1;
+    seen.set(id, number);
+    return [{ call: `${number} ${id}`, part }];
+  });
+}
+
+function hasOutput(part: Part): boolean {
+  return toolPart(part)?.state === "output-available";
 }
 
 function warn(session: Session, error: unknown): void {

@@ -168,8 +168,10 @@ export interface PromptOptions extends ViewOptions {
   readonly reminder: string | null;
   /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;
+  /** Replaces a message of the view before the view is made to fit. */
+  readonly as?: ((message: UIMessage) => UIMessage) | undefined;
   /** Replaces a message of the view before it is sent. */
-  readonly replace?: (message: UIMessage) => UIMessage;
+  readonly replace?: ((message: UIMessage) => UIMessage) | undefined;
 }
 
 /** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
@@ -179,7 +181,7 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
     maxTokens,
     reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
   );
-  const view = await session.getView({ leafId, truncate, maxTokens: room });
+  const view = await session.viewWith({ leafId, truncate, maxTokens: room }, options.as);
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   // Results of calls that are open in the view, or that the view closed without a result.
   const results = firstResults(step);

@@ -3,6 +3,7 @@ import { evictDurableObject } from "cloudflare:test";
 import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
 import { both, connect, ended, inside, messagesOf, newChat, talkUntilCompacted, until, user } from "./chat.ts";
 
@@ -122,6 +123,50 @@ test("a reply that goes on after a client's result is sent with the stubs that i
   function replyOf(agent: { readonly messages: UIMessage[] }, to: number, more: UIMessage["parts"] = []): UIMessage[] {
     return [...agent.messages.slice(0, -1), { ...reply, parts: [...parts.slice(0, to), ...more] }];
   }
+});
+
+test("a reply that goes on is sent with each call's own input and output, where a model reused an id", async () => {
+  const { name } = newChat("idle");
+  const call = (n: number): UIMessage["parts"] => [
+    { type: "step-start" },
+    { type: "tool-look", toolCallId: "look", state: "output-available", input: { n }, output: `Entry ${n}.` },
+  ];
+  const reply: UIMessage = { id: "reply", role: "assistant", parts: [...call(1), ...call(2), ...call(3)] };
+  await inside(name, (agent) => agent.persistMessages([user("u0"), reply]));
+  const { messages } = await inside(name, (agent) => agent.compacted());
+  const sent = messages.flatMap(({ content }) => (typeof content === "string" ? [] : [...content]));
+  expect(sent.flatMap((part) => (part.type === "tool-call" ? [part.input] : []))).toEqual(
+    [1, 2, 3].map((n) => ({ n })),
+  );
+  expect(sent.flatMap((part) => (part.type === "tool-result" ? [part.output] : []))).toEqual(
+    [1, 2, 3].map((n) => ({ type: "text", value: `Entry ${n}.` })),
+  );
+});
+
+test("a reply that goes on is made to fit with its texts and inputs, at the start and at later steps", async () => {
+  const { name } = newChat("idle");
+  const parts: UIMessage["parts"] = [
+    { type: "step-start" },
+    { type: "text", text: "the ledger keeps its promise. ".repeat(5_000) },
+    {
+      type: "tool-look",
+      toolCallId: "look-1",
+      state: "output-available",
+      input: { n: 1, note: "a long note ".repeat(5_000) },
+      output: "There.",
+    },
+  ];
+  const reply: UIMessage = { id: "reply", role: "assistant", parts };
+  await inside(name, (agent) => agent.persistMessages([user("u0"), reply]));
+  await inside(name, async (agent) => {
+    const turn = await agent.compacted({ maxTokens: 8_000 });
+    const tokens = (messages: readonly ModelMessage[] | undefined): number => estimateTokens(JSON.stringify(messages));
+    expect(tokens(turn.messages)).toBeLessThan(8_000);
+    const own: ModelMessage = { role: "assistant", content: "the turn says this. ".repeat(500) };
+    const { messages } = await turn.prepareStep({ responseMessages: [own] });
+    expect(messages?.at(-1)).toEqual(own);
+    expect(tokens(messages)).toBeLessThan(8_000);
+  });
 });
 
 /** A step with some four hundred tokens of output. */

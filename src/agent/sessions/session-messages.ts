@@ -8,6 +8,7 @@ import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
+import { repairMessages } from "../../steps/view/repair.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View } from "../../memory/messages/view.ts";
@@ -161,15 +162,19 @@ export class SessionMessages {
    * Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
+    return this.viewWith(options);
+  }
+
+  /** As {@link getView}, with `as` applied to each message before the view is shortened or made to fit. @internal */
+  async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
     const checked = parseInput(inputs.getView, viewOptions(options));
     const { leafId, asOf } = checked;
     const view = await this.#state.read<View | PastView>((history) =>
       asOf === undefined ? history.view(leafId) : history.viewAsOf(asOf),
     );
-    return shapeView(this.#core, this.#state.id, {
-      view: { ...view, messages: this.#core.rooms.shown(this.#state.id, view.messages) },
-      options: checked,
-    });
+    const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
+    const messages = this.#core.rooms.shown(this.#state.id, begun);
+    return shapeView(this.#core, this.#state.id, { view: { ...view, messages }, options: checked });
   }
 
   /**
