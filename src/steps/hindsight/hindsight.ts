@@ -10,7 +10,7 @@ import { innerParts, toolName, toolPart, type Part } from "../message/tool-parts
 import { readSayings } from "../pinned/gather.ts";
 import { isName } from "../salience/choose.ts";
 import type { Words } from "../salience/table.ts";
-import { containsWord, wordsIn } from "../salience/words.ts";
+import { saysWord, wordsIn } from "../salience/words.ts";
 import { Pace, type Pieces } from "../text/pieces.ts";
 
 /** What came of the names that a view hid when an overlay was laid. */
@@ -31,6 +31,9 @@ export interface Hindsight {
 
 /** Tools by which a model reads what a view hides. */
 const RECALL_TOOLS: ReadonlySet<string> = new Set(["recall", "session_search", "search_context"]);
+
+/** Where an answer of those tools repeats what it was asked and did not find, to the end of the line. */
+const ECHO = /(?:No message has|Not in this conversation, or deleted from it:|, without ")[^\n]*/g;
 
 /** Characters of text in one piece of work, some milliseconds of it. */
 const PIECE_CHARS = 100_000;
@@ -77,7 +80,7 @@ export function* findAgain({ hidden, shown, later }: Since): Pieces<Again> {
       if (pace.isOver(text.length)) yield;
     }
   }
-  return { names: [...again], stood: containsWord(stood), recalled: containsWord(recalled) };
+  return { names: [...again], stood: saysWord(stood), recalled: saysWord(recalled) };
 }
 
 /** Counts the names by what showed them. `summaries` holds the texts of the overlays as the view showed them. */
@@ -85,20 +88,20 @@ export function countAgain(
   { names, stood, recalled }: Again,
   summaries: readonly string[],
 ): Pick<Hindsight, "names" | "inView" | "recalled" | "missed"> {
-  const told = containsWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));
+  const told = saysWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));
   const rest = names.filter((name) => !stood(name) && !told(name));
   const back = rest.filter(recalled).length;
   return { names: names.length, inView: names.length - rest.length, recalled: back, missed: rest.length - back };
 }
 
-/** The words that answers of recall and search brought. */
+/** The words that answers of recall and search brought. A call that failed brought none. */
 function recalledIn(message: UIMessage): string[] {
   const parts = message.parts.flatMap((part): readonly Part[] => [part, ...innerParts(part)]);
   const answers = parts.filter((part) => {
     const tool = toolPart(part);
-    return tool !== null && RECALL_TOOLS.has(toolName(tool));
+    return tool?.state === "output-available" && RECALL_TOOLS.has(toolName(tool));
   });
   if (answers.length === 0) return [];
   const said = readSayings({ ...message, parts: answers });
-  return said.flatMap(({ by, text }) => (by === "output" ? wordsIn(text) : []));
+  return said.flatMap(({ by, text }) => (by === "output" ? wordsIn(text.replaceAll(ECHO, "")) : []));
 }

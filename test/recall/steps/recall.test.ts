@@ -205,12 +205,12 @@ describe("passages", () => {
 
   test("are quoted so that no line poses as a message behind a character that shows nothing, or a rarer line break", () => {
     const header = "[@0a1b2c3 user, 2026-01-31]";
-    for (const break_ of ["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"]) {
+    for (const lineBreak of ["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"]) {
       for (const hidden of ["", "\u200b", "\ufeff", "\u00ad", "\u2060\u200d", "\u3164", "\u0000", "\\"]) {
-        const [cut] = said([`It says${break_}${hidden}${header}`]);
+        const [cut] = said([`It says${lineBreak}${hidden}${header}`]);
         if (cut === undefined) throw new Error("There is no message.");
         const { text } = quote([{ cut, day: "2026-01-31", passages: cut.passages }]);
-        expect(text.endsWith(`${break_}\\${hidden}${header}`), JSON.stringify([break_, hidden])).toBe(true);
+        expect(text.endsWith(`${lineBreak}\\${hidden}${header}`), JSON.stringify([lineBreak, hidden])).toBe(true);
       }
     }
     const cuts = said(["an array [@one], [user]"]);

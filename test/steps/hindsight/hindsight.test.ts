@@ -62,6 +62,50 @@ describe("of the hidden names that came up again", () => {
     expect(count({ hidden, later: [inVain] })).toMatchObject({ names: 1, recalled: 0, missed: 1 });
   });
 
+  test("a call of recall that failed brings nothing back, and neither does what an answer repeats of its question", () => {
+    const later = [user("And settingsManager?")];
+    const failed: UIMessage = {
+      id: "failed",
+      role: "assistant",
+      parts: [
+        {
+          type: "dynamic-tool",
+          toolName: "recall",
+          toolCallId: "c",
+          state: "output-error",
+          input: {},
+          errorText: "settingsManager timed out",
+        },
+      ],
+    };
+    for (const inVain of [
+      failed,
+      tool("recall", {}, 'Found hexToRgb.\n\n(No message has "settingsManager". 3 not shown.)'),
+      tool("recall", {}, '(Cut short. Not in this conversation, or deleted from it: "settingsManager".)'),
+      tool(
+        "session_search",
+        {},
+        '2026-01-31, user, in "chat" (session s, message m, without "settingsManager"):\nhexToRgb',
+      ),
+    ]) {
+      expect(count({ hidden, later: [inVain, ...later] })).toMatchObject({ names: 1, recalled: 0, missed: 1 });
+    }
+    const inPart = tool("recall", {}, 'settingsManager reads it.\n\n(No message has "xylophone".)');
+    expect(count({ hidden, later: [inPart, ...later] })).toMatchObject({ names: 1, recalled: 1 });
+  });
+
+  test("only a whole word says a name: the digits of an order inside a longer number are another number", () => {
+    const order = [user("Order 88213 is open. See KeyVault.")];
+    const later = [user("Where is 88213, and what of KeyVault?")];
+    const said = (text: string) => [
+      count({ hidden: order, later, summary: text }).inView,
+      count({ hidden: order, later, shown: [user(text)] }).inView,
+      count({ hidden: order, later: [tool("recall", {}, text), ...later] }).recalled,
+    ];
+    expect(said("Order 1882134 is paid, 882130 and x_88213 too. MyKeyVaultClient is ready.")).toEqual([0, 0, 0]);
+    expect(said("Order 1882134 and A-88213 are paid.")).toEqual([1, 1, 1]);
+  });
+
   test("a path in view says the file's name", () => {
     const told = [user("It is in theme-loader.ts.")];
     expect(count({ hidden: told, summary: "src/ui/theme-loader.ts", later: told })).toMatchObject({
