@@ -67,11 +67,11 @@ function redactWith(rules: SecretRules): Redaction {
       words: { ...words, rows: keepClean(words.rows, text) },
       tasks: tasks.map(fact),
       failures: failures.map(fact),
-      loaded: loaded.map(({ edit, tasks: list, ...each }) => ({
+      loaded: loaded.map(({ edits, tasks: list, ...each }) => ({
         ...each,
         name: text(each.name),
         text: text(each.text),
-        ...(edit === undefined ? {} : { edit: { from: text(edit.from), to: text(edit.to) } }),
+        ...(edits && { edits: edits.map((edit) => ({ ...edit, from: text(edit.from), to: text(edit.to) })) }),
         ...(list === undefined ? {} : { tasks: list.map((task) => ({ ...task, text: text(task.text) })) }),
       })),
       worked: worked.map(text),

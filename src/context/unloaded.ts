@@ -7,11 +7,7 @@
 import type { UIMessage } from "ai";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
-
-export const LOAD_TOOL = "load_context";
-
-/** Prefix of an answer that brought no text. */
-export const NOT_DONE = "Not done. ";
+import { LOAD_TOOL, NOT_DONE } from "../steps/pinned/loaded.ts";
 
 /** Returns `label:key`. It is unambiguous, because a label has no colon. */
 export function skillName(label: string, key: string): string {

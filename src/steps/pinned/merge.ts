@@ -35,7 +35,7 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
     words: NO_WORDS,
     tasks: [...open(earlier.tasks, assigned), ...later.tasks].slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
-    loaded: mergeLoaded(earlier.loaded, later.loaded, settled),
+    loaded: mergeLoaded(earlier.loaded, later.loaded),
     worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
 }

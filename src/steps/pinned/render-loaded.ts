@@ -26,11 +26,17 @@ export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
     return [`### ${title} (${referenceTo(messageId)}), ${TITLES[kind]}\n${fence}\n${clean}\n${fence}`];
   });
   const named = loaded.flatMap(({ name, text, characters, messageId }) => {
+    if (messageId === "") return [`and ${characters} more`];
     const size = characters === 0 ? "changed since: read it again" : `${characters} characters`;
     return text === "" ? [`${oneLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
   });
   if (named.length > 0) parts.push(`### Loaded earlier, without room here (recall has it)\n- ${named.join("\n- ")}`);
   return parts.join("\n");
+}
+
+/** Stands for loaded texts that have not even room for their names. */
+export function leftOut(count: number): PinnedLoaded {
+  return { kind: "document", name: "", text: "", characters: count, messageId: "" };
 }
 
 const FENCES = /`{3,}/g;

@@ -3,7 +3,8 @@
  * counts.
  *
  * One part in, an answer out. mask.ts writes the text of the stubs. These stay whole: errors in any form, outputs that
- * the provider produced, because it checks those when they come back, and outputs that are not final yet.
+ * the provider produced, because it checks those when they come back, outputs that are not final yet, and instruction
+ * files, skills and plans, because no overlay carries them while their message is in view.
  *
  * A tool's own `toModelOutput` reads the output, and throws where a field is missing. So a stub keeps the shape of an
  * object as far as that is small: its keys, numbers and short texts. The text of the stub stands in the place of the
@@ -11,7 +12,9 @@
  * file have no such place, because a provider refuses a text as a file. An object that holds some stays whole.
  */
 import { ENCODED_OUTPUT_CHARS } from "../../limits.ts";
+import { contentOf, tellsError } from "../message/output.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { showsLoaded } from "../pinned/loaded.ts";
 import { isEncoded } from "../text/encoded.ts";
 
 /** The beginning of each stub. */
@@ -23,11 +26,6 @@ export const STUB_START = "[Left out: an output of ";
 const LEAST_MASKED_CHARS = 350;
 /** Tokens that a stub counts for its sentence and its words. The shape around them comes on top. */
 export const STUB_TOKENS = 70;
-/** The beginning of an output that reports an error as text. */
-const TELLS_ERROR =
-  /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|failed|failure|panic|command failed|exit code [1-9])/i;
-const TOLD_CHARS = 200;
-
 /** Most characters of the JSON that stays around the text of a stub. About sixty tokens. */
 const SHAPE_CHARS = 200;
 /** What stays beside the text, most first: levels of objects with their keys, and characters of one text. */
@@ -38,9 +36,6 @@ const SHAPES = [
   { levels: 1, chars: 0 },
   { levels: 0, chars: 0 },
 ] as const;
-/** The types of the items in a list of contents, as the AI SDK and MCP name them. */
-const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_link|(?:image|file)-[\w-]+)$/;
-
 /** An output that may be masked. */
 export interface Maskable {
   /** All of it, as JSON unless it is a text. */
@@ -54,7 +49,7 @@ export function maskableOutput(part: Part): Maskable | null {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true || tool.preliminary === true) return null;
   const { output } = tool;
-  if (tellsError(output)) return null;
+  if (tellsError(output) || showsLoaded(tool)) return null;
   const text = jsonText(output);
   if (text.length < LEAST_MASKED_CHARS) return null;
   if (typeof output === "string") return { text, shape: "" };
@@ -81,36 +76,6 @@ export function readStub(output: unknown): string | null {
     if (found !== null) return found;
   }
   return null;
-}
-
-/** Whether a tool's output reports that the tool failed. */
-function tellsError(output: unknown): boolean {
-  if (typeof output === "string") return TELLS_ERROR.test(output.slice(0, TOLD_CHARS));
-  if (typeof output !== "object" || output === null) return false;
-  const { isError, error, exitCode, type } = output as Record<"isError" | "error" | "exitCode" | "type", unknown>;
-  const isNamed = typeof error === "string" ? error !== "" : typeof error === "object" && error !== null;
-  if (isError === true || isNamed || (typeof exitCode === "number" && exitCode !== 0)) return true;
-  if (type === "error-text" || type === "error-json") return true;
-  const [first] = contentOf(output)?.list ?? [];
-  return first?.text !== undefined && tellsError(first.text);
-}
-
-interface Content {
-  readonly type: string;
-  readonly text?: unknown;
-}
-
-/** The list of contents in an output, under which key. Null for an output of another form. */
-function contentOf(output: object): { readonly key: "content" | "value" | null; readonly list: Content[] } | null {
-  if (Array.isArray(output)) return isContent(output) ? { key: null, list: output } : null;
-  const { type, value, content } = output as Record<"type" | "value" | "content", unknown>;
-  if (type === "content" && isContent(value)) return { key: "value", list: value };
-  return isContent(content) ? { key: "content", list: content } : null;
-}
-
-function isContent(value: unknown): value is Content[] {
-  if (!Array.isArray(value) || value.length === 0) return false;
-  return value.every((item: unknown) => CONTENT_TYPE.test(jsonText((item as { type?: unknown } | null)?.type)));
 }
 
 /** Where the text of a stub stands in an object: the keys that lead there, and whether that is a list of contents. */

@@ -1,7 +1,8 @@
 /** Loaded texts as a model receives them, and as they stay stored. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { hideUnloadedSkills, NOT_DONE, skillName } from "../../../src/context/unloaded.ts";
+import { hideUnloadedSkills, skillName } from "../../../src/context/unloaded.ts";
+import { NOT_DONE } from "../../../src/steps/pinned/loaded.ts";
 
 function loading(id: string, key: string, output: string): UIMessage {
   const call = {

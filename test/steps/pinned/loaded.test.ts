@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compactAlong, type Compaction } from "../../../bench/drift/compact.ts";
 import { listSessions } from "../../../bench/transcripts.ts";
+import { lookAround } from "../../../src/steps/pinned/around.ts";
 import { gatherFacts, gatherRules } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
 import { pickLoaded } from "../../../src/steps/pinned/pick-loaded.ts";
@@ -33,6 +34,20 @@ function shown(messages: readonly UIMessage[], budgetTokens = 10_000): string {
   return renderLoaded(pickLoaded(loaded, { budgetTokens, countTokens: estimateTokens, omit: new Set() }));
 }
 
+/** Puts numbers before lines as tools do. */
+function numbered(): () => string {
+  let line = 0;
+  return () => `${++line}`.padStart(6) + "\u2192";
+}
+
+function todos(merge: boolean, list: readonly object[]): UIMessage {
+  return asked("todo_write", { merge, todos: list }, "ok");
+}
+
+function spawn(task: string, output?: unknown): UIMessage {
+  return asked("spawn_agent", { agent: "explorer", task }, output);
+}
+
 describe("what was loaded", () => {
   test.each([
     ["a file that a tool read", asked("read_file", { path: "/app/AGENTS.md" }, RULES)],
@@ -42,6 +57,15 @@ describe("what was loaded", () => {
     ["a skill's file", asked("Read", { file_path: "skills/release/SKILL.md" }, RULES)],
     ["a rule of an editor", asked("read_file", { target_file: "/app/.cursor/rules/style.mdc" }, RULES)],
     ["a plan", asked("exit_plan_mode", { plan: RULES }, "The user approved.")],
+    ["a file in a folder of rules", asked("Read", { AbsolutePath: "/app/.claude/rules/style.md" }, RULES)],
+    ["an entry of a context block", asked("load_context", { label: "skills", key: "release" }, RULES)],
+    ["a skill of a server", asked("mcp__team__load-skill", { name: "release" }, RULES)],
+    ["a list of contents", asked("read", { path: "AGENTS.md" }, { content: [{ type: "text", text: RULES }] })],
+    ["a resource", asked("resource", { uri: "file:///AGENTS.md" }, { contents: [{ uri: "AGENTS.md", text: RULES }] })],
+    ["a shell that changes its folder", asked("bash", { command: "cd /app && cat AGENTS.md 2>/dev/null" }, RULES)],
+    ["a shell's arguments", asked("shell", { command: ["bash", "-lc", "sed -n '1,200p' AGENTS.md"] }, RULES)],
+    ["the first lines, if those are all", asked("bash", { command: "head -100 AGENTS.md" }, RULES)],
+    ["numbered lines", asked("Read", { path: "AGENTS.md" }, RULES.replaceAll(/^/gm, numbered()))],
   ])("stays word for word: %s", (_, message) => {
     expect(shown([message])).toContain(RULES);
   });
@@ -49,6 +73,8 @@ describe("what was loaded", () => {
   test.each([
     ["another file", asked("read_file", { path: "/app/src/agents.md.ts" }, RULES)],
     ["what a search found in one", asked("grep", { pattern: "x", path: "/app" }, `AGENTS.md: ${RULES}`)],
+    ["the first lines of more", asked("bash", { command: "head -5 AGENTS.md" }, RULES)],
+    ["an entry that could not be read", asked("load_context", { label: "a", key: "b" }, `Not done. ${RULES}`)],
     ["a shell that does more", asked("Bash", { command: "cat AGENTS.md | wc -l" }, RULES)],
     [
       "a read that failed",
@@ -85,6 +111,80 @@ describe("what was loaded", () => {
     expect(shown([read, edit("what it never said")])).toContain("AGENTS.md (@");
   });
 
+  test.each([
+    [
+      "a note that it is unchanged",
+      "Read",
+      {},
+      "File unchanged since the last read. Its text stands above, so it is not repeated here.",
+    ],
+    ["some lines of it", "Read", { offset: 3, limit: 2 }, `## House rules\n${"- Every number has a name. ".repeat(4)}`],
+    [
+      "a search in it",
+      "Grep",
+      { pattern: "npm" },
+      "AGENTS.md:12:npm test, and more of this line, which is long enough to be a text.",
+    ],
+    ["an edit that failed", "Edit", { old_string: "npm", new_string: "pnpm" }, "Error: the text was found twice."],
+    ["a write that failed", "Write", { content: "x ".repeat(80) }, "Error: permission denied."],
+  ])("stays as it was after %s, also where that is all that stays in view", (_, tool, input, output) => {
+    const later = asked(tool, { path: "AGENTS.md", ...input }, output);
+    expect(shown([asked("Read", { path: "AGENTS.md" }, RULES), later])).toContain(RULES);
+    expect(lookAround({ head: [], tail: [later], summaries: [], hidden: [] }).loaded.size).toBe(0);
+  });
+
+  test("follows several edits, also across parts, and a change without its text leaves a name", () => {
+    const read = asked("Read", { path: "./AGENTS.md" }, RULES);
+    const edit = (from: string, to: string): UIMessage =>
+      asked("MultiEdit", { path: "AGENTS.md", edits: [{ old_string: from, new_string: to, replace_all: true }] }, "ok");
+    const later = gatherFacts([edit("number", "figure"), edit("figure has", "figure needs")]);
+    const { loaded } = mergeFacts([gatherFacts([read]), later]);
+    expect(loaded.map(({ text }) => text)).toEqual([RULES.replaceAll("number has", "figure needs")]);
+    const inserted = asked("edit", { command: "insert", path: "AGENTS.md", insert_text: "Never push." }, RULES);
+    expect(shown([read, inserted])).toContain("changed since");
+    expect(shown([read, inserted])).not.toContain("House rules");
+  });
+
+  test("is gone when it was unloaded, deleted or emptied, also in an earlier part", () => {
+    const load = asked("load_context", { label: "skills", key: "release" }, RULES);
+    const unload = asked("unload_context", { label: "skills", key: "release" }, 'Unloaded "release".');
+    for (const [before, after] of [
+      [load, unload],
+      [todos(false, [{ content: "Mend the lock" }]), todos(false, [])],
+      [asked("read", { path: "AGENTS.md" }, RULES), asked("delete_file", { path: "AGENTS.md" }, "ok")],
+    ] as const) {
+      expect(shown([before])).not.toBe("");
+      const { loaded } = mergeFacts([gatherFacts([before]), gatherFacts([after])]);
+      expect(pickLoaded(loaded, { budgetTokens: 900, countTokens: estimateTokens, omit: new Set() })).toEqual([]);
+    }
+  });
+
+  test("of a list that is changed in part, keeps the other tasks", () => {
+    const made = todos(false, [
+      { id: "1", content: "Mend the lock", status: "pending" },
+      { id: "2", content: "Ask Ada", status: "pending" },
+    ]);
+    const later = todos(true, [{ id: "1", status: "completed" }]);
+    expect(shown([made, later])).toContain("- [completed] Mend the lock\n- [pending] Ask Ada");
+  });
+
+  test("is not lost for one text that is too long, and many are counted where not all are named", () => {
+    const list = asked("TodoWrite", { todos: [{ content: "Mend the lock" }] }, "ok");
+    const huge = asked("load_skill", { name: "huge" }, "A rule of the house. ".repeat(5_000));
+    const text = shown([
+      list,
+      asked("read", { path: "AGENTS.md" }, RULES),
+      asked("Task", { description: "Keys" }),
+      huge,
+    ]);
+    for (const each of ["Mend the lock", RULES, "Keys", "huge (@"]) expect(text).toContain(each);
+    const many = Array.from({ length: 60 }, (_, n) => asked("load_skill", { name: `skill-${n}` }, RULES));
+    const crowded = shown([list, ...many], 800);
+    expect(crowded).toContain("Mend the lock");
+    expect(crowded).toMatch(/- and \d\d more/);
+    expect(estimateTokens(crowded)).toBeLessThanOrEqual(800);
+  });
+
   test("of a list of tasks, is where each task stands", () => {
     const list = (status: string): UIMessage =>
       asked(
@@ -108,9 +208,24 @@ describe("what was loaded", () => {
   test("of a call without a result, is what was asked, until the same call has one", () => {
     const open = asked("Task", { description: "Review the vault", prompt: "Look at keys." });
     expect(shown([open])).toContain('Task {"description":"Review the vault","prompt":"Look at keys."}');
-    const answered = asked("Task", { description: "Review the vault", prompt: "Look at keys." }, "Three findings.");
-    const { loaded } = mergeFacts([gatherFacts([open]), gatherFacts([answered])]);
-    expect(loaded).toEqual([]);
+    const toolCallId = `call-${calls}`;
+    const answered: UIMessage = {
+      id: "answer",
+      role: "assistant",
+      parts: [{ type: "tool-Task", toolCallId, state: "output-available", output: "Three findings." } as never],
+    };
+    expect(gatherFacts([open, answered]).loaded).toEqual([]);
+    expect(mergeFacts([gatherFacts([open]), gatherFacts([answered])]).loaded).toEqual([]);
+  });
+
+  test("of several calls that ask the same, is each one, until it has its own result, also while that is preliminary", () => {
+    const text = shown([spawn("KEYS"), spawn("DOORS"), spawn("LAMPS", "None.")]);
+    expect(text).toContain("KEYS");
+    expect(text).toContain("DOORS");
+    expect(text).not.toContain("LAMPS");
+    const running = spawn("ROOF", "Half of it.");
+    Object.assign(running.parts[0] as object, { preliminary: true });
+    expect(shown([running])).toContain("ROOF");
   });
 
   test("is named with its reference where it finds no room, and never takes more than that", () => {

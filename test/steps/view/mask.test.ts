@@ -69,6 +69,23 @@ test("a tool's own toModelOutput reads a masked object as it reads any other, an
   });
 });
 
+test("the text of an instruction file, a skill or a plan stays whole, and counts whole", () => {
+  const contents = { content: [{ type: "text", text: LONG }] };
+  for (const [output, part] of [
+    [LONG, { type: "tool-read", input: { path: "AGENTS.md" } }],
+    [contents, { type: "tool-load_skill", input: { name: "release" } }],
+    [LONG, { type: "tool-load_context", input: { label: "skills", key: "release" } }],
+    [`Tasks:\n- [ ] ${LONG}`, { type: "tool-todo_list", input: {} }],
+  ] as const) {
+    const message = looked(output, part);
+    expect(masked(message)).toBe(message);
+    expect(measureMessage(message, estimateTokens).maskable).toBeUndefined();
+  }
+  const receipt = looked(LONG.slice(0, 900), { type: "tool-write", input: { path: "AGENTS.md", content: LONG } });
+  const endless = looked(LONG.repeat(20), { type: "tool-read", input: { path: "AGENTS.md" } });
+  for (const message of [receipt, endless]) expect(readStub(outputOf(masked(message)))).not.toBeNull();
+});
+
 test("outputs of contents keep their form, and the stub stands where their text is read", async () => {
   const own = tool(({ output }) => output);
   const contents = { type: "content", value: [{ type: "text", text: LONG }] };
