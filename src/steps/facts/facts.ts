@@ -5,7 +5,7 @@
  * length.
  */
 import { findCues, forbids } from "./prohibitions.ts";
-import { splitStatements } from "../text/sentences.ts";
+import { splitStatements, type Sentence } from "../text/sentences.ts";
 
 /** A rule longer than this, in characters, is cut back to the clause that states it. */
 const MAX_CONSTRAINT = 400;
@@ -36,10 +36,19 @@ const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|
 /**
  * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order. Headings
  * and table cells count too. Fenced code is skipped, because it is not the user's words. A sentence of over 400
- * characters is cut back to the clauses that state one.
+ * characters is cut back to the clauses that state one, and a list stays with the rule above it.
  */
 export function extractConstraints(userText: string): string[] {
-  return [...new Set(splitStatements(userText).flatMap(({ text }) => constraintsIn(text)))];
+  return [...new Set(splitStatements(userText).flatMap(constraintsOf))];
+}
+
+/** Like {@link constraintsIn}. A rule that ends in a colon takes its list, unless each item of that is a rule itself. */
+export function constraintsOf({ text, withList }: Sentence): string[] {
+  const [, ...items] = withList?.trim().split(/\s*\n\s*/) ?? [];
+  const whole = constraintsIn(text);
+  // Lines that are only a rule by themselves were joined by mistake.
+  const found = whole.length > 0 ? whole : text.split("\n").flatMap((line) => constraintsIn(line.trim()));
+  return withList === undefined || found.length === 0 || items.every(isRule) ? found : [withList];
 }
 
 /** The sentence if it states a rule. For a sentence that is too long, the clauses that do. */

@@ -15,7 +15,7 @@
  * the first two kinds names all of them. The sentence must also be the user's own, as {@link findRules} checks.
  */
 import { MAX_RULE_CHARS } from "../../limits.ts";
-import { constraintsIn } from "../facts/facts.ts";
+import { constraintsOf } from "../facts/facts.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { splitStatements, type Sentence } from "../text/sentences.ts";
 
@@ -94,7 +94,7 @@ export function findRules(userText: string): Ruling[] {
   sentences.forEach((sentence, at) => {
     const { text } = sentence;
     own &&= sentence.plain;
-    const said = own && revokes(text) ? [text] : constraintsIn(text);
+    const said = own && revokes(text) ? [text] : constraintsOf(sentence);
     const alone = reported === Number(reports[at]) && !isQualified(sentence, sentences[at + 1]);
     const revises = own && sentence.line === sentences[0]?.line && alone;
     for (const each of said) {

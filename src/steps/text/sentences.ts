@@ -16,6 +16,8 @@ export interface Sentence {
   readonly plain: boolean;
   /** The line's number, from 0. */
   readonly line: number;
+  /** A statement that ends in a colon, together with the list below it. */
+  readonly withList?: string;
 }
 
 /** Words that end in a dot without ending a sentence. */
@@ -41,6 +43,12 @@ const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 const MARKED = /^(?:[-*+•>#|<=~`"'“”„«‘]|\d{1,3}[.)]\s)/;
 const CHECKBOX = /^\[[ xX]\]\s+/;
 
+/** A line that begins an order of its own in lower case. Any other line in lower case goes on with an open sentence. */
+const OWN_ORDER = /^(?:don['’]?t|do not|never|always|please|pls|plz|make sure|ensure|avoid|use|stop|also|no)\b/;
+const ENDS = /[.!?:;。！？：；|`>)\]]$/;
+/** Most characters of lines that are read as one, and of a statement with its list. */
+const MAX_JOINED = 400;
+
 const LINE_BREAK = /\r?\n/;
 /** A code fence alone on its line. One that closes on the same line is inline code. */
 const FENCE = /^(?:```[^`]*|~~~.*)$/;
@@ -55,7 +63,8 @@ export function splitSentences(text: string): Sentence[] {
 
 /**
  * Like {@link splitSentences}, but also headings, table cells, and the text after a fence that is never closed. The lines
- * of a diff are left out here, too, because nobody says them.
+ * of a diff are left out here, too, because nobody says them. A sentence that a line break cuts in two is one, and a
+ * statement that ends in a colon has the list below it.
  */
 export function splitStatements(text: string): Sentence[] {
   return split(text, null);
@@ -66,9 +75,11 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
   const fenced: Sentence[] = [];
   let fence: string | null = null;
   let plain = true;
-  const lines = text.split(LINE_BREAK);
-  const ofDiff = findDiffLines(lines);
+  const written = text.split(LINE_BREAK);
+  const ofDiff = findDiffLines(written);
+  const lines = isWanted === null ? joinLines(written, ofDiff) : written;
   lines.forEach((raw, at) => {
+    if (raw === null) return;
     if (ofDiff.has(at)) {
       plain = false;
       return;
@@ -81,10 +92,53 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
       fenced.length = 0;
     } else if (fence !== null) {
       if (isWanted === null) splitLine({ words, plain, at }, fenced);
-    } else if (isWanted === null || isWanted(words))
+    } else if (isWanted === null || isWanted(words)) {
       splitLine({ words, plain: plain && !/^(?:\t| {4})/.test(raw), at }, found);
+      const last = found.at(-1);
+      if (isWanted === null && last !== undefined && /[:：]$/.test(words) && raw.includes(last.text))
+        found[found.length - 1] = withListBelow(last, lines, at);
+    }
   });
   return fence === null ? found : [...found, ...fenced];
+}
+
+/** Puts a line that goes on with a sentence behind the line before it, and null in its own place. */
+function joinLines(lines: readonly string[], ofDiff: ReadonlySet<number>): (string | null)[] {
+  const joined: (string | null)[] = [...lines];
+  let head = 0;
+  lines.forEach((line, at) => {
+    const before = joined[head] ?? "";
+    if (at > 0 && !ofDiff.has(at) && !ofDiff.has(at - 1) && goesOn(before, line)) {
+      joined[head] = `${before}\n${line}`;
+      joined[at] = null;
+    } else head = at;
+  });
+  return joined;
+}
+
+function goesOn(before: string, line: string): boolean {
+  const start = before.trimStart();
+  const words = line.trim();
+  if (start === "" || before.length + line.length > MAX_JOINED || /^[#|>`~<]/.test(start)) return false;
+  if (/^(?:\t| {4})/.test(line) && !LIST_MARK.test(start)) return false;
+  return /^\p{Ll}/u.test(words) && !OWN_ORDER.test(words) && !ENDS.test(before.trimEnd());
+}
+
+/** The statement with the whole items of the list below it that fit. At most one empty line may stand between. */
+function withListBelow(statement: Sentence, lines: readonly (string | null)[], at: number): Sentence {
+  const raw = lines[at] ?? "";
+  let whole = raw.slice(raw.lastIndexOf(statement.text));
+  const first = whole;
+  let gap = "";
+  for (const line of lines.slice(at + 1, at + 1 + MAX_JOINED)) {
+    if (line === null) continue;
+    if (line.trim() === "" && whole === first && gap === "") gap = "\n";
+    else if (LIST_MARK.test(line.trim()) && whole.length + line.length < MAX_JOINED) {
+      whole += `\n${gap}${line}`;
+      gap = "";
+    } else break;
+  }
+  return whole === first ? statement : { ...statement, withList: whole };
 }
 
 function isProse(line: string): boolean {
@@ -111,6 +165,7 @@ function splitBody(body: string, more: Omit<Sentence, "text">, into: Sentence[])
   for (let at = 0; at < body.length; at++) {
     if (!endsSentence(body, at)) continue;
     push(body.slice(start, at + 1), more, into);
+    more = { ...more, line: more.line + body.slice(start, at + 1).split("\n").length - 1 };
     start = at + 1;
   }
   push(body.slice(start), more, into);

@@ -196,6 +196,43 @@ describe("rules of the user are found, word for word", () => {
     expect(extractConstraints(said)).toEqual([]);
   });
 
+  it.each([
+    "Never touch these:\n- the billing table\n- the orders table",
+    "Please do not change the following files:\n\n1. src/a.ts\n2. src/b.ts",
+    "Please never deploy\non Fridays, and keep it quiet.",
+    "You must only\nread from the replica.",
+    "- Never deploy\n  on Fridays.",
+    "Whatever happens, do\nnot touch the billing table.",
+  ])("a rule takes the lines that it goes on with: %j", (rule) => {
+    const found = extractConstraints(`Hello there.\n${rule}\n\nThe rest is yours.\n- a point`);
+    expect(found).toEqual([rule.replace(/^- /, "")]);
+  });
+
+  it.each([
+    ["an order of its own", "fix the parser\ndon't touch billing", ["don't touch billing"]],
+    ["another request", "dont push\ncan you run the tests?", ["dont push"]],
+    ["a request before it", "fix the parser\nask me before you deploy", ["ask me before you deploy"]],
+    ["the next sentence", "Never deploy.\nthanks a lot", ["Never deploy."]],
+    ["a paragraph", "Never deploy\n\nthanks a lot", ["Never deploy"]],
+    ["code", "Never deploy\n    const a = 1", ["Never deploy"]],
+    [
+      "a list of rules",
+      "You must follow these:\n- Never deploy\n- Never push",
+      ["You must follow these:", "Never deploy", "Never push"],
+    ],
+    ["a list below no rule", "Look at these:\n- the billing table\n- never deploy", ["never deploy"]],
+  ])("but not %s", (_name, said, rules) => {
+    expect(extractConstraints(said)).toEqual(rules);
+  });
+
+  it("takes the items of a long list that fit whole", () => {
+    const items = Array.from({ length: 60 }, (_, n) => `- the table number ${n}`);
+    const [rule = ""] = extractConstraints(["Never touch these:", ...items].join("\n"));
+    expect(rule.length).toBeLessThanOrEqual(400);
+    expect(items).toContain(rule.split("\n").at(-1));
+    expect(rule.split("\n").length).toBeGreaterThan(10);
+  });
+
   it("skips fenced code and keeps each rule once", () => {
     expect(extractConstraints("```\nnever do this\n```\n- Never log secrets.\n- Never log secrets.")).toEqual([
       "Never log secrets.",
