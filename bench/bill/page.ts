@@ -159,7 +159,7 @@ export class Chat extends withCompaction(Agent, {
 }) {}
 \`\`\`
 
-A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one. Prices of the cache are those of input where they are left out.
+A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one but the offline summariser, which is free. Prices of the cache are those of input where they are left out.
 \`session.getCosts()\` returns the costs, and the page shows them under *Health*. \`session.getUsage()\`, and \`health()\` of the room \`inspect()\`, have the same money by use for each model with a price: \`dollars: { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction }\`. A client needs \`read\` for the calls. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
 prices the tokens are counted and costs are null.
 

@@ -5,6 +5,7 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
+import { EXTRACTIVE_NAME } from "../model/extractive.ts";
 
 /** What a million tokens cost, in one currency for all models. */
 export interface ModelPrices {
@@ -31,8 +32,11 @@ export interface Charged {
 const PRICED = ["input", "output", "cacheRead", "cacheWrite"] as const;
 const MILLION = 1_000_000;
 
-/** The prices of a model. Null where the list has none for it. */
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+/** The prices of a model. Null where the list has none for it. The offline summariser is free. */
 export function pricesOf(list: PriceList, model: string): Readonly<Record<keyof ModelPrices, number>> | null {
+  if (model === EXTRACTIVE_NAME) return FREE;
   const own = Object.hasOwn(list, model) ? list[model] : list["*"];
   if (own === undefined) return null;
   const { input, output, cacheRead = input, cacheWrite = input } = own;

@@ -2,8 +2,9 @@
  * Adds model calls to the sums of a session, and turns the sums into costs.
  *
  * Arithmetic alone. What a conversation would have cost without compaction is an estimate: each prompt with all messages
- * of its path, of which a provider with a cache reads as much as the prompt before had. A cache is taken to forget
- * nothing between two calls.
+ * of its path, of which a provider with a cache reads as much as the prompt before had, or as it read in truth where
+ * that is more: a first prompt may begin like another conversation's. A cache is taken to forget nothing between two
+ * calls.
  */
 import type { SummariserCall } from "../agent/core.ts";
 import type { UsageDollars } from "../agent/reports/usage-report.ts";
@@ -35,7 +36,7 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
     cachedTokens: row.cachedTokens + cached,
     writtenTokens: row.writtenTokens + Math.min(call.writtenTokens, call.inputTokens - cached),
     wholeTokens: row.wholeTokens + whole,
-    wholeCached: row.wholeCached + Math.min(row.lastWhole, whole),
+    wholeCached: row.wholeCached + Math.max(cached, Math.min(row.lastWhole, whole)),
     lastWhole: whole,
     pathSeq: call.pathSeq,
     pathTokens: call.pathTokens,

@@ -21,6 +21,12 @@ type ExtractInput = Omit<Extracted, "countTokens">;
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;
 
+const PROVIDER = "palimpsest";
+const MODEL_ID = "palimpsest-extractive-1";
+
+/** The name of the extractive model as a summariser. Its calls cost nothing. */
+export const EXTRACTIVE_NAME = `${PROVIDER}:${MODEL_ID}`;
+
 /**
  * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made. It summarises any
  * other text as a user's message.
@@ -29,8 +35,8 @@ export function extractiveModel(): LanguageModelV3 {
   return {
     // The AI SDK 6 and 7 both accept "v3", but only 7 accepts "v4".
     specificationVersion: "v3",
-    provider: "palimpsest",
-    modelId: "palimpsest-extractive-1",
+    provider: PROVIDER,
+    modelId: MODEL_ID,
     supportedUrls: {},
     doGenerate: async (options) => answer(options),
     doStream: async (options) => ({ stream: streamOf(answer(options)) }),

@@ -127,11 +127,7 @@ test("a reply that goes on after a client's result is sent with the stubs that i
 
 test("a reply that goes on is sent with each call's own input and output, where a model reused an id", async () => {
   const { name } = newChat("idle");
-  const call = (n: number): UIMessage["parts"] => [
-    { type: "step-start" },
-    { type: "tool-look", toolCallId: "look", state: "output-available", input: { n }, output: `Entry ${n}.` },
-  ];
-  const reply: UIMessage = { id: "reply", role: "assistant", parts: [...call(1), ...call(2), ...call(3)] };
+  const reply: UIMessage = { id: "reply", role: "assistant", parts: [...again(1), ...again(2), ...again(3)] };
   await inside(name, (agent) => agent.persistMessages([user("u0"), reply]));
   const { messages } = await inside(name, (agent) => agent.compacted());
   const sent = messages.flatMap(({ content }) => (typeof content === "string" ? [] : [...content]));
@@ -160,7 +156,6 @@ test("a reply that goes on is made to fit with its texts and inputs, at the star
   await inside(name, (agent) => agent.persistMessages([user("u0"), reply]));
   await inside(name, async (agent) => {
     const turn = await agent.compacted({ maxTokens: 8_000 });
-    const tokens = (messages: readonly ModelMessage[] | undefined): number => estimateTokens(JSON.stringify(messages));
     expect(tokens(turn.messages)).toBeLessThan(8_000);
     const own: ModelMessage = { role: "assistant", content: "the turn says this. ".repeat(500) };
     const { messages } = await turn.prepareStep({ responseMessages: [own] });
@@ -168,6 +163,16 @@ test("a reply that goes on is made to fit with its texts and inputs, at the star
     expect(tokens(messages)).toBeLessThan(8_000);
   });
 });
+
+/** A step with a call whose id each of them has. */
+function again(n: number): UIMessage["parts"] {
+  const call = { toolCallId: "look", state: "output-available", input: { n }, output: `Entry ${n}.` } as const;
+  return [{ type: "step-start" }, { type: "tool-look", ...call }];
+}
+
+function tokens(messages: readonly ModelMessage[] | undefined): number {
+  return estimateTokens(JSON.stringify(messages));
+}
 
 /** A step with some four hundred tokens of output. */
 function lookedUp(n: number): UIMessage {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { checkPrices, costOf, pricesOf } from "../../../src/costs/prices.ts";
 import { addCall, addSummary, dollarsByModel, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
+import { checkModel, withoutModel } from "../../../src/model/chosen.ts";
 import type { CostRow } from "../../../src/costs/statements.ts";
 
 const PRICES = { big: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }, small: { input: 0.1, output: 0.4 } };
@@ -56,6 +57,19 @@ test("where nothing was compacted, both sums are the same", () => {
   expect(costs.withoutCompaction.total).toBeCloseTo(costs.total ?? Number.NaN);
 });
 
+test("a first prompt that another conversation left in the cache costs the same in both sums", () => {
+  const costs = reportCosts(
+    [
+      sums([
+        { inputTokens: 25_000, cachedTokens: 20_000, writtenTokens: 5_000, outputTokens: 10 },
+        { inputTokens: 26_000, cachedTokens: 25_000, writtenTokens: 1_000, outputTokens: 10 },
+      ]),
+    ],
+    PRICES,
+  );
+  expect(costs.withoutCompaction.total).toBeCloseTo(costs.total ?? Number.NaN, EXACT);
+});
+
 test("a provider that reports no cache has none, in either sum, and one that reports no writes charges none", () => {
   const plain = reportCosts([sums([{ inputTokens: 5_000 }, { inputTokens: 6_000, sparedTokens: 4_000 }])], PRICES);
   expect(plain.withoutCompaction).toMatchObject({ inputTokens: 15_000, cachedTokens: 0 });
@@ -70,6 +84,16 @@ test("a model without a price makes the total unknown and is named, unless a pri
   expect(reportCosts([row], PRICES).withoutCompaction.total).toBeNull();
   expect(reportCosts([row], { "*": { input: 1, output: 1 } })).toMatchObject({ total: 0.001, unpriced: [] });
   expect(pricesOf(PRICES, "toString")).toBeNull();
+});
+
+test("the offline summariser is free, whatever the list says of all other models", () => {
+  const { name } = checkModel(withoutModel());
+  const summary = addSummary(null, { model: name, summarises: 1 }, { inputTokens: 20_000, outputTokens: 1_000 });
+  const rows = [sums([{ inputTokens: 1_000 }]), summary];
+  for (const list of [PRICES, { ...PRICES, "*": { input: 3, output: 15 } }]) {
+    expect(reportCosts(rows, list)).toMatchObject({ total: 0.003, unpriced: [] });
+    expect(dollarsByModel(rows, list).get(name)).toMatchObject({ summariser: 0, total: 0 });
+  }
 });
 
 test("usage has each model's costs by use, they add up to the total, and a model without a price is left out", () => {
