@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
 import type { Needs } from "../agent/core.ts";
-import { readListed } from "../agent/runs/read-slices.ts";
+import { MOST_READS, readListed } from "../agent/runs/read-slices.ts";
 import type { History } from "../memory/messages/history.ts";
 import { slicesOf } from "../memory/messages/slices.ts";
 import { overlayMessage } from "../memory/messages/view.ts";
@@ -94,18 +94,75 @@ export async function loadEventsUnder(
   return page.events();
 }
 
-/** Returns all events of a branch's view, oldest first, of messages that are read in slices. Throws `unknown_leaf`. */
+/**
+ * Returns all events of a branch's view at one moment, oldest first. Reads its messages in slices, and again those that change meanwhile.
+ * Throws `unknown_leaf`.
+ */
 export async function viewEvents(core: Reads, sessionId: string, leafId?: string): Promise<ConversationEvent[]> {
   const history = core.memory.session(sessionId);
-  const elements = await core.read(sessionId, () => history.elements(leafId ?? null));
-  const read = new Map<string, UIMessage>();
-  for await (const messages of readListed(core, sessionId, slicesOf(elements.filter(isMessage).map(whole))))
-    for (const message of messages) read.set(message.id, message);
-  return elements.flatMap((element) => {
-    if (element.kind === "overlay") return compactionOf(history, overlayMessage(element.overlay, element.isLast));
-    const message = read.get(element.row.id);
-    return message === undefined ? [] : eventsWithin(history, message, element);
+  const view = new ViewReader(history, leafId ?? null);
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const unread = await core.read(sessionId, () => view.unread());
+    for await (const messages of readListed(core, sessionId, slicesOf(unread.map(whole)))) view.take(messages, unread);
+    const events = await core.read(sessionId, () => view.events());
+    if (events !== null) return events;
+  }
+  // Where messages change during every read, what is left is read in one piece.
+  return core.read(sessionId, () => {
+    const unread = view.unread();
+    view.take(history.readSlice(unread.map(whole)), unread);
+    return view.events() ?? [];
   });
+}
+
+/** Gathers the messages of a view that may change between two reads. */
+class ViewReader {
+  readonly #history: History;
+  readonly #leafId: string | null;
+  readonly #read = new Map<string, { readonly message: UIMessage; readonly digest: string }>();
+
+  constructor(history: History, leafId: string | null) {
+    this.#history = history;
+    this.#leafId = leafId;
+  }
+
+  /** The view's messages that were not read as they are now. */
+  unread(): MessageElement<ShapeRow>[] {
+    return this.#history
+      .elements(this.#leafId)
+      .filter(isMessage)
+      .filter(({ row }) => this.#find(row) === null);
+  }
+
+  /** Keeps the messages that are still as they were listed. */
+  take(messages: readonly UIMessage[], listed: readonly MessageElement<ShapeRow>[]): void {
+    const digests = new Map(listed.map(({ row }) => [row.id, row.digest]));
+    for (const message of messages) {
+      const digest = this.#history.digestOf(message.id);
+      if (digest !== null && digest === digests.get(message.id)) this.#read.set(message.id, { message, digest });
+    }
+  }
+
+  /** Null while a message of the view is unread. */
+  events(): ConversationEvent[] | null {
+    const history = this.#history;
+    const events: ConversationEvent[] = [];
+    for (const element of history.elements(this.#leafId)) {
+      if (element.kind === "overlay") {
+        events.push(...compactionOf(history, overlayMessage(element.overlay, element.isLast)));
+        continue;
+      }
+      const message = this.#find(element.row);
+      if (message === null) return null;
+      events.push(...eventsWithin(history, message, element));
+    }
+    return events;
+  }
+
+  #find({ id, digest }: ShapeRow): UIMessage | null {
+    const read = this.#read.get(id);
+    return read?.digest === digest ? read.message : null;
+  }
 }
 
 type Reads = Needs<"memory" | "read" | "uses">;

@@ -219,7 +219,11 @@ test("a working context and the events under a compaction read no more than a sl
   });
 });
 
-test("a working context is the view at the moment of the call, without what is deleted while it is read", async () => {
+/** A context's messages by id, and the summaries by the number of their parts. */
+const shownIn = ({ messages }: WorkingContext): (string | number)[] =>
+  messages.map(({ id, parts }) => (id.startsWith("m") ? id : parts.length));
+
+test("a working context that changes while it is read is the view of one moment after the last change", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION);
     await fill(session);
@@ -228,13 +232,53 @@ test("a working context is the view at the moment of the call, without what is d
       await session.appendMessage(say(12));
       await session.upsertMessage(long("m8", 5_000_000, "Edited. "));
       await session.deleteMessages(["m9"]);
-      await session.addCompaction("All of it.", "m0", "m10");
+      await session.addCompaction("We went on.", "m5", "m7");
     });
-    const { messages } = await session.buildWorkingContext();
-    const shown = messages.map(({ id, parts }) => (id.startsWith("m") ? id : parts.length));
-    expect(shown).toEqual(["m0", 1, "m4", "m5", "m6", "m7", "m8", "m10", "m11"]);
-    const edited = JSON.stringify(messages.find(({ id }) => id === "m8"));
+    const context = await session.buildWorkingContext();
+    expect(shownIn(context)).toEqual(["m0", 1, "m4", 1, "m8", "m10", "m11", "m12"]);
+    const edited = JSON.stringify(context.messages.find(({ id }) => id === "m8"));
     expect(edited).toContain("Edited. ");
     expect(edited.length).toBeGreaterThan(4_900_000);
+  });
+});
+
+test("a working context has no word that was deleted while it was read, and no summary that went out of force", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    atPause(agent, 5, async () => {
+      await session.deleteMessages(["m2", "m5"]);
+    });
+    expect(shownIn(await session.buildWorkingContext())).toEqual("m0 m1 m3 m4 m6 m7 m8 m9 m10 m11".split(" "));
+  });
+});
+
+test("a working context of a conversation that is cleared while it is read is empty", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    atPause(agent, 5, async () => session.clearMessages());
+    expect(shownIn(await session.buildWorkingContext())).toEqual([]);
+  });
+});
+
+test("messages that are edited together during every read are of one time in a working context", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000));
+    const { uses } = agent.palimpsest;
+    const letOthersIn = uses.letOthersIn.bind(uses);
+    let edits = 0;
+    Object.assign(uses, {
+      letOthersIn: async () => {
+        edits++;
+        for (const id of ["m1", "m6"]) await session.upsertMessage(long(id, 100_000, `Edit ${edits}. `));
+        await letOthersIn();
+      },
+    });
+    const { messages } = await session.buildWorkingContext();
+    const said = messages.flatMap((message) => /Edit \d+\./.exec(JSON.stringify(message.parts)) ?? []);
+    expect(said).toEqual([`Edit ${edits}.`, `Edit ${edits}.`]);
+    expect(messages).toHaveLength(8);
   });
 });
