@@ -8,11 +8,14 @@
  * it does not. Of the lines on a path the furthest counts, and the words of its stubs come from all of them, each
  * chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are dropped when a
  * message that they may come from is changed or deleted (S2).
+ *
+ * A line masks only what was there when it was drawn. When a message shrinks, its line moves back with it. A step that
+ * changes before a line is shown whole from then on, because its output may be new to the model.
  */
-import { isReferenceTo } from "../../steps/message/reference.ts";
-import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { isReferenceTo, referenceToCall } from "../../steps/message/reference.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
-import { parseFacts } from "../messages/content.ts";
+import { parseFacts, type Facts } from "../messages/content.ts";
+import type { Steps } from "../overlays/record.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { Place, ShapeRow } from "../statements.ts";
 
@@ -44,17 +47,33 @@ export interface PathPart {
   readonly toSeq: number;
 }
 
+interface Change {
+  readonly message: ShapeRow;
+  readonly before: Facts;
+  readonly after: Facts;
+  /** The steps before the line that change. */
+  readonly changed: ReadonlySet<number>;
+  /** The last step of the message that the line masks from now on. */
+  readonly last: number;
+}
+
 export class Masks {
   readonly #sql: MaskStatements;
   readonly #sessionId: string;
   /** Returns the path down from a row, newest part first. Reads a row for each branch of the session. */
   readonly #pathFrom: (seq: number) => readonly PathPart[];
+  readonly #lastStepOf: (seq: number) => number;
   #rows: readonly MaskRow[] | null = null;
 
-  constructor(sql: MaskStatements, sessionId: string, pathFrom: (seq: number) => readonly PathPart[]) {
+  constructor(
+    sql: MaskStatements,
+    sessionId: string,
+    reads: { readonly pathFrom: (seq: number) => readonly PathPart[]; readonly lastStepOf: (seq: number) => number },
+  ) {
     this.#sql = sql;
     this.#sessionId = sessionId;
-    this.#pathFrom = pathFrom;
+    this.#pathFrom = reads.pathFrom;
+    this.#lastStepOf = reads.lastStepOf;
   }
 
   /**
@@ -100,17 +119,30 @@ export class Masks {
     this.#rows = null;
   }
 
-  /** Call it before a message changes. Drops the words that may come from it, unless its masked steps stay the same. */
-  replaced(message: ShapeRow, keeps: (steps: { readonly fromStep: number; readonly toStep: number }) => boolean): void {
-    const end = parseFacts(message.facts).steps.length - 1;
+  /**
+   * Call it before a message changes. Drops the words that may come from it, and shows its changed steps whole. `keeps`
+   * tells whether some steps stay the same. Returns whether a mask changed.
+   */
+  replaced(message: ShapeRow, facts: string, keeps: (steps: Steps) => boolean): boolean {
+    const [before, after] = [parseFacts(message.facts), parseFacts(facts)];
+    const end = Math.max(before.steps.length, after.steps.length) - 1;
+    let isChanged = false;
     for (const row of this.#all()) {
       if (row.toSeq < message.seq) continue;
-      const toStep = row.toSeq === message.seq ? Math.min(row.toStep, end) : end;
+      const isEnd = row.toSeq === message.seq;
+      const toStep = isEnd ? Math.min(row.toStep, end) : end;
       if (keeps({ fromStep: 0, toStep })) continue;
-      const kept = without(row, [message.id]);
-      if (kept.names !== row.names || kept.stubs !== row.stubs) this.#sql.change(this.#sessionId, kept);
+      const steps = Array.from({ length: toStep + 1 }, (_, step) => step);
+      const changed = new Set(steps.filter((step) => !keeps({ fromStep: step, toStep: step })));
+      const last = isEnd ? (steps.findLast((step) => !changed.has(step)) ?? -1) : end;
+      const next = adjusted(row, { message, before, after, changed, last });
+      if (next === row) continue;
+      isChanged = true;
+      if (last === -1) this.#move(next, message.parentSeq);
+      else this.#sql.change(this.#sessionId, next);
     }
     this.#rows = null;
+    return isChanged;
   }
 
   /** Call it before messages are deleted. A line on one of them moves to its nearest remaining ancestor. */
@@ -122,15 +154,16 @@ export class Masks {
       if (row.toSeq < oldest) continue;
       let seq: number | null = row.toSeq;
       while (seq !== null && parents.has(seq)) seq = parents.get(seq) ?? null;
-      if (seq === null) this.#sql.remove(this.#sessionId, row.n);
-      else
-        this.#sql.change(this.#sessionId, {
-          ...without(row, ids),
-          toSeq: seq,
-          toStep: seq === row.toSeq ? row.toStep : WHOLE_MESSAGE,
-        });
+      if (seq === row.toSeq) this.#sql.change(this.#sessionId, without(row, ids));
+      else this.#move(without(row, ids), seq);
     }
     this.#rows = null;
+  }
+
+  /** Moves a line to the present end of a message before it. Removes it where there is none. */
+  #move(row: MaskRow, seq: number | null): void {
+    if (seq === null) this.#sql.remove(this.#sessionId, row.n);
+    else this.#sql.change(this.#sessionId, { ...row, toSeq: seq, toStep: this.#lastStepOf(seq) });
   }
 
   forget(): void {
@@ -145,8 +178,50 @@ export class Masks {
 
 /** The row without the names, and without the words in the stubs of some messages. */
 function without(row: MaskRow, messageIds: readonly string[]): MaskRow {
+  return { ...withoutStubs(row, messageIds), names: "[]", tokens: 0 };
+}
+
+function withoutStubs(row: MaskRow, messageIds: readonly string[]): MaskRow {
   const stubs = Object.entries(JSON.parse(row.stubs) as StubWords);
   const left = stubs.filter(([reference]) => !messageIds.some((id) => isReferenceTo(id, reference)));
-  const kept = left.length === stubs.length ? row.stubs : JSON.stringify(Object.fromEntries(left));
-  return { ...row, names: "[]", tokens: 0, stubs: kept };
+  return left.length === stubs.length ? row : { ...row, stubs: JSON.stringify(Object.fromEntries(left)) };
+}
+
+/** The row for the new content of a message before its line. Returns the same row where nothing changes for it. */
+function adjusted(row: MaskRow, { message, before, after, changed, last }: Change): MaskRow {
+  const { id, seq } = message;
+  const words = JSON.parse(row.stubs) as StubWords;
+  const wasWhole = (step: number): boolean => isShownWhole({ id, facts: before }, step, words);
+  const isMoved = row.toSeq === seq && last < row.toStep;
+  const gaveWords = before.results.some(([, step]) => changed.has(step) && !wasWhole(step));
+  const kept = before.steps.slice(0, last + 1);
+  const isRenumbered = kept.some((_, step) => callsBefore(before, step) !== callsBefore(after, step));
+  const next = isMoved || gaveWords ? without(row, [id]) : isRenumbered ? withoutStubs(row, [id]) : row;
+  const whole = after.steps.flatMap((_, step) => {
+    if (step > last || !(changed.has(step) || wasWhole(step))) return [];
+    const [from, to] = [callsBefore(after, step), callsBefore(after, step + 1)];
+    return Array.from({ length: to - from }, (_call, at) => [referenceToCall(id, from + at + 1), null] as const);
+  });
+  const moved = isMoved
+    ? { ...next, toStep: last, topStep: row.topSeq === seq ? Math.min(row.topStep, last) : row.topStep }
+    : next;
+  if (whole.length === 0) return moved;
+  return {
+    ...moved,
+    stubs: JSON.stringify({ ...(JSON.parse(next.stubs) as StubWords), ...Object.fromEntries(whole) }),
+  };
+}
+
+/** Whether a step before the line is shown whole, because it changed since the edit. */
+export function isShownWhole(
+  { id, facts }: { readonly id: string; readonly facts: Facts },
+  step: number,
+  words: StubWords,
+): boolean {
+  return words[referenceToCall(id, callsBefore(facts, step) + 1)] === null;
+}
+
+/** The number of tool parts before a step. */
+function callsBefore({ calls, results }: Facts, step: number): number {
+  return [...calls, ...results].filter(([, at]) => at < step).length;
 }

@@ -12,7 +12,7 @@ import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { chooseMaskWords, namesText, roomForNames, type Maskee } from "../../steps/view/mask.ts";
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
-import { elementTokens, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
 
@@ -167,6 +167,7 @@ export class SessionMasks {
         shown: { from: fromStep, to: Math.min(toStep, end) },
         toStep: row.role === "assistant" && last >= fromStep ? last : null,
         maskedTo: mask === undefined ? -1 : Math.min(mask.toStep, end),
+        words: mask?.line.words ?? {},
       };
     });
   }
@@ -226,9 +227,10 @@ function stepsOf(element: Element & { readonly kind: "message" }): ViewStep[] {
 export function maskedTokens(element: Element): readonly number[] {
   if (element.kind === "overlay" || element.mask === undefined) return [];
   const { row, fromStep, toStep, mask } = element;
+  const message = { id: row.id, facts: parseFacts(row.facts) };
   return ownSteps(row)
     .slice(fromStep, toStep + 1)
-    .map(({ maskable }, offset) => (fromStep + offset <= mask.toStep ? maskable : 0));
+    .map(({ maskable }, offset) => (maskable > 0 && isMasked(message, fromStep + offset, mask) ? maskable : 0));
 }
 
 /** The first step after a summary and the part that it left in view. */

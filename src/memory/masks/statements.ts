@@ -13,7 +13,7 @@ export type MaskRow = {
   tokens: number;
   /** Those names as JSON. */
   names: string;
-  /** JSON with the words of each stub that came with this edit, by tool call id. */
+  /** JSON with the words of each stub that came with this edit, by reference. Null for an output that is shown whole. */
   stubs: string;
   createdAt: number;
 };
@@ -41,10 +41,10 @@ export class MaskStatements {
     this.#db.run(sql, sessionId, n, toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt);
   }
 
-  change(sessionId: string, { n, toSeq, toStep, tokens, names, stubs }: MaskRow): void {
-    const sql = `UPDATE palimpsest_masks SET to_seq = ?, to_step = ?, tokens = ?, names = ?, stubs = ?
+  change(sessionId: string, { n, toSeq, toStep, topStep, tokens, names, stubs }: MaskRow): void {
+    const sql = `UPDATE palimpsest_masks SET to_seq = ?, to_step = ?, top_step = ?, tokens = ?, names = ?, stubs = ?
        WHERE session_id = ? AND n = ?`;
-    this.#db.run(sql, toSeq, toStep, tokens, names, stubs, sessionId, n);
+    this.#db.run(sql, toSeq, toStep, topStep, tokens, names, stubs, sessionId, n);
   }
 
   remove(sessionId: string, n: number): void {

@@ -16,7 +16,7 @@ import { HOSTED, isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
-import { partsDigest, sliceDigest } from "../overlays/overlays.ts";
+import { partsDigest, storedMessage } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { SourceEvent } from "./message-source.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
@@ -155,15 +155,16 @@ export class History extends SessionOverlays {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.versions.withdraw([row], keeps);
-      this.tree.masks.replaced(row, keeps);
+      const isMasked = this.#isMasked(row);
+      const isUnmasked = this.tree.masks.replaced(row, encoded.facts, keeps);
       this.tree.replace(row, encoded);
-      if (reached || this.tree.newest()?.seq !== row.seq) {
+      if (reached || isUnmasked || this.tree.newest()?.seq !== row.seq) {
         this.masks.changed();
         this.lastEdit = {};
       } else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
-      const before = !reached && this.#total?.leafSeq === row.seq ? this.#total : null;
+      const before = !reached && !isMasked && this.#total?.leafSeq === row.seq ? this.#total : null;
       this.#total = before === null ? null : { ...before, tokens: before.tokens - row.tokens + encoded.tokens };
     });
   }
@@ -178,7 +179,7 @@ export class History extends SessionOverlays {
     if (rows.length === 0) return 0;
     return this.options.db.transaction(() => {
       const { reached, gone } = this.laid.invalidate(rows);
-      const total = reached ? null : this.#totalWithout(rows);
+      const total = reached || rows.some((row) => this.#isMasked(row)) ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
       this.versions.withdraw(rows);
       this.tree.masks.removed(rows);
@@ -189,6 +190,11 @@ export class History extends SessionOverlays {
       this.#total = total;
       return rows.length;
     });
+  }
+
+  /** Whether outputs of a message are masked on its path. Then the row's own tokens are not those that the view shows. */
+  #isMasked({ seq }: ShapeRow): boolean {
+    return this.tree.masks.line({ seq, step: WHOLE_MESSAGE })?.place.seq === seq;
   }
 
   /**
@@ -620,10 +626,12 @@ export class History extends SessionOverlays {
 
   /** Returns a test whether a part of a message is the same in its new content. */
   #unchangedPart(row: ShapeRow, encoded: Encoded, message: UIMessage): (steps: Steps) => boolean {
+    let stored: UIMessage | null = null;
     return (steps) => {
       if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
       const changed = hostedSliceDigest(encoded, steps) ?? partsDigest(message, steps);
-      return sliceDigest(this.tree, row, steps) === changed;
+      const known = hostedSliceDigest(row, steps) ?? partsDigest((stored ??= storedMessage(this.tree, row)), steps);
+      return known === changed;
     };
   }
 

@@ -11,7 +11,7 @@
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../../errors.ts";
 import { hashId } from "../../steps/message/reference.ts";
-import type { Encoded } from "./content.ts";
+import { parseFacts, type Encoded } from "./content.ts";
 import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";
 import { Masks, type PathPart } from "../masks/masks.ts";
@@ -45,7 +45,10 @@ export class Tree {
     this.contents = contents ?? new StoredContents(sql, sessionId);
     this.#now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
-    this.masks = new Masks(sql.masks, sessionId, (seq) => pathParts(sql.branchRows(sessionId), seq));
+    this.masks = new Masks(sql.masks, sessionId, {
+      pathFrom: (seq) => pathParts(sql.branchRows(sessionId), seq),
+      lastStepOf: (seq) => parseFacts(this.shape(seq).facts).steps.length - 1,
+    });
   }
 
   get epoch(): number {

@@ -8,9 +8,9 @@
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import type { Line } from "../masks/masks.ts";
+import { isShownWhole, type Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
-import { parseFacts } from "./content.ts";
+import { parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
@@ -138,15 +138,25 @@ export function elementTokens(element: Element): number {
 
 /** Estimated tokens of each visible step. */
 export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<ShapeRow>): readonly number[] {
-  const { steps, maskable = [] } = parseFacts(row.facts);
+  const facts = parseFacts(row.facts);
+  const { steps } = facts;
   if (mask === undefined) return steps.slice(fromStep, toStep + 1);
-  const freed = new Map(maskable.filter(([step]) => step <= mask.toStep));
+  const freed = new Map(facts.maskable?.filter(([step]) => isMasked({ id: row.id, facts }, step, mask)));
   const { place, namesTokens } = mask.line;
   const shown = steps.map((tokens, step) => {
     const names = place.seq === row.seq && place.step === step ? namesTokens : 0;
     return tokens - (freed.get(step) ?? 0) + names;
   });
   return shown.slice(fromStep, toStep + 1);
+}
+
+/** Whether the outputs of a step are masked. */
+export function isMasked(
+  message: { readonly id: string; readonly facts: Facts },
+  step: number,
+  mask: ElementMask,
+): boolean {
+  return step <= mask.toStep && !isShownWhole(message, step, mask.line.words);
 }
 
 /** Like {@link walkView}, with the mask of the path, as a model is shown it. Each element is read on demand. */

@@ -462,10 +462,13 @@ function openApproval(messageId: string): PalimpsestError {
  * behind it. Reads the content, unless a host keeps it.
  */
 export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
-  const known = hostedSliceDigest(row, steps);
-  if (known !== null) return known;
-  const stored = tree.content(row.seq);
-  return partsDigest(stored === undefined ? { id: row.id, role: "user", parts: [] } : tree.decode(stored), steps);
+  return hostedSliceDigest(row, steps) ?? partsDigest(storedMessage(tree, row), steps);
+}
+
+/** The message of a row as it is stored. Without parts where its row is gone. */
+export function storedMessage(tree: Tree, { seq, id }: ShapeRow): UIMessage {
+  const stored = tree.content(seq);
+  return stored === undefined ? { id, role: "user", parts: [] } : tree.decode(stored);
 }
 
 /** Like {@link sliceDigest}, for a message with its content. */

@@ -24,8 +24,11 @@ import { maskableOutput, STUB_START, withOutput } from "./stub.ts";
 /** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
 
-/** The words in stubs, by the reference of the call. Ids of calls may repeat in one conversation. */
-export type StubWords = Readonly<Record<string, string>>;
+/**
+ * The words in stubs, by the reference of the call. Ids of calls may repeat in one conversation. Null for an output that
+ * stays whole although it is before the line.
+ */
+export type StubWords = Readonly<Record<string, string | null>>;
 
 /** The words that stay of the outputs that an edit masks. */
 export interface MaskWords {
@@ -46,7 +49,7 @@ export interface Masking {
 
 /** The message with stubs for the outputs of its first steps. Returns the same object where there is nothing to mask. */
 export function maskMessage(message: UIMessage, { words, toStep, names }: Masking): UIMessage {
-  const masked = maskedOutputs(message, { from: 0, to: toStep });
+  const masked = maskedOutputs(message, { from: 0, to: toStep }, words);
   const last = masked.at(-1);
   if (last === undefined) return message;
   const stubs = new Map(masked.map((each) => [each.part, stubText(each, words[each.reference] ?? "")]));
@@ -76,6 +79,8 @@ export interface Maskee {
   readonly toStep: number | null;
   /** The last step that had its stubs before. -1 where there was none. */
   readonly maskedTo: number;
+  /** The words of the stubs before. */
+  readonly words: StubWords;
 }
 
 /**
@@ -138,8 +143,8 @@ function hideOutputs(maskee: Maskee): UIMessage {
 }
 
 /** The outputs of a message in the view that the edit hides, from a step on. */
-function hiddenOutputs({ message, shown, toStep }: Maskee, from: number): MaskedOutput[] {
-  return maskedOutputs(message, { from, to: Math.min(toStep ?? -1, shown.to) });
+function hiddenOutputs({ message, shown, toStep, words }: Maskee, from: number): MaskedOutput[] {
+  return maskedOutputs(message, { from, to: Math.min(toStep ?? -1, shown.to) }, words);
 }
 
 interface MaskedOutput {
@@ -150,15 +155,21 @@ interface MaskedOutput {
 }
 
 /** The outputs of some steps that may be masked. */
-function maskedOutputs(message: UIMessage, steps: { readonly from: number; readonly to: number }): MaskedOutput[] {
+function maskedOutputs(
+  message: UIMessage,
+  steps: { readonly from: number; readonly to: number },
+  words: StubWords,
+): MaskedOutput[] {
   if (message.role !== "assistant") return [];
   let call = 0;
   return messageSteps(message).flatMap((parts, step) =>
     parts.flatMap((part) => {
       if (toolPart(part) === null) return [];
       call++;
-      const output = step < steps.from || step > steps.to ? null : maskableOutput(part);
-      return output === null ? [] : [{ part, text: output.text, reference: referenceToCall(message.id, call) }];
+      const reference = referenceToCall(message.id, call);
+      const isWhole = step < steps.from || step > steps.to || words[reference] === null;
+      const output = isWhole ? null : maskableOutput(part);
+      return output === null ? [] : [{ part, text: output.text, reference }];
     }),
   );
 }

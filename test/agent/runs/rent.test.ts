@@ -187,6 +187,117 @@ test("an edit, a delete and a clear leave no stub of what is gone, and originals
   });
 });
 
+test("what a model calls after its masked reply was emptied or cut is shown whole, and masked again in its turn", async () => {
+  for (const left of [0, 5]) {
+    await auto(async (session, { storage }) => {
+      const parts: UIMessage["parts"] = [];
+      const take = async (n: number): Promise<void> => {
+        parts.push(...work(n).parts);
+        await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+      };
+      await session.appendMessage({ id: "reply", role: "assistant", parts });
+      for (let n = 1; n <= 60; n++) await take(n);
+      parts.length = 2 * left;
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+      const edits = rows(storage);
+      for (let n = 101; n <= 160; n++) {
+        await take(n);
+        const shown = (await session.getView()).messages.flatMap((message) => message.parts);
+        expect(shown.at(-1)).toEqual(work(n).parts[1]);
+        if (rows(storage) === edits) expect(textOf([{ id: "", role: "assistant", parts: shown }])).toContain("Of101x");
+        expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+      }
+      expect(rows(storage)).toBeGreaterThan(edits);
+      expect(textOf((await session.getView()).messages)).toContain("Left out");
+    });
+  }
+});
+
+test("a line whose message is deleted moves to what its new message has now, so what that message does next is shown whole", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const line = Number((await session.status()).masked?.upTo.slice(1));
+    await session.deleteMessages(Array.from({ length: 61 - line }, (_, at) => `w${line + at}`));
+    const { id, parts } = work(line - 1);
+    await session.updateMessage({ id, role: "assistant", parts: [...parts, ...work(300).parts] });
+    const shown = (await session.getView()).messages.at(-1)?.parts ?? [];
+    expect(JSON.stringify(shown[1])).toContain("Left out");
+    expect(shown.at(-1)).toEqual(work(300).parts[1]);
+  });
+});
+
+/** Like {@link work}. The fifth step asks a person, who has answered where there is an output. */
+function asking(n: number, output?: string): UIMessage {
+  if (n !== 5) return work(n);
+  const asked = { type: "tool-ask", toolCallId: "ask", input: { q: "which?" } } as const;
+  const part =
+    output === undefined
+      ? ({ ...asked, state: "input-available" } as const)
+      : ({ ...asked, state: "output-available", output } as const);
+  return { id: "w5", role: "assistant", parts: [{ type: "step-start" }, part] };
+}
+
+test("an answer to a call that was open before the line is shown whole, and stubs and names stay as they were", async () => {
+  const answer = "The person says: use the branch release-7. ".repeat(20);
+  for (const isReply of [false, true]) {
+    await auto(async (session) => {
+      const reply = (n: number, output?: string): UIMessage => ({
+        id: "reply",
+        role: "assistant",
+        parts: Array.from({ length: n }, (_, at) => asking(at + 1, output).parts).flat(),
+      });
+      if (isReply) await session.appendMessage(reply(1));
+      for (let n = 1; n <= 60; n++)
+        await (isReply ? session.updateMessage(reply(n)) : session.appendMessage(asking(n)));
+      const shown = async (): Promise<string[]> =>
+        (await session.getView()).messages.flatMap((message) => message.parts).map((part) => JSON.stringify(part));
+      const before = await shown();
+      expect(before.join()).toContain("Words of outputs that were left out");
+      const at = before.findIndex((part) => part.includes("which?"));
+      await session.updateMessage(isReply ? reply(60, answer) : asking(5, answer));
+      expect(await shown()).toEqual(before.with(at, JSON.stringify(asking(5, answer).parts[1])));
+      // No later edit takes it away, and sizes count it whole.
+      for (let n = 61; n <= 100; n++) await session.appendMessage(work(n));
+      expect((await shown())[at]).toContain("release-7");
+      expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+    });
+  }
+});
+
+test("a change of a message that gave no words leaves the names of all masks as they are", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const before = textOf((await session.getView()).messages.slice(1));
+    await session.updateMessage({ ...say(0), parts: [{ type: "text", text: "another question" }] });
+    expect(textOf((await session.getView()).messages.slice(1))).toBe(before);
+    expect(before).toContain("Words of outputs that were left out");
+  });
+});
+
+test("the size of a view is right after its masked leaf is deleted or changed", async () => {
+  await auto(async (session) => {
+    const parts: UIMessage["parts"] = [];
+    await session.appendMessage({ id: "reply", role: "assistant", parts });
+    const before = (await session.status()).viewTokens;
+    for (let n = 1; n <= 60; n++) {
+      parts.push(...work(n).parts);
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+    }
+    const changed = {
+      id: "reply",
+      role: "assistant",
+      parts: parts.with(1, { type: "text", text: "nothing" }),
+    } as const;
+    await session.updateMessage(changed);
+    expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+    await session.deleteMessages(["reply"]);
+    expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+    expect((await session.status()).viewTokens).toBeLessThan(before);
+    await session.appendMessage(say(1));
+    expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+  });
+});
+
 test("a branch that left before the line is not masked, and a fork has the line that its path has", async () => {
   await auto(async (session, { manager }) => {
     for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
