@@ -11,6 +11,7 @@ import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
 import { namesRoom } from "../../steps/pinned/room.ts";
+import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
@@ -50,7 +51,10 @@ export function commitSummary(
   const seen = { sessionId: run.sessionId, leafId: history.leafAfter(run.leafId) };
   const around = readAround(core, seen, plan);
   const { namesOf } = around;
-  const pinned = pinBeside(core, run, summary, around);
+  const shown = describeBoundary(core, run, { plan, carried });
+  const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
+  const spanTokens = spanTokensNow(core, run) - core.counterOf(run.sessionId)(texts);
+  const pinned = pinBeside(core, run, { ...summary, spanTokens }, around);
   const result = history.addOverlay({
     span,
     summary: text,
@@ -66,7 +70,7 @@ export function commitSummary(
       facts: lineage.draftKey == null ? facts : null,
       pinned,
       namesOf,
-      ...describeBoundary(core, run, { plan, carried }),
+      ...shown,
     },
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
@@ -79,11 +83,23 @@ export function commitSummary(
   };
 }
 
+/** Tokens of a run's span. By cost, masks may have made it smaller since it was planned. */
+function spanTokensNow(core: Needs<"memory" | "settings">, run: RunRecord): number {
+  const { span, spanTokens } = planOf(run);
+  if (core.settings.get(run.sessionId).when?.rule !== "rent") return spanTokens;
+  return Math.min(spanTokens, core.memory.session(run.sessionId).spanDigest(span)?.tokens ?? spanTokens);
+}
+
 /** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
 export function pinBeside(
   core: Needs<"counterOf" | "settings">,
   run: RunRecord,
-  { text, facts, namesTokens }: Pick<Summary, "text" | "facts" | "namesTokens">,
+  {
+    text,
+    facts,
+    namesTokens,
+    spanTokens = planOf(run).spanTokens,
+  }: Pick<Summary, "text" | "facts" | "namesTokens"> & { readonly spanTokens?: number },
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
@@ -93,7 +109,7 @@ export function pinBeside(
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
   const isEarly = isByRent && run.trigger === "threshold" && isFirst;
   return pinWithin(text, facts, {
-    spanTokens: plan.spanTokens + freedTokens,
+    spanTokens: spanTokens + freedTokens,
     pinnedTokens,
     loadedTokens,
     namesTokens: namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + own, isEarly }),

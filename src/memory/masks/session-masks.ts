@@ -8,7 +8,7 @@
 import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { stepCount } from "../../steps/message/slice.ts";
-import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { chooseMaskWords, namesText, roomForNames, type Maskee } from "../../steps/view/mask.ts";
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
@@ -92,6 +92,20 @@ export class SessionMasks {
       this.#options.changed();
     });
     return true;
+  }
+
+  /** Tokens that a mask up to a step of {@link rented} removes from a span. 0 if the span is gone. */
+  freedWithin(view: RentedView, toStep: number, { fromId, fromStep, toId, toStep: lastStep }: Span): number {
+    const [first, last] = [this.#tree.find(fromId), this.#tree.find(toId)];
+    const places = this.#rented === view ? this.#rented.places : [];
+    if (first === null || last === null) return 0;
+    const [from, to] = [
+      { seq: first.seq, step: fromStep },
+      { seq: last.seq, step: lastStep },
+    ];
+    return places
+      .slice(0, toStep + 1)
+      .reduce((sum, at, n) => sum + (isBehind(at, to) || isBehind(from, at) ? 0 : (view.steps[n]?.maskable ?? 0)), 0);
   }
 
   /** Tokens of the names that the view shows now. */

@@ -626,3 +626,30 @@ test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked abo
     );
   });
 });
+
+test.for([
+  { ceiling: 60_000, told: "what was done", masks: true },
+  // Stubs would leave less of the span than this summary takes, so its outputs stay until the run ends.
+  { ...LOW, summaryTokens: 1_000, stackTokens: 2_000, told: "what was done ".repeat(150), masks: false },
+])("what a person approves is applied, whatever was said while they thought", async ({ told, masks, ...options }) => {
+  const made = newAgent((prompt) => summaryOf(prompt, told));
+  const set = (agent: PalimpsestAgent) => Session.create(agent).compactAfter("auto", options).requireApproval({});
+  let [runId, n] = ["", 1];
+  await inside(made, async (_manager, agent) => {
+    const session = set(agent);
+    await session.appendMessage(say(0));
+    for (; n < 400 && runId === ""; n++) {
+      await session.appendMessage(large(n, 5));
+      [runId = ""] = (await session.status()).liveRunIds;
+    }
+  });
+  while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+  await inside(made, async (_manager, agent, storage) => {
+    const session = set(agent);
+    const before = rows(storage);
+    for (const end = n + 60; n < end; n++) await session.appendMessage(large(n, 5));
+    expect(rows(storage) > before).toBe(masks);
+  });
+  await made.agent.approveRun({ runId });
+  expect((await made.agent.waitForRun({ runId })).outcome?.kind).toBe("applied");
+});

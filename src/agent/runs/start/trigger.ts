@@ -28,6 +28,8 @@ import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../../../errors.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
+import type { History } from "../../../memory/messages/history.ts";
+import type { RentedView } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
@@ -74,10 +76,26 @@ export function maskIfDue(core: Core, sessionId: string, continues: string | nul
   const leafId = history.leafId();
   if (rents?.masks == null || policy === null || leafId === null || history.hasEnded) return;
   const isOver = (): boolean => sizeOf(core, sessionId).tokens > policy.thresholdTokens;
-  const isAtWork = (): boolean => makesSummaryNow(core, liveOnBranch(core, sessionId, { leafId, continues }));
-  if (!decideMask({ rents, isOver, isAtWork })) return;
+  const live = (): LiveRun | null => liveOnBranch(core, sessionId, { leafId, continues });
+  if (!decideMask({ rents, isOver, isAtWork: () => makesSummaryNow(core, live()) })) return;
   const view = history.masks.rented();
-  if (view !== null) history.masks.mask(view, rents.masks.to, policy.stackTokens);
+  if (view === null || !leavesRoom(history, live(), { view, toStep: rents.masks.to })) return;
+  history.masks.mask(view, rents.masks.to, policy.stackTokens);
+}
+
+/** Whether stubs leave more of the span of a run that waits than its summary takes. Otherwise it could not come into force (V3). */
+function leavesRoom(
+  history: History,
+  run: LiveRun | null,
+  { view, toStep }: { readonly view: RentedView; readonly toStep: number },
+): boolean {
+  if (run === null || run.plan === null) return true;
+  const { span } = run.plan;
+  const freed = history.masks.freedWithin(view, toStep, span);
+  if (freed === 0) return true;
+  const { summaryTokens, pinnedTokens, openingTokens } = run.policy;
+  const told = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
+  return (history.spanDigest(span)?.tokens ?? 0) - freed > told + pinnedTokens + openingTokens;
 }
 
 /** A new run that the engine has not taken after this long (ms) waits for the engine. */
