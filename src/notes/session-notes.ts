@@ -101,8 +101,10 @@ export class NotesOfSession extends NotesOfAgent {
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
-    const covered = edit.coveredId === undefined ? null : this.#coverage(edit.coveredId);
+    const { coveredId } = edit;
+    const at = coveredId === null ? this.#state.stored.leafId() : coveredId;
     for (let reads = 0; reads < MOST_READS; reads++) {
+      const covered = at === undefined ? null : this.#coverage(at);
       const claimed = covered?.kind === "to" ? await gatherClaim(this.#state.core, this.#state.id, covered) : null;
       const written = await this.#state.read(() =>
         this.#state.write((history) =>
@@ -151,9 +153,8 @@ export class NotesOfSession extends NotesOfAgent {
     return receipt;
   }
 
-  #coverage(given: string | null): NotesCoverage {
+  #coverage(messageId: string | null): NotesCoverage {
     const leafId = this.#state.stored.leafId();
-    const messageId = given ?? leafId;
     // Before the first message, it covers any messages that come later from elsewhere.
     if (messageId === null) return { kind: "unknown" };
     const end = this.#notes.endOf(messageId);

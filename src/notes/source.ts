@@ -142,7 +142,11 @@ export async function gatherClaim(
   const named = nameRows(rows);
   return {
     facts: redaction.facts(mergeFacts([earlier, ...parts])),
-    isCurrent: () => isBase() && nameRows(listRows()) === named && gathered.every((each) => each?.isCurrent() === true),
+    isCurrent: () =>
+      isBase() &&
+      notes.endOf(end.messageId) !== null &&
+      nameRows(listRows()) === named &&
+      gathered.every((each) => each?.isCurrent() === true),
   };
 }
 

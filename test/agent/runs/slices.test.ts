@@ -193,6 +193,17 @@ test("a message that changes while notes claim it counts as it is then, and othe
   });
 });
 
+test("notes whose last message is deleted while they claim it are refused as of an unknown message, and not stored", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    atPause(agent, 5, async () => session.deleteMessages(["m10"]));
+    const edit = { sections: [{ title: "Task", text: "- go on" }], coveredId: "m10" };
+    await expect(session.updateNotes(edit)).rejects.toMatchObject({ code: "unknown_message" });
+    expect(await session.getNotes()).toBeNull();
+  });
+});
+
 test("a working context and the events under a compaction read no more than a slice at once", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION);
