@@ -24,7 +24,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import type { Pieces } from "../steps/text/pieces.ts";
 import { readQuestion, workShare } from "./steps/asked.ts";
 import { excerptMessage } from "./steps/excerpt.ts";
-import { referenceTo, referenceToCall } from "../steps/message/reference.ts";
+import { referenceTo } from "../steps/message/reference.ts";
 import { toolPart } from "../steps/message/tool-parts.ts";
 import { readOn } from "./read-on.ts";
 import { wholeText } from "./steps/quote.ts";
@@ -304,7 +304,8 @@ function sayUnknown(names: readonly string[]): string {
 /** An original as an answer tells of it. */
 function describe(original: Shown, overlayId: string | null): Omit<RecalledMessage, "clipped"> {
   const { message, createdAt, call } = original;
-  const reference = call === undefined ? referenceTo(message.id) : referenceToCall(message.id, call);
+  // With its number even for the first call. The message's own reference would go on in the text of the whole message.
+  const reference = referenceTo(message.id) + (call === undefined ? "" : `.${call}`);
   return { id: message.id, reference, role: message.role, createdAt, overlayId, beside: false };
 }
 

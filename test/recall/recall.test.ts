@@ -455,6 +455,8 @@ test("a long output is read to its end, answer by answer, and a call of a long r
     }
     expect(answers).toBeGreaterThan(3);
     expect(read).toContain(lines);
+    const first = await session.recall({ ids: [`${reference}.1`], from: 0, maxTokens: 200 });
+    expect(first.text).toMatch(new RegExp(`^\\[${reference}\\.1 [^]*ids: \\["${reference}\\.1"\\], from: \\d+\\.\\)$`));
     const behind = await session.recall({ ids: [`${reference}.57`], from: 10_000_000 });
     expect(behind).toMatchObject({ kind: "nothing", text: expect.stringContaining("all read") });
     await expect(session.recall({ ids: ["m1", "m2"], from: 5 })).rejects.toThrow("one id");
