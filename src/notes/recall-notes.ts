@@ -26,6 +26,7 @@ export function recallNotes(notes: SessionNotes, asked: RecalledVersion, countTo
   const from = Math.min(asked.from ?? 0, text.length);
   const end = endWithin(text, {
     from,
+    maxTokens: asked.maxTokens,
     fits: (to) => countTokens(answer(version, { section: section?.title, text, from, to })) <= asked.maxTokens,
   });
   return {

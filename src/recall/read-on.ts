@@ -26,7 +26,7 @@ export function readOn({ header, text, from, maxTokens }: Piece, told: RecalledM
     const next = to === text.length ? "" : ` For what follows: ids: ["${told.reference}"], from: ${to}.`;
     return `${header}${text.slice(from, to)}${place === "" ? "" : `\n\n(${place}${next})`}`;
   };
-  const to = endWithin(text, { from, fits: (end) => count(answer(end)) <= maxTokens });
+  const to = endWithin(text, { from, maxTokens, fits: (end) => count(answer(end)) <= maxTokens });
   const clipped = from > 0 || to < text.length;
   return { kind: "found", text: answer(to), messages: [{ ...told, clipped }], leftOut: 0 };
 }
