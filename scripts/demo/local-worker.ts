@@ -4,6 +4,7 @@
  * Killing only wrangler would leave its workerd children behind, which go on serving and hold the port. A group can be killed whole.
  */
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -107,23 +108,35 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
+/**
+ * The ports that are tried where none is wanted. They lie below those that systems give to outgoing connections, so that no connection
+ * takes a free one before the Worker has it.
+ */
+const LOWEST_PORT = 10_000;
+const HIGHEST_PORT = 30_000;
+const MOST_TRIES = 20;
+
 /** Returns the wanted port, or any free one. Throws `invalid_options` when the wanted port is taken. */
 export async function freePort(wanted: number | null = null): Promise<number> {
-  const server = createServer();
-  try {
-    server.listen(wanted ?? 0, "127.0.0.1");
-    await once(server, "listening");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new PalimpsestError(
-      "invalid_options",
-      `Port ${wanted} cannot be used (${reason}): leave --port out and one is found.`,
-      { cause: error },
-    );
+  let reason = "";
+  for (let tries = 0; tries < (wanted === null ? MOST_TRIES : 1); tries++) {
+    const port = wanted ?? randomInt(LOWEST_PORT, HIGHEST_PORT);
+    const server = createServer();
+    try {
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+      continue;
+    }
+    server.close();
+    await once(server, "close");
+    return port;
   }
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("The system gave no port.");
-  return address.port;
+  throw new PalimpsestError(
+    "invalid_options",
+    wanted === null
+      ? `No free port was found on this machine (${reason}).`
+      : `Port ${wanted} cannot be used (${reason}): leave --port out and one is found.`,
+  );
 }
