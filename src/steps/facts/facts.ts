@@ -10,6 +10,9 @@ import { splitStatements, type Sentence } from "../text/sentences.ts";
 /** A rule longer than this, in characters, is cut back to the clause that states it. */
 const MAX_CONSTRAINT = 400;
 
+/** What happened after, within or without something is no wish. */
+const NOT_TOLD =
+  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started) (?:\\w+ ){0,2})";
 /** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
@@ -18,14 +21,21 @@ const WISHES: readonly RegExp[] = [
   /\b(?:use|do|make|put|let['’]?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than)\b/i,
   /\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|\b(?:i|we) only\b|^only\b/i,
   /(?<!\bI(?:['’]ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|\brequire(?:d|ment|s)?\b|\bunless\b/i,
-  /\b(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|maximum|minimum|before|after) [$€£]?\d/i,
-  /\bfrom now on\b|\bgoing forward\b|\bby default\b|\bremember (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b|\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\b/i,
+  new RegExp(
+    `${NOT_TOLD}\\b(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|maximum|minimum|before|after) [$€£]?\\d`,
+    "i",
+  ),
+  /\bfrom now on\b|\bgoing forward\b|\bby default\b|\bremember (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/i,
+  new RegExp(`${NOT_TOLD}\\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`, "i"),
   /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
 ];
 const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 /** Prose may begin with "import", "return" or "at", and may contain an arrow or an emphasis tag. */
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
+/** An error or a line of a log, which a program wrote. */
+const PRINTED =
+  /^(?:Caused by: )?(?:[\w.$]+(?:Error|Exception|Warning)|(?:npm ERR!|Error|error|fatal|panic)(?: \S+)?)(?: \[\w+\])?: |^(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* )?.{0,24}(?<![\w-])(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\]?(?::|\s+\S+ .*:)|^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* .{0,24}\b(?:error|warn(?:ing)?|info|debug|trace|fatal|ERROR|WARN|INFO|DEBUG)\b/;
 /** A single request is not a rule, and neither is a question about a rule. */
 const QUESTION = /(?<!, (?:ok|okay|alright|please|understood))\?["')\]]*$/i;
 /** A question that asks to leave something undone. */
@@ -64,7 +74,7 @@ export function constraintsIn(sentence: string): string[] {
 export function isRule(sentence: string): boolean {
   const said = sentence.replaceAll(/\s+/g, " ");
   const enough = UNSPACED_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
-  if (!enough || looksLikeData(said)) return false;
+  if (!enough || looksLikeData(said) || PRINTED.test(said)) return false;
   if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return ASKS_NOT.test(said) && forbids(said);
   return forbids(said) || WISHES.some((wish) => wish.test(said));
 }

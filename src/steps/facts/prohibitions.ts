@@ -19,7 +19,7 @@ const ORDER =
 
 /** English sentences that forbid. The exceptions after some words only tell of the past or think aloud. */
 const FORBIDS: readonly RegExp[] = [
-  /\bnever\b(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
+  /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!need|proceed|exceed|feed|embed|speed|seed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
   new RegExp(
     `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,

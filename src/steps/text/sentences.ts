@@ -6,6 +6,7 @@
  */
 
 import { findDiffLines } from "./diffs.ts";
+import { findPastedLines } from "./pasted.ts";
 
 /** A sentence, and the form of its line. */
 export interface Sentence {
@@ -63,7 +64,7 @@ export function splitSentences(text: string): Sentence[] {
 
 /**
  * Like {@link splitSentences}, but also headings, table cells, and the text after a fence that is never closed. The lines
- * of a diff are left out here, too, because nobody says them. A sentence that a line break cuts in two is one, and a
+ * of a diff are left out here, too, because nobody says them, and so are quoted lines and pasted mails. A sentence that a line break cuts in two is one, and a
  * statement that ends in a colon has the list below it.
  */
 export function splitStatements(text: string): Sentence[] {
@@ -77,10 +78,11 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
   let plain = true;
   const written = text.split(LINE_BREAK);
   const ofDiff = findDiffLines(written);
-  const lines = isWanted === null ? joinLines(written, ofDiff) : written;
+  const unsaid = isWanted === null ? new Set([...ofDiff, ...findPastedLines(written)]) : ofDiff;
+  const lines = isWanted === null ? joinLines(written, unsaid) : written;
   lines.forEach((raw, at) => {
     if (raw === null) return;
-    if (ofDiff.has(at)) {
+    if (unsaid.has(at)) {
       plain = false;
       return;
     }
@@ -103,12 +105,12 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
 }
 
 /** Puts a line that goes on with a sentence behind the line before it, and null in its own place. */
-function joinLines(lines: readonly string[], ofDiff: ReadonlySet<number>): (string | null)[] {
+function joinLines(lines: readonly string[], unsaid: ReadonlySet<number>): (string | null)[] {
   const joined: (string | null)[] = [...lines];
   let head = 0;
   lines.forEach((line, at) => {
     const before = joined[head] ?? "";
-    if (at > 0 && !ofDiff.has(at) && !ofDiff.has(at - 1) && goesOn(before, line)) {
+    if (at > 0 && !unsaid.has(at) && !unsaid.has(at - 1) && goesOn(before, line)) {
       joined[head] = `${before}\n${line}`;
       joined[at] = null;
     } else head = at;

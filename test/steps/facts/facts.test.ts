@@ -105,6 +105,14 @@ describe("rules of the user are found, word for word", () => {
     "Non modificare la tabella billing.",
     "Nunca apague a tabela billing.",
     "Não toque na tabela billing.",
+    "Warning: never touch the billing table",
+    "Error pages must not show a stack.",
+    "INFO must never be logged.",
+    "We never need the billing table.",
+    "The billing table must never be touched.",
+    "I want it finished before 5pm.",
+    "Retry after 5 minutes.",
+    "Do it without any new dependency.",
     "pls dont push to main",
     "Seriously don't touch billing",
     "I said don't touch billing",
@@ -166,6 +174,18 @@ describe("rules of the user are found, word for word", () => {
     "El archivo no existe aquí.",
     "Non funziona ancora bene.",
     "O teste não passa ainda.",
+    "> Never touch the billing table.",
+    ">Never touch the billing table.",
+    "TypeError: x must not be null",
+    "com.acme.BadStateException: x must not be null",
+    "fatal: refs must not be empty",
+    "2026-01-01 12:00 ERROR must not be null: retry",
+    "[2026-01-01T12:00:01Z] worker info x must not be null",
+    "We never touched the billing table before.",
+    "I was never told about it.",
+    "It crashed after 5 retries.",
+    "The price went up to 40 euros.",
+    "Deploy 3 finished without any problem at all.",
     "The tests don't pass on main.",
     "Seriously don't know why.",
     "Honestly don't see it.",
@@ -222,6 +242,31 @@ describe("rules of the user are found, word for word", () => {
     ],
     ["a list below no rule", "Look at these:\n- the billing table\n- never deploy", ["never deploy"]],
   ])("but not %s", (_name, said, rules) => {
+    expect(extractConstraints(said)).toEqual(rules);
+  });
+
+  it.each([
+    ["a quoted mail", "Ada wrote:\n> Never deploy.\n> Best, Ada"],
+    ["a mail with its head", "Look:\n\nFrom: Bob\nSent: Monday\nTo: Me\nSubject: x\n\nNever deploy.\n\nBest,\nBob"],
+    ["changes without a head", "Here it is:\n-Never touch the orders table.\n+Never touch the users table."],
+    [
+      "a context diff",
+      "*** a/x\n--- b/x\n***************\n*** 1,2 ****\n--- 1,3 ----\n  # Rules\n+ Never deploy.\n  Bye",
+    ],
+    [
+      "a diff of Subversion",
+      "--- x.md\t(revision 1)\n+++ x.md\t(working copy)\n## -1,2 +1,3 ##\n # Rules\n+Never deploy.",
+    ],
+  ])("no rule of %s counts, and the user's own behind it does", (_name, pasted) => {
+    expect(extractConstraints(pasted)).toEqual([]);
+    expect(extractConstraints(`${pasted}\n\nAlways ask first.`)).toEqual(["Always ask first."]);
+  });
+
+  it.each([
+    ["a mail to the agent", "From: Ada\nTo: agent\nSubject: rules\n\nNever deploy.", ["Never deploy."]],
+    ["a list of dos and don'ts", "+Always run the tests\n-Never deploy", ["+Always run the tests", "-Never deploy"]],
+    ["a list behind a rule", "---\n- Never deploy\n- Never push", ["Never deploy", "Never push"]],
+  ])("but %s is the user's own", (_name, said, rules) => {
     expect(extractConstraints(said)).toEqual(rules);
   });
 
@@ -283,6 +328,9 @@ describe("time stays linear on hostile text", () => {
     ["almost a German one", (size) => "darf ".repeat(size / 5)],
     ["almost a Chinese one", (size) => "绝対に".repeat(size / 3)],
     ["calls", (size) => "a(".repeat(size / 2)],
+    ["almost changes", (size) => "-a\n".repeat(size / 3)],
+    ["heads of mails", (size) => "From: a\nTo: b\nSubject: c\n".repeat(size / 27)],
+    ["lines that go on", (size) => "never\nso ".repeat(size / 9)],
     ["list marks", (size) => "- ".repeat(size / 2)],
   ])("%s", (_name, make) => {
     expectLinear(make, (text) => [extractIdentifiers(text), extractConstraints(text)], 50_000);

@@ -1,0 +1,73 @@
+/**
+ * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, and changes of a diff
+ * without heads of hunks (diffs.ts reads those with heads).
+ *
+ * Lines in, their numbers out. What is only similar counts as the user's own. Its time is linear in the text.
+ */
+
+const QUOTED = /^\s*>/;
+/** The head of a mail. One at the start of a text is the user's own mail. */
+const SENDER = /^(?:\*{0,2})(?:From|Von|De|Da):\*{0,2} \S/;
+const FURTHER_HEAD =
+  /^(?:\*{0,2})(?:Sent|Date|To|Subject|Gesendet|Datum|An|Betreff|Envoyé|Objet|Enviado|Asunto|Oggetto|Assunto):/;
+/** The line before the name of a mail's sender. What follows that name is the user's again. */
+const CLOSING =
+  /^(?:best|kind|warm)?\s*(?:regards|wishes|best|cheers|thanks|thank you|sincerely|(?:viele|liebe|beste|mit freundlichen) grüßen?)[,.!]?$/i;
+const MAIL_HEAD_LINES = 4;
+
+/** The two lines, or three of stars and dashes, before a file's changes. */
+const OLD_FILE = /^(?:---|\*\*\*) \S/;
+const NEW_FILE = /^(?:\+\+\+|---) \S/;
+const OF_FILE = /^(?:[ +!\\-]|\*\*\*|@@|##)/;
+const CHANGED = /^[+-](?![+-])\S/;
+
+/** The places of all such lines, from 0. */
+export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
+  const found = new Set<number>();
+  let end = 0;
+  let pasted = false;
+  let own = false;
+  for (const [at, line] of lines.entries()) {
+    if (at >= end) {
+      const mail = own && isMailHead(lines, at);
+      end = mail ? endOfMail(lines, at) : endOfChanges(lines, at);
+      pasted = mail || OLD_FILE.test(line) || rewords(lines.slice(at, end));
+    }
+    if ((at < end && pasted) || QUOTED.test(line)) found.add(at);
+    own ||= line.trim() !== "";
+  }
+  return found;
+}
+
+function isMailHead(lines: readonly string[], at: number): boolean {
+  if (!SENDER.test(lines[at] ?? "")) return false;
+  return lines.slice(at + 1, at + 1 + MAIL_HEAD_LINES).filter((line) => FURTHER_HEAD.test(line)).length >= 2;
+}
+
+/** The place behind the sender's name, or the end of the text. */
+function endOfMail(lines: readonly string[], at: number): number {
+  const closing = lines.findIndex((line, place) => place > at && CLOSING.test(line.trim()));
+  if (closing === -1) return lines.length;
+  const name = lines.findIndex((line, place) => place > closing && line.trim() !== "");
+  return name === -1 ? lines.length : name + 1;
+}
+
+/** The place behind the lines that start at `at` and may be changes, or `at` where there are none. */
+function endOfChanges(lines: readonly string[], at: number): number {
+  const ofFile = OLD_FILE.test(lines[at] ?? "") && NEW_FILE.test(lines[at + 1] ?? "");
+  const inChanges = ofFile ? OF_FILE : CHANGED;
+  let end = at;
+  while (inChanges.test(lines[end] ?? "")) end++;
+  return end;
+}
+
+/** True where an added line repeats most words of the removed line before it. Lists of dos and don'ts do not. */
+function rewords(changes: readonly string[]): boolean {
+  return changes.some((line, at) => {
+    const next = changes[at + 1] ?? "";
+    if (!line.startsWith("-") || !next.startsWith("+")) return false;
+    const before = line.slice(1).split(/\s+/);
+    const after = new Set(next.slice(1).split(/\s+/));
+    return before.filter((word) => after.has(word)).length > before.length / 2;
+  });
+}
