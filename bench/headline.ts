@@ -115,6 +115,9 @@ export function describeKept(results: Results): string {
 /** The column of the figures for sources that had no part in choosing the weights. */
 const LEFT_OUT = "rescued there, left out";
 
+/** The column of the largest size in any session. */
+const LARGEST = "largest size";
+
 /** What summaries and names bring back, beside the floor and at the worst. Empty where no session was measured. */
 function describeSight(results: Results): string {
   const [wide, narrow] = ["a fifteenth", "a thirtieth"].map((share) => {
@@ -133,7 +136,7 @@ function describeSight(results: Results): string {
   if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";
   const [ours, floor] = ["rescued by ours", "by the floor"] as const;
   return [
-    `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
+    `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth. In no session is the room larger than ${wide(LARGEST)} and ${narrow(LARGEST)} of the threshold.`,
     `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
     `- Means of ${wide("sessions")} real sessions. With weights of names chosen on other sources, and the room for sentences on all, sources have ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)} in the mean. The worst session has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")}.`,
   ]

@@ -104,10 +104,10 @@ function tablesOf(share: string, measured: readonly Measured[]): Table[] {
   return [
     {
       caption: `Summary and names together ${share} of the threshold, by source`,
-      columns: ["source", "sessions", ...columns, "worst session", "rescued there"],
+      columns: ["source", "sessions", ...columns, "largest size", "worst session", "rescued there"],
       rows: [
-        ...bySource.map(([source, some]) => [source, some.length, ...meansOf(some), ...worstOf(some)]),
-        ["all sessions", measured.length, ...meansOf(measured), ...worstOf(measured)],
+        ...bySource.map(([source, some]) => [source, some.length, ...meansOf(some), largestOf(some), ...worstOf(some)]),
+        ["all sessions", measured.length, ...meansOf(measured), largestOf(measured), ...worstOf(measured)],
       ],
     },
     {
@@ -157,6 +157,10 @@ function meansOf(some: readonly Measured[]): Cell[] {
     ({ size }) => size,
   ];
   return rates.map((rate) => round(mean(some.map(({ rescue }) => rate(rescue)))));
+}
+
+function largestOf(some: readonly Measured[]): number {
+  return round(Math.max(...some.map(({ rescue }) => rescue.size)));
 }
 
 function worstOf(some: readonly Measured[]): Cell[] {

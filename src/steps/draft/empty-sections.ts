@@ -12,12 +12,13 @@ const EMPTY_WORDS =
   /^(?:none|nothing|nil|n\/?a|n a|not applicable|not yet)(?: (?:yet|so far|at (?:this|the) (?:time|moment)|known|noted|recorded|to (?:note|report)|here))?$/i;
 const MARKUP = /[^\p{L}\p{N}/]+/gu;
 
-/** Returns the text unchanged if every section is empty. */
+/** If every section is empty, the first one stays, because a summary is never blank. */
 export function withoutEmptySections(markdown: string): string {
-  const telling = markdown
-    .split(/^(?=#{1,6}[ \t])/m)
-    .filter((section) => section.split("\n").some((line) => !HEADING.test(line) && !isNothing(line)));
-  return telling.length === 0 ? markdown : telling.join("").trimEnd();
+  const sections = markdown.split(/^(?=#{1,6}[ \t])/m);
+  const telling = sections.filter((section) =>
+    section.split("\n").some((line) => !HEADING.test(line) && !isNothing(line)),
+  );
+  return (telling.length === 0 ? sections.slice(0, 1) : telling).join("").trimEnd();
 }
 
 /**

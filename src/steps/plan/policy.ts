@@ -109,13 +109,17 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
-  const stackDefault = Math.min(Math.max(MIN_STACK_TOKENS, Math.floor(threshold * share)), Math.ceil(threshold / 5));
+  // A stated share holds in the smallest view as well.
+  const leastStack = options.share === undefined ? MIN_STACK_TOKENS : 1;
+  const stackDefault = Math.min(Math.max(leastStack, Math.floor(threshold * share)), Math.ceil(threshold / 5));
   const stated = options.stackTokens ?? stackDefault;
+  const leastSummary =
+    options.share === undefined ? MIN_SUMMARY_TOKENS : Math.min(MIN_SUMMARY_TOKENS, Math.ceil(stated / FOLD_BEYOND));
   const summaryTokens =
     options.summaryTokens ??
     Math.min(
       MAX_SUMMARY_TOKENS,
-      Math.max(MIN_SUMMARY_TOKENS, Math.floor(stated / SUMMARIES_IN_A_STACK)),
+      Math.max(leastSummary, Math.floor(stated / SUMMARIES_IN_A_STACK)),
       Math.ceil(threshold / 5),
     );
   const pinnedTokens =

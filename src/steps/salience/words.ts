@@ -17,9 +17,14 @@ const ESCAPED_BREAKS = /\\[nr]/g;
 const ESCAPES = /\\[t"]/g;
 /** A shorter word is more often chance than a name, and a longer one is data. */
 const LEAST_LETTERS = 4;
+/** A code of capitals and digits, such as JWT and B12, and a word of Korean name something in fewer letters. */
+const SHORTEST_NAME = 3;
+const SHORT_NAME = /^[\p{Lu}\p{N}]+$|^\p{Script=Hangul}+$/u;
 const MOST_LETTERS = 120;
 /** A plain number of fewer digits is a count or a year in passing. */
 const SHORT_NUMBER = /^\d{1,4}$/;
+/** Korean writes a particle at the end of a noun. Three syllables are left of it, because a shorter name may end like one. */
+const PARTICLE = /^(\p{Script=Hangul}{3,}?)(?:에서|에게|한테|으로|까지|부터|[은는이가을를의에도와과로만])$/u;
 /** Removes contractions, so that "doesn't" is read as "does", and "Anna's" as "Anna". */
 const CONTRACTIONS = /(?<=\p{L})(?:n['’]t|['’](?:s|ll|ve|re|d|m))(?!\p{L})/giu;
 
@@ -58,8 +63,9 @@ export function wordsIn(text: string): string[] {
     found.push(...(plain.match(WINDOWS_PATH) ?? []).filter((path) => path.length <= MOST_LETTERS));
   const spaced = plain.replaceAll(UNSPACED_RUN, " ");
   for (const each of spaced.match(WORD) ?? []) {
-    const word = trim(each);
-    if (word.length < LEAST_LETTERS || word.length > MOST_LETTERS) continue;
+    const word = trim(each).replace(PARTICLE, "$1");
+    const least = SHORT_NAME.test(word) ? SHORTEST_NAME : LEAST_LETTERS;
+    if (word.length < least || word.length > MOST_LETTERS) continue;
     if (!SHORT_NUMBER.test(word) && !isOrdinary(word)) found.push(word);
   }
   if (spaced !== plain) found.push(...termsIn(plain));

@@ -240,7 +240,9 @@ describe("policies", () => {
       fc.property(fc.integer({ min: 100, max: 1_000_000 }), share, (thresholdTokens, given) => {
         const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share: given });
         if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 4);
-        expect(stackTokens).toBeLessThanOrEqual(Math.max(160, thresholdTokens * (given ?? 1 / 15)));
+        // A stated share holds in the smallest view too, up to a multiple of four.
+        const most = given === undefined ? Math.max(160, thresholdTokens / 15) : thresholdTokens * given;
+        expect(stackTokens).toBeLessThan(most + 4);
       }),
     );
     expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(32_000);
