@@ -130,14 +130,15 @@ function describeSight(results: Results): string {
     return (column: string): string => {
       const at = column === LEFT_OUT ? leftOut : table;
       const row = at?.rows.find(([name]) => name === (column === LEFT_OUT ? "mean over sources" : "all sessions"));
-      return renderCell(row?.[at?.columns.indexOf(column) ?? -1] ?? NONE);
+      const cell = row?.[at?.columns.indexOf(column) ?? -1] ?? NONE;
+      return column === LARGEST ? String(cell) : renderCell(cell);
     };
   });
   if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";
   const [ours, floor] = ["rescued by ours", "by the floor"] as const;
   return [
-    `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth. In no session is the room larger than ${wide(LARGEST)} and ${narrow(LARGEST)} of the threshold.`,
-    `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
+    `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
+    `- In as much room (${wide(LARGEST)} and ${narrow(LARGEST)} at most), a bare list of the warmest words brings back ${wide(floor)} and ${narrow(floor)}.`,
     `- Means of ${wide("sessions")} real sessions. With weights of names chosen on other sources, and the room for sentences on all, sources have ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)} in the mean. The worst session has ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")}.`,
   ]
     .map((line) => wrap(line).replaceAll("\n", "\n  "))

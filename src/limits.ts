@@ -39,8 +39,8 @@ export const DEFAULT_MIN_TAIL_MESSAGES = 2;
 
 /**
  * Tokens of all summaries and names in a view. By default they take a fifteenth of the threshold, and at least the tokens of a one-sentence
- * summary and some names. One summary takes at most a twelfth of that, and at most 4,000 tokens, because a longer one is a copy. Summaries
- * beyond a quarter are folded, so that names have the other three quarters (decision 6).
+ * summary and some names. A share that a caller states has no such least. One summary takes at most a twelfth of that, and at most 4,000
+ * tokens, because a longer one is a copy. Summaries beyond a quarter are folded, so that names have the other three quarters (decision 6).
  */
 export const STACK_SHARE_OF_THRESHOLD = 15;
 export const MIN_STACK_TOKENS = 160;

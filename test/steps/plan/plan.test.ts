@@ -250,6 +250,10 @@ describe("policies", () => {
       stackTokens: 2_000,
       summaryTokens: 166,
     });
+    expect(resolvePolicy({ thresholdTokens: 3_000, share: 1 / 30 })).toMatchObject({
+      stackTokens: 100,
+      summaryTokens: 25,
+    });
   });
 
   test.each([0, -1, 0.3, Number.NaN])("a share of %d is refused", (share) => {
