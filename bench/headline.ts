@@ -131,7 +131,7 @@ function describeSight(results: Results): string {
       const at = column === LEFT_OUT ? leftOut : table;
       const row = at?.rows.find(([name]) => name === (column === LEFT_OUT ? "mean over sources" : "all sessions"));
       const cell = row?.[at?.columns.indexOf(column) ?? -1] ?? NONE;
-      return column === LARGEST ? String(cell) : renderCell(cell);
+      return column === LARGEST && typeof cell === "number" ? String(cell) : renderCell(cell);
     };
   });
   if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";

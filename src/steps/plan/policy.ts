@@ -109,19 +109,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
-  // A stated share holds in the smallest view as well.
-  const leastStack = options.share === undefined ? MIN_STACK_TOKENS : 1;
-  const stackDefault = Math.min(Math.max(leastStack, Math.floor(threshold * share)), Math.ceil(threshold / 5));
-  const stated = options.stackTokens ?? stackDefault;
-  const leastSummary =
-    options.share === undefined ? MIN_SUMMARY_TOKENS : Math.min(MIN_SUMMARY_TOKENS, Math.ceil(stated / FOLD_BEYOND));
-  const summaryTokens =
-    options.summaryTokens ??
-    Math.min(
-      MAX_SUMMARY_TOKENS,
-      Math.max(leastSummary, Math.floor(stated / SUMMARIES_IN_A_STACK)),
-      Math.ceil(threshold / 5),
-    );
+  const { stackTokens, summaryTokens } = resolveRoom(options, share);
   const pinnedTokens =
     options.pinnedTokens ??
     Math.min(
@@ -141,7 +129,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
         Math.max(MIN_LOADED_TOKENS, Math.floor(threshold / LOADED_SHARE_OF_THRESHOLD)),
         Math.floor(threshold / MOST_LOADED_OF_THRESHOLD),
       ),
-    stackTokens: options.stackTokens ?? Math.max(stackDefault, summaryTokens * FOLD_BEYOND),
+    stackTokens,
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
@@ -168,6 +156,24 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   requireFit({ ...policy, headTokenBudget: plannedHead }, options.overheadTokens ?? 0);
   requireMessagesFit(policy);
   return policy;
+}
+
+/** Resolves the room of all summaries and names, and of one summary. A stated share holds in the smallest view as well. */
+function resolveRoom(options: PolicyOptions, share: number): Pick<Policy, "stackTokens" | "summaryTokens"> {
+  const { thresholdTokens: threshold } = options;
+  const isStated = options.share !== undefined;
+  const least = isStated ? 1 : MIN_STACK_TOKENS;
+  const stackDefault = Math.min(Math.max(least, Math.floor(threshold * share)), Math.ceil(threshold / 5));
+  const stated = options.stackTokens ?? stackDefault;
+  const leastSummary = isStated ? Math.min(MIN_SUMMARY_TOKENS, Math.ceil(stated / FOLD_BEYOND)) : MIN_SUMMARY_TOKENS;
+  const summaryTokens =
+    options.summaryTokens ??
+    Math.min(
+      MAX_SUMMARY_TOKENS,
+      Math.max(leastSummary, Math.floor(stated / SUMMARIES_IN_A_STACK)),
+      Math.ceil(threshold / 5),
+    );
+  return { stackTokens: options.stackTokens ?? Math.max(stackDefault, summaryTokens * FOLD_BEYOND), summaryTokens };
 }
 
 type Head = Pick<Policy, "protectHead" | "headTokenBudget" | "headWithin" | "firstMessageTokens" | "openingTokens">;

@@ -22,7 +22,16 @@ test("every figure of the README's proof is the one in bench/results.json", asyn
 
 test("the README says what summaries and names bring back, beside the floor and at the worst", () => {
   const columns = [
-    ["source", "sessions", "head and tail", "rescued by ours", "by the floor", "largest size", "worst session", "rescued there"],
+    [
+      "source",
+      "sessions",
+      "head and tail",
+      "rescued by ours",
+      "by the floor",
+      "largest size",
+      "worst session",
+      "rescued there",
+    ],
     ["all sessions", 40, 0.2, 0.71, 0.74, 0.04, "a-1", 0.33],
   ] as const;
   const [names, row] = columns;

@@ -183,6 +183,12 @@ describe("synthetic messages", () => {
     );
   });
 
+  test("a summary whose sections all say nothing shows the first of them alone", () => {
+    const summary = "## Goal\nNone.\n\n## Rules\n- None.\n\n## State\nN/A";
+    const [part] = summaryMessage({ overlayId: "o1", summary }).parts;
+    expect(part?.type === "text" && part.text).toBe("[Record of messages, not a request.]\n\n## Goal\nNone.");
+  });
+
   test("a summary is a user message framed as a record, marked as synthetic, and says when no model wrote it", () => {
     const message = summaryMessage({ overlayId: "o1", summary: "## Goal\nShip.", spanMessages: 12, degraded: true });
     expect(message).toMatchObject({
