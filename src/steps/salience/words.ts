@@ -17,9 +17,9 @@ const ESCAPED_BREAKS = /\\[nr]/g;
 const ESCAPES = /\\[t"]/g;
 /** A shorter word is more often chance than a name, and a longer one is data. */
 const LEAST_LETTERS = 4;
-/** A code of capitals and digits, such as JWT and B12, and a word of Korean name something in fewer letters. */
-const SHORTEST_NAME = 3;
-const SHORT_NAME = /^[\p{Lu}\p{N}]+$|^\p{Script=Hangul}+$/u;
+/** Most names of Korean have three syllables. */
+const LEAST_SYLLABLES = 3;
+const KOREAN = /^\p{Script=Hangul}+$/u;
 const MOST_LETTERS = 120;
 /** A plain number of fewer digits is a count or a year in passing. */
 const SHORT_NUMBER = /^\d{1,4}$/;
@@ -64,7 +64,7 @@ export function wordsIn(text: string): string[] {
   const spaced = plain.replaceAll(UNSPACED_RUN, " ");
   for (const each of spaced.match(WORD) ?? []) {
     const word = trim(each).replace(PARTICLE, "$1");
-    const least = SHORT_NAME.test(word) ? SHORTEST_NAME : LEAST_LETTERS;
+    const least = KOREAN.test(word) ? LEAST_SYLLABLES : LEAST_LETTERS;
     if (word.length < least || word.length > MOST_LETTERS) continue;
     if (!SHORT_NUMBER.test(word) && !isOrdinary(word)) found.push(word);
   }
