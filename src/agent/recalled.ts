@@ -26,7 +26,7 @@ export type ByMeaning =
   | { readonly kind: "failed"; readonly reason: "no-answer" | "bad-answer" | "paused" | "budget" };
 
 export type Recall =
-  /** `leftOut` is the number of further results without room. It is null when nobody counted them, as where notes go on. */
+  /** `leftOut` is the number of further results that are not shown, because there is no room or one that is shown says the same. It is null when nobody counted them, as where notes go on. */
   | {
       readonly kind: "found";
       readonly text: string;

@@ -24,6 +24,7 @@ import {
   choosePassages,
   cutMessage,
   PASSAGES_PIECE_CHARS,
+  shapeOfCut,
   weighPassages,
   type Cut,
   type Passage,
@@ -36,6 +37,8 @@ import type { Recall } from "../agent/recalled.ts";
 
 /** Tokens of an answer for each message that is read for it. A turn of a conversation is hardly shorter. */
 export const TOKENS_OF_A_TURN = 20;
+/** So many times as many are read while they differ from read ones in their numbers alone, as lines of a log do. */
+const ALIKE_READS = 5;
 /** Newest messages under the summaries that are read beside the matches, where the query describes work. */
 const RECENT_MESSAGES = 20;
 /**
@@ -103,12 +106,12 @@ export function* recallWords(
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
   const isInside = places.inside(ranges);
   const byWords = rankMessages(votes, { isInside, near: nearShares(asksTalk) });
-  const ranked = (near?.rank(byWords, { isInside }) ?? byWords).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
+  const ranked = near?.rank(byWords, { isInside }) ?? byWords;
   const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
-  const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
+  const { cuts, alike } = yield* readCuts(places, { ranked, recent, most: Math.ceil(maxTokens / TOKENS_OF_A_TURN) });
   const passages = cuts.flatMap((cut) => cut.passages);
   const worth = yield* weighPassages(passages, votes, asksTalk);
-  const chosen = yield* choosePassages(passages, {
+  const { taken, repeats, unfit } = yield* choosePassages(passages, {
     worth: near?.weigh(cuts, passages, worth) ?? worth,
     work,
     room: maxTokens - NOTE_TOKENS,
@@ -116,17 +119,29 @@ export function* recallWords(
       countTokens(`${text}\n`) +
       (told.has(seq) ? 0 : told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS),
   });
-  const lost = work === 0 ? held.filter((each) => each.seqs.length === 0).map(({ word }) => word) : [];
+  const lost = lostWords(held, work);
   const isCounted = held.every((each) => each.isAll);
-  for (let kept = chosen.length; kept > 0; kept -= Math.ceil(kept / 50)) {
+  const seqsOf = (some: readonly number[]): number[] => some.flatMap((at) => passages[at]?.seq ?? []);
+  const others = new Set(seqsOf([...taken, ...unfit]));
+  const same = new Set([...alike, ...seqsOf(repeats)].filter((seq) => hits.has(seq) && !others.has(seq))).size;
+  for (let kept = taken.length; kept > 0; kept -= Math.ceil(kept / 50)) {
     const shown = toQuoted(
       cuts,
-      chosen.slice(0, kept).flatMap((at) => passages[at] ?? []),
+      taken.slice(0, kept).flatMap((at) => passages[at] ?? []),
     );
     const told = quote(shown);
     const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
     const leftOut = isCounted || missed === 0 ? missed : null;
-    const said = notes({ shown, told, leftOut, lost, partial: [partial(), sayMeaning(near)].join(" ").trim() });
+    const hasRoom = same === leftOut || (unfit.length === 0 && kept === taken.length);
+    const said = notes({
+      shown,
+      told,
+      leftOut,
+      same,
+      hasRoom,
+      lost,
+      partial: [partial(), sayMeaning(near)].join(" ").trim(),
+    });
     const text = `${isFound ? "" : TOPIC_ALONE}${told.text}${said}`;
     if (countTokens(text) > maxTokens) continue;
     const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
@@ -150,6 +165,11 @@ function hold(places: HiddenMessages, asks: readonly Ask[], { ranges, rows }: Wi
     if (ask === undefined) throw new Error("More was found than was asked for.");
     return { ...ask, ...holding, weight: weightOf(holding, messages) };
   });
+}
+
+/** A text about work has words that nobody said. A question tells with them that they are not there. */
+function lostWords(held: readonly Held[], work: number): string[] {
+  return held.filter((each) => work === 0 && each.seqs.length === 0).map(({ word }) => word);
 }
 
 function within(held: readonly Held[]): (seq: number) => boolean {
@@ -176,12 +196,28 @@ interface Read extends Cut {
   readonly createdAt: number;
 }
 
-/** In the order of the conversation. */
-function* readCuts(places: HiddenMessages, seqs: readonly number[]): Pieces<Read[]> {
+interface ToRead {
+  /** Best first. */
+  readonly ranked: readonly number[];
+  /** Read in any case. */
+  readonly recent: readonly number[];
+  /** Ranked messages that differ from each other in more than numbers, and as many more that do not. */
+  readonly most: number;
+}
+
+/** The messages in the order of the conversation, and the `seq` of those that are too many of one shape. */
+function* readCuts(
+  places: HiddenMessages,
+  { ranked, recent, most }: ToRead,
+): Pieces<{ readonly cuts: readonly Read[]; readonly alike: readonly number[] }> {
   const read: Read[] = [];
+  const alike: number[] = [];
+  const shapes = new Set<string>();
   const pace = new Pace(PASSAGES_PIECE_CHARS);
-  let [chars, looked] = [0, 0];
-  for (const seq of seqs) {
+  let [chars, looked, fresh] = [0, 0, 0];
+  const latest = new Set(recent);
+  for (const [at, seq] of [...new Set([...ranked, ...recent])].entries()) {
+    if ((fresh >= most || at >= ALIKE_READS * most) && !latest.has(seq)) continue;
     const original = places.read(seq);
     if (original === null) continue;
     const cut = cutMessage(original);
@@ -189,11 +225,19 @@ function* readCuts(places: HiddenMessages, seqs: readonly number[]): Pieces<Read
     if (pace.isOver(size)) yield;
     looked += size;
     if (read.length > 0 && looked > LOOKED_CHARS) break;
+    const shape = shapeOfCut(cut);
+    const isAlike = shape !== null && shapes.has(shape);
+    if (isAlike && read.length - fresh >= most) {
+      alike.push(seq);
+      continue;
+    }
     if (read.length > 0 && chars + size > READ_CHARS) continue;
     chars += size;
+    if (shape !== null) shapes.add(shape);
+    if (!isAlike) fresh++;
     read.push({ ...cut, createdAt: original.createdAt });
   }
-  return read.toSorted((a, b) => a.seq - b.seq);
+  return { cuts: read.toSorted((a, b) => a.seq - b.seq), alike };
 }
 
 interface Told extends Quoted {
@@ -223,18 +267,25 @@ interface Said {
   readonly shown: readonly Quoted[];
   readonly told: Quote;
   readonly leftOut: number | null;
+  /** Of those left out, the messages that say nearly the same as one that is shown. */
+  readonly same: number;
+  /** True when not one was left out for want of room. */
+  readonly hasRoom: boolean;
   readonly lost: readonly string[];
   readonly partial: string;
 }
 
-function notes({ shown, told, leftOut, lost, partial }: Said): string {
+function notes({ shown, told, leftOut, same, hasRoom, lost, partial }: Said): string {
   const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
   const words = lost.slice(0, 3).map((word) => JSON.stringify(word.slice(0, 40)));
   const lines = [
     ...(words.length === 0 ? [] : [`No message has ${words.join(", ")}.`]),
     ...(leftOut === 0
       ? []
-      : [`${leftOut ?? "More"} not shown for want of room: ask for fewer, or with words that only one has.`]),
+      : [
+          `${leftOut ?? "More"} not shown${hasRoom ? "" : " for want of room"}: ask for fewer, or with words that only one has.`,
+        ]),
+    ...(same === 0 ? [] : [`${same} of them say nearly the same as one that is.`]),
     ...(clipped === undefined
       ? []
       : [

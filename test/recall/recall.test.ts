@@ -159,7 +159,7 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
     expect(messages.length + (leftOut ?? 0)).toBe(12);
     for (const entry of clipped.text.split(/^\[@/m).slice(1)) expect(entry).toContain("The needle");
     expect(clipped.text).toMatch(/^\[@.* \d+ of \d+ characters\]$/m);
-    expect(clipped.text).toMatch(/not shown for want of room.*Cut short, as marked/s);
+    expect(clipped.text).toMatch(/not shown: ask.*say nearly the same.*Cut short, as marked/s);
     const alone = await session.recall({ ids: ["tool3"], maxTokens: 20_000 });
     expect(alone).toMatchObject({ messages: [{ clipped: false }] });
     expect(alone.text).toContain(output(3).trimEnd());
@@ -275,6 +275,32 @@ test("a name is found and quoted where the message is in one language and the qu
     const found = await session.recall({ query: "What did Bianchi buy?", maxTokens: 500 });
     expect(hitsOf(found)).toMatchObject([{ id: "bianchi", clipped: false }]);
     expect(found.text).not.toContain('"bianchi"');
+  });
+});
+
+function log(n: number): string {
+  return `Deploy ${n} of the zanzibar relay finished at 10:${n % 60} and every check was green once more, says the watcher.`;
+}
+
+test("many messages that differ in their numbers alone do not keep the answer out, and the note says why they are not shown", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("alike!1000000");
+    await session.appendAll([
+      told("first", "."),
+      told("key", "The zanzibar relay is restarted with flag --tide after each power cut."),
+      ...Array.from({ length: 300 }, (_, n) => told(`d${n}`, log(n))),
+      ...talk(0, 10),
+    ]);
+    await session.addCompaction("Summary.", "key", "m5");
+    const found = await session.recall({ query: "zanzibar relay" });
+    expect(found.text).toContain("--tide");
+    const { leftOut } = found.kind === "found" ? found : { leftOut: null };
+    expect(hitsOf(found).length + (leftOut ?? 0)).toBe(301);
+    expect(found.text).toContain(`(${leftOut} not shown: ask`);
+    expect(found.text).toContain(` ${leftOut} of them say nearly the same as one that is.`);
+    const one = await session.recall({ query: "When did deploy 57 of the zanzibar relay finish?" });
+    expect(one.text).toContain(log(57));
   });
 });
 

@@ -294,8 +294,18 @@ export interface Choice {
   readonly costOf: (passage: Passage, chosen: ReadonlySet<number>) => number;
 }
 
-/** Indices of the chosen passages, best first. They match the asks best, and none repeats another. */
-export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Pieces<number[]> {
+/** What a choice took, and why it left out the rest. */
+export interface Chosen {
+  /** Indices of the chosen passages. The best come first, and behind them those that differ from one in their numbers alone. */
+  readonly taken: readonly number[];
+  /** Indices of passages that repeat a chosen one. */
+  readonly repeats: readonly number[];
+  /** Indices of passages that had no room. */
+  readonly unfit: readonly number[];
+}
+
+/** Chooses the passages that match the asks best. None repeats another. */
+export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Pieces<Chosen> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
   const value = passages.map(({ seq, written }, at) => {
@@ -311,9 +321,23 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, roo
     if (pace.isOver(work === 0 ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
   }
   waiting.sort((a, b) => a.gain - b.gain);
-  const chosen: number[] = [];
+  const taken: number[] = [];
+  const repeats: number[] = [];
+  const alike: number[] = [];
   const seqs = new Set<number>();
+  const unfit: number[] = [];
   let left = room;
+  const take = (at: number, passage: Passage): void => {
+    const cost = costOf(passage, seqs);
+    if (cost > left) {
+      unfit.push(at);
+      return;
+    }
+    left -= cost;
+    taken.push(at);
+    seqs.add(passage.seq);
+    told.add(at);
+  };
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const passage = passages[next.at];
     if (passage === undefined) continue;
@@ -324,15 +348,17 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, roo
       insert(waiting, { at: next.at, gain });
       continue;
     }
-    if (told.hasSame(next.at)) continue;
-    const cost = costOf(passage, seqs);
-    if (cost > left) continue;
-    left -= cost;
-    chosen.push(next.at);
-    seqs.add(passage.seq);
-    told.add(next.at);
+    if (told.hasAlike(next.at)) alike.push(next.at);
+    else take(next.at, passage);
   }
-  return chosen;
+  for (const at of alike) {
+    const passage = passages[at];
+    if (passage === undefined) continue;
+    if (pace.isOver(passage.text.length)) yield;
+    if (told.hasSame(at)) repeats.push(at);
+    else take(at, passage);
+  }
+  return { taken, repeats, unfit };
 }
 
 interface Waiting {
@@ -356,6 +382,7 @@ class Told {
   readonly #work: number;
   readonly #names = new Set<string>();
   readonly #words: ReadonlySet<string>[] = [];
+  readonly #shapes: ReadonlySet<string>[] = [];
   readonly #namesOf = new Map<number, readonly string[]>();
 
   constructor(passages: readonly Passage[], work: number) {
@@ -370,19 +397,21 @@ class Told {
     return ((1 + NAME_SHARE * fresh) / Math.sqrt(1 + (this.#passages[at]?.text.length ?? 0))) ** this.#work;
   }
 
+  /** Whether one of them says nearly the same. */
   hasSame(at: number): boolean {
-    const text = this.#passages[at]?.text ?? "";
-    if (text.length < LEAST_SAME_CHARS) return false;
-    const words = new Set(wordsOfText(text));
-    return this.#words.some((each) => {
-      const [less, more] = each.size < words.size ? [each, words] : [words, each];
-      return sharesMost(less, more);
-    });
+    return isAmong(this.#words, this.#passages[at]?.text ?? "");
+  }
+
+  /** Whether one of them says nearly the same but for its numbers. */
+  hasAlike(at: number): boolean {
+    return isAmong(this.#shapes, shapeOf(this.#passages[at]?.text ?? ""));
   }
 
   add(at: number): void {
     for (const name of this.#read(at)) this.#names.add(name);
-    this.#words.push(new Set(wordsOfText(this.#passages[at]?.text ?? "")));
+    const text = this.#passages[at]?.text ?? "";
+    this.#words.push(new Set(wordsOfText(text)));
+    this.#shapes.push(new Set(wordsOfText(shapeOf(text))));
   }
 
   #read(at: number): readonly string[] {
@@ -391,6 +420,26 @@ class Told {
     this.#namesOf.set(at, names);
     return names;
   }
+}
+
+/** The text without its numbers. Lines of a log have one shape. */
+function shapeOf(text: string): string {
+  return text.replaceAll(/\p{N}+/gu, "#");
+}
+
+/** A message without its numbers. Null for one that is short enough to say the same on purpose. */
+export function shapeOfCut({ blocks }: Cut): string | null {
+  const shape = shapeOf(blocks.map(({ kind, text }) => `${kind} ${text}`).join("\n"));
+  return shape.length < LEAST_SAME_CHARS ? null : shape;
+}
+
+function isAmong(known: readonly ReadonlySet<string>[], text: string): boolean {
+  if (text.length < LEAST_SAME_CHARS) return false;
+  const words = new Set(wordsOfText(text));
+  return known.some((each) => {
+    const [less, more] = each.size < words.size ? [each, words] : [words, each];
+    return sharesMost(less, more);
+  });
 }
 
 function sharesMost(less: ReadonlySet<string>, more: ReadonlySet<string>): boolean {

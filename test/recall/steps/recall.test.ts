@@ -121,7 +121,7 @@ function told(texts: readonly string[], query: string, room: number): string[] {
     room,
     costOf: lengthOf,
   };
-  return atOnce(choosePassages(passages, choice)).map((at) => passages[at]?.text ?? "");
+  return atOnce(choosePassages(passages, choice)).taken.map((at) => passages[at]?.text ?? "");
 }
 
 function isBy(name: string): (text: string) => boolean {
@@ -184,6 +184,17 @@ describe("passages", () => {
     expect(told([line, `${line}.`, "the parser"], "parser", 5_000)).toEqual(expect.arrayContaining(["the parser"]));
     expect(told([line, `${line}.`, "the parser"], "parser", 5_000)).toHaveLength(2);
     expect(told(["the parser", "the parser"], "parser", 5_000)).toHaveLength(2);
+  });
+
+  test("that differ in their numbers alone come behind the others, and have the room that is left", () => {
+    const lines = [1, 2, 3].map(
+      (n) => `Deploy ${n}${n} of the relay ended at 1${n}:00, and ${n} checks of it were green, as the watcher says.`,
+    );
+    const other = "Somebody else restarts the relay by hand.";
+    expect(told([other, ...lines], "relay deploy", 200)).toEqual([lines[1], other]);
+    const all = told([other, ...lines], "relay deploy", 1_000);
+    expect(all.slice(0, 2)).toEqual([lines[1], other]);
+    expect(all).toHaveLength(4);
   });
 
   test("are quoted in order, whole or with what is left out marked, and no line poses as another message", () => {
