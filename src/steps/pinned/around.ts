@@ -13,6 +13,8 @@ import type { Facts } from "./fact.ts";
 import { askedBy, readSayings } from "./gather.ts";
 import { isWhole, keyOf, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
+import { readPinnedRules } from "./render.ts";
+import { sayingIn } from "./said.ts";
 
 export interface InView {
   /** Messages before the hidden part, oldest first. */
@@ -37,6 +39,7 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     hidden,
     talk: talkOf(tables.slice(head.length)),
     shows: (word) => said.has(word) || told(word),
+    ruled: sayingIn(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
     asked: new Set(tail.flatMap(askedBy)),
     loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
   };

@@ -25,6 +25,8 @@ export interface Around {
   readonly talk: Talk;
   /** True for a word that the view shows anyway. */
   readonly shows: (word: string) => boolean;
+  /** True for a request that stands as a rule beside an earlier summary. */
+  readonly ruled: (request: string) => boolean;
   /** Who says in the messages that stay what is to be done, which replaces what the same one said before. */
   readonly asked: ReadonlySet<string | undefined>;
   /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
@@ -37,6 +39,7 @@ export const NOTHING_AROUND: Around = {
   hidden: [],
   talk: NO_TALK,
   shows: () => false,
+  ruled: () => false,
   asked: new Set(),
   loaded: new Set(),
 };
@@ -90,8 +93,12 @@ function withoutWords(facts: Facts): Facts {
 }
 
 /** The rules of `facts`, and what is still open of everything hidden. */
-function openFacts(facts: Facts, { tasks, failures }: Pick<Facts, "tasks" | "failures">, { asked }: Around): Facts {
-  return { ...facts, tasks: tasks.filter(({ about }) => !asked.has(about)), failures };
+function openFacts(
+  facts: Facts,
+  { tasks, failures }: Pick<Facts, "tasks" | "failures">,
+  { asked, ruled }: Around,
+): Facts {
+  return { ...facts, tasks: tasks.filter(({ about, value }) => !asked.has(about) && !ruled(value)), failures };
 }
 
 /** The budgets beside a summary, and the size of the span that both replace. */

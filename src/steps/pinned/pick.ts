@@ -8,6 +8,7 @@ import type { CountTokens } from "../message/measure.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { NOTHING_PINNED, type Fact, type Facts, type Pinned, type PinnedFact } from "./fact.ts";
 import { IN_FORCE_HEADING, LEFT_RULES_NOTE, renderInForce } from "./render.ts";
+import { sayingIn } from "./said.ts";
 
 /** The growth of the rendering when it counts up to 999 omitted rules. */
 const COUNTED = `\n${LEFT_RULES_NOTE}999`;
@@ -42,8 +43,8 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
   // A request may be a rule as well, and is said once.
-  const ruled = new Set(rules.map(({ value }) => value));
-  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true && !ruled.has(value));
+  const ruled = sayingIn(rules.map(({ value }) => value).join("\n"));
+  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true && !ruled(value));
   const queue = [...prohibitionsFirst(newest.unseen), ...prohibitionsFirst(newest.seen), ...open.toReversed()];
   const chosen: Fact[] = [];
   let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);

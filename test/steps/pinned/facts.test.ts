@@ -229,6 +229,18 @@ describe("facts of a conversation", () => {
     expect(gatherFacts([say("1", role, text(said))]).tasks).toEqual([]);
   });
 
+  it("a request that stands as a rule beside an earlier summary is not said again as open", () => {
+    const earlier = gatherFacts([say("1", "user", text(`Please ${BILLING}.`))]);
+    const later = gatherFacts([say("2", "assistant", text("Done."))]);
+    const beside = (summary: string): Pinned => {
+      const around = lookAround({ head: [], tail: [], summaries: [summary], hidden: [earlier] });
+      return keepFacts("", later, { pinnedTokens: 400, namesTokens: 0, countTokens: estimateTokens, around }).pinned;
+    };
+    const { pinned } = keepFacts("", earlier, { pinnedTokens: 400, namesTokens: 0, countTokens: estimateTokens });
+    expect(beside(`It went well.\n${renderInForce(pinned)}`).facts).toEqual([]);
+    expect(beside("It went well.").facts.map(({ value }) => value)).toEqual([`Please ${BILLING}.`]);
+  });
+
   it("names a slice of a message by the message itself", () => {
     const [fact] = gatherFacts([say("palimpsest:slice:0-2:m7", "user", text(`Please ${BILLING}.`))]).rules;
     expect(fact).toMatchObject({ value: `Please ${BILLING}.`, messageId: "m7" });
