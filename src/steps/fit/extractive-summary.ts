@@ -11,11 +11,15 @@ import { FIT_EXTRACT_TOKENS, FIT_SECTIONS_TOKENS } from "../../limits.ts";
 import { extractSummary } from "../extract/extract.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { PinnedFact } from "../pinned/fact.ts";
-import { sayingIn } from "../pinned/said.ts";
+import { readLoaded, type Loaded } from "../pinned/loaded.ts";
+import { readLoadedNames } from "../pinned/render-loaded.ts";
+import { IN_FORCE_HEADING } from "../pinned/render.ts";
+import { oneLine, sayingIn } from "../pinned/said.ts";
+import { referenceTo } from "../message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../draft/render.ts";
 import { isStub } from "../view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../draft/template.ts";
-import { toolPart } from "../message/tool-parts.ts";
+import { fieldText, toolName, toolPart } from "../message/tool-parts.ts";
 import { fittedMessageId, isSummary } from "../view/view.ts";
 import { renderRules } from "./rules.ts";
 
@@ -46,8 +50,10 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   const frame =
     `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
     "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
-  const room = tokens - countTokens(frame);
+  let room = tokens - countTokens(frame);
   if (room < FIT_EXTRACT_TOKENS) return notice(gap, options);
+  const loaded = nameLoaded(gap, (text) => countTokens(text) <= room / 4);
+  room -= countTokens(loaded);
   const told = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
@@ -59,7 +65,30 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   const summary = withoutEmptySections(told);
   const says = sayingIn(summary);
   const unsaid = rules.filter(({ value }) => !says(value));
-  return synthetic(gap, [frame, summary, renderRules(unsaid)]);
+  return synthetic(gap, [frame, summary, loaded, renderRules(unsaid)]);
+}
+
+/** Names the instruction files, skills and plans in the messages and beside their summaries, the newest last. */
+function nameLoaded(gap: readonly UIMessage[], fits: (text: string) => boolean): string {
+  const names = gap.flatMap((message) => {
+    const [part] = message.parts;
+    if (isSummary(message) && part?.type === "text") {
+      const said = fieldText(part.text);
+      const at = said.lastIndexOf(`\n${IN_FORCE_HEADING}\n`);
+      return at === -1 ? [] : readLoadedNames(said.slice(at));
+    }
+    const found = readLoaded(message, { messageId: message.id, nameCall: toolName });
+    return found.filter(({ kind, text }) => kind !== "call" && text !== "").map(nameWithReference);
+  });
+  let left = [...new Set(names)];
+  const tell = (): string =>
+    left.length === 0 ? "" : `Loaded earlier, left out to fit (recall has it): ${left.join(", ")}`;
+  while (left.length > 0 && !fits(tell())) left = left.slice(1);
+  return tell();
+}
+
+function nameWithReference({ name, messageId }: Loaded): string {
+  return `${oneLine(name)} (${referenceTo(messageId)})`;
 }
 
 /** The shortest notice of omitted messages. */

@@ -39,6 +39,23 @@ export function leftOut(count: number): PinnedLoaded {
   return { kind: "document", name: "", text: "", characters: count, messageId: "" };
 }
 
+/** A heading or a line of the rendering, which names a text. */
+const NAMED = /^(?:### |- )([^\n]{1,300} \(@[0-9a-z]{7})[,)]/;
+
+/** The names and references of the texts in a rendering. Lines inside a text name nothing. */
+export function readLoadedNames(rendering: string): string[] {
+  let fence = "";
+  return rendering.split("\n").flatMap((line) => {
+    if (fence !== "") {
+      if (line === fence) fence = "";
+      return [];
+    }
+    if (/^`{3,}$/.test(line)) fence = line;
+    const name = NAMED.exec(line)?.[1];
+    return name === undefined ? [] : [`${name})`];
+  });
+}
+
 const FENCES = /`{3,}/g;
 
 function fenceFor(text: string): string {

@@ -393,6 +393,30 @@ describe("what is done, gentlest first", () => {
     expect(summary).not.toContain("Record of messages");
   });
 
+  test("what was loaded is named where it is left out, in messages as beside a summary", () => {
+    const rules = "## House rules\n- Every number has a unit.\n### posing.md (@0000000), as it was last read\n".repeat(
+      9,
+    );
+    const loaded = [
+      { kind: "document", name: "CLAUDE.md", text: rules, characters: 99, messageId: "m1" },
+      { kind: "document", name: "large/SKILL.md", text: "", characters: 99_999, messageId: "m2" },
+    ] as const;
+    const pinned = { ...pinnedRule, rules: [], loaded };
+    const read: Part = { ...done("r", rules), type: "tool-read", input: { path: "docs/AGENTS.md" } } as Part;
+    const messages = [
+      ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),
+      summaryMessage({ overlayId: "o", summary: "## Goal\n- Ship.", pinned }),
+      say("read", "assistant", read),
+      ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
+    ];
+    for (const room of [3_000, 6_000]) {
+      const summary = textOf(fitView(messages, { countTokens: estimateTokens, room }).messages[3]);
+      const line = summary.split("\n").find((each) => each.startsWith("Loaded earlier"));
+      for (const name of ["CLAUDE.md (@", "large/SKILL.md (@", "docs/AGENTS.md (@"]) expect(line).toContain(name);
+      expect(line).not.toContain("posing");
+    }
+  });
+
   test("the newest messages are shortened last, what was asked less than the rest, both with their ends", () => {
     const messages = [
       say("u", "user", text(`Summarise this log for me. ${"line of the log. ".repeat(60)} Thank you.`)),
