@@ -221,6 +221,7 @@ try {
   await tryWrangler(join(newest, "create-cloudflare"), "newest");
   await tryPage(newest);
   await tryShadow(newest);
+  await tryDeclarations(newest);
   await tryHono(newest);
   await tryFamily(newest);
   await tryPnpm({
@@ -456,6 +457,23 @@ function withShadow(worker: string): string {
     .replace('"palimpsest";\n', '"palimpsest";\nimport { shadow } from "palimpsest/shadow";\n')
     .replace("extends CompactingAgent", 'extends withCompaction(Agent, { clients: "all", rooms: [shadow()] })')
     .replace("compactAfter(60_000)", `compactAfter(60_000).shadow({ template: ${template} })`);
+}
+
+/** Emits the declarations of exported agents, as a project does that another one refers to. Each type in them must have a name to import by. */
+async function tryDeclarations(home: string): Promise<void> {
+  const { tsconfig, ...project } = projectOf("strictest");
+  const compilerOptions = {
+    ...("compilerOptions" in tsconfig ? (tsconfig.compilerOptions as object) : {}),
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    outDir: "out",
+  };
+  const name = "declarations";
+  await makeProject(home, { ...project, name, tsconfig: { ...tsconfig, compilerOptions } });
+  await writeFile(join(home, name, "hello.ts"), "export {};\n");
+  await cp(join(ROOT, "scripts/consumers/declarations/worker.ts"), join(home, name, "worker.ts"));
+  for (const compiler of Object.keys(COMPILERS)) await check(home, { ...project, name, tsconfig: {} }, compiler);
 }
 
 /** Puts the example's agent behind the middleware of a Hono app. */

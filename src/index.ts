@@ -3,10 +3,11 @@ export {
   CompactingAgent,
   withCompaction,
   type CompactingAgentClass,
+  type CompactionMembers,
   type CompactionSurface,
   type WithCompactionOptions,
 } from "./agent/compacting-agent.ts";
-export type { Calls } from "./agent/calls.ts";
+export type { Call, Calls, MethodsOfCalls } from "./agent/calls.ts";
 export type { Group, Extension, Rooms } from "./agent/extension.ts";
 export type { Clients, CompactionClient } from "./agent/clients.ts";
 export {
@@ -60,13 +61,15 @@ export type {
   Trigger,
 } from "./memory/runs/runs.ts";
 export type { AppendResult, RecentHistory } from "./memory/messages/history.ts";
+export type { BranchTip } from "./memory/messages/branch-tips.ts";
 export type { View } from "./memory/messages/view.ts";
 export type { PastView } from "./memory/overlays/time-travel.ts";
 export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
-export type { OverlayRecord } from "./memory/overlays/overlays.ts";
+export type { CommitResult, OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export type { OverlayHindsight } from "./memory/overlays/session-overlays.ts";
+export type { BulletSource } from "./steps/draft/provenance.ts";
 export type { Hindsight } from "./steps/hindsight/hindsight.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

@@ -1,0 +1,31 @@
+/** Exported agents whose declarations a compiler writes. They leave every type to it. */
+import { Agent } from "agents";
+import { CompactingAgent, Session, SessionManager, withCompaction } from "palimpsest";
+import { approval } from "palimpsest/approval";
+import { context } from "palimpsest/context";
+import { costs } from "palimpsest/costs";
+import { events } from "palimpsest/events";
+import { transcripts } from "palimpsest/import";
+import { inspect } from "palimpsest/inspect";
+import { notes } from "palimpsest/notes";
+import { ownFunction } from "palimpsest/own-function";
+import { promptCache } from "palimpsest/prompt-cache";
+import { recall } from "palimpsest/recall";
+import { shadow } from "palimpsest/shadow";
+
+export { CompactionWorkflow } from "palimpsest";
+
+export class Plain extends withCompaction(Agent<Cloudflare.Env>) {
+  readonly session = Session.create(this);
+}
+
+export class Ready extends CompactingAgent {
+  readonly sessions = SessionManager.create(this);
+}
+
+const some = [notes(), recall(), context(), events(), costs(), inspect()] as const;
+export const rooms = [...some, approval(), shadow(), ownFunction(), promptCache(), transcripts()] as const;
+
+export class Full extends withCompaction(Agent<Cloudflare.Env>, { rooms }) {
+  readonly sessions = SessionManager.create(this);
+}
