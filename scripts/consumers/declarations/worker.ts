@@ -15,7 +15,7 @@ import { shadow } from "palimpsest/shadow";
 
 export { CompactionWorkflow } from "palimpsest";
 
-export class Plain extends withCompaction(Agent<Cloudflare.Env>) {
+export class Plain extends withCompaction(Agent) {
   readonly session = Session.create(this);
 }
 
@@ -26,6 +26,6 @@ export class Ready extends CompactingAgent {
 const some = [notes(), recall(), context(), events(), costs(), inspect()] as const;
 export const rooms = [...some, approval(), shadow(), ownFunction(), promptCache(), transcripts()] as const;
 
-export class Full extends withCompaction(Agent<Cloudflare.Env>, { rooms }) {
+export class Full extends withCompaction(Agent, { rooms }) {
   readonly sessions = SessionManager.create(this);
 }
