@@ -149,7 +149,7 @@ class ViewReader {
     const events: ConversationEvent[] = [];
     for (const element of history.elements(this.#leafId)) {
       if (element.kind === "overlay") {
-        events.push(...compactionOf(history, overlayMessage(element.overlay, element.isLast)));
+        events.push(...compactionOf(history, overlayMessage(element.overlay, element)));
         continue;
       }
       const message = this.#find(element.row);

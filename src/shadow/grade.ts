@@ -46,7 +46,7 @@ export function gradeShadows(
     if (shadow.record.outcome?.kind !== "kept" || shadow.words === null) return [];
     const texts = overlays.map(({ row, text }, at) => {
       const own = shownAs(core, sql.find(sessionId, { n: row.n, name: shadow.name }), { sessionId, row });
-      return own === null ? text : textOf(own, at === overlays.length - 1);
+      return own === null ? text : textOf(own, { isLast: at === overlays.length - 1, tellsOpen: false });
     });
     const counts: Hindsight = { ...hindsight, ...countAgain(again, texts) };
     return [{ ...shadow, record: { ...shadow.record, hindsight: counts } }];

@@ -257,7 +257,7 @@ function keep(call: ShadowCall, key: string): RunEnded {
   const around = readAround(core, { sessionId, ...topOf(call) }, planOf(run), told);
   const { text, facts } = draft;
   const pinned = pinBeside(core, run, { text, facts }, around);
-  const tokens = core.counterOf(sessionId)(textOf(withSummary(overlay, { text, pinned }), true));
+  const tokens = core.counterOf(sessionId)(textOf(withSummary(overlay, { text, pinned }), undefined));
   return end(call, { kind: "kept", tokens }, { key, pinned, namesOf: around.namesOf, reason: null });
 }
 

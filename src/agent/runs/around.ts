@@ -4,9 +4,9 @@
  * Reads and writes nothing. It runs inside the transaction of a commit, so it reads a bounded number of message bytes
  * ({@link AROUND_BYTES}), the newest first. Names from older messages may then be said twice.
  */
-import { toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
+import { earlierSummary, toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
 import type { OverlayRow } from "../../memory/statements.ts";
-import { withoutEmptySections, withoutState } from "../../steps/draft/empty-sections.ts";
+import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { lookAround } from "../../steps/pinned/around.ts";
 import { besideEarlier } from "../../steps/pinned/fact.ts";
 import { roomOfSummary, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
@@ -48,8 +48,8 @@ export function readAround(
   const rows = [...before.overlays, ...behind.overlays];
   const overlays = rows.map(shownAs);
   const earlier = before.overlays.length;
-  const summaries = overlays.map(({ summary }, at) =>
-    withoutEmptySections(at < earlier ? withoutState(summary) : summary),
+  const summaries = overlays.map((overlay, at) =>
+    withoutEmptySections(at < earlier ? earlierSummary(overlay) : overlay.summary),
   );
   return {
     around: lookAround({

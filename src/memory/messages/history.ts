@@ -494,7 +494,7 @@ export class History extends SessionOverlays {
     }
     for (const element of [...walkView(this.tree, start, { content: false })].toReversed()) {
       if (element.kind === "overlay") {
-        yield overlayMessage(element.overlay, element.isLast);
+        yield overlayMessage(element.overlay, element);
         continue;
       }
       const row = this.tree.content(element.row.seq);

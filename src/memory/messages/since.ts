@@ -49,7 +49,7 @@ export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOver
     );
   return {
     newest,
-    overlays: overlays.map(({ overlay, isLast }) => ({ row: overlay, text: textOf(overlay, isLast) })),
+    overlays: overlays.map((each) => ({ row: each.overlay, text: textOf(each.overlay, each) })),
     shown: fit(shown),
     later: fit(later),
     unread: room.unread,
@@ -70,8 +70,8 @@ function after<Each extends MessageElement<ShapeRow>>(element: Each, top: Place)
 }
 
 /** An overlay's text as a view shows it. */
-export function textOf(overlay: OverlayRow, isLast: boolean): string {
-  return overlayMessage(overlay, isLast)
+export function textOf(overlay: OverlayRow, shown: Parameters<typeof overlayMessage>[1]): string {
+  return overlayMessage(overlay, shown)
     .parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
     .join("\n");
 }

@@ -7,16 +7,23 @@ import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { withoutState } from "../../steps/draft/empty-sections.ts";
-import { besideEarlier, NOTHING_PINNED } from "../../steps/pinned/fact.ts";
+import { besideEarlier } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { maskedTokens } from "../masks/session-masks.ts";
 import { parseDetails } from "../overlays/details.ts";
-import { summarySource, toRecord } from "../overlays/record.ts";
+import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { elementTokens, isWhole, visibleSteps, walkShown, walkView, type Element } from "./walk.ts";
+import {
+  elementTokens,
+  isWhole,
+  visibleSteps,
+  walkShown,
+  walkView,
+  type Element,
+  type OverlayElement,
+} from "./walk.ts";
 
 /** One element of a view and the part of the path that it covers. Together the elements cover the path exactly once (V1). */
 export type ViewElement =
@@ -121,17 +128,15 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 }
 
 /** The message that stands in the view for an overlay. */
-export function overlayMessage(overlay: OverlayRow, isLast = true): UIMessage {
-  const source = summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId });
-  return summaryMessage(
-    isLast
-      ? source
-      : {
-          ...source,
-          summary: withoutState(source.summary),
-          pinned: besideEarlier(source.pinned ?? NOTHING_PINNED),
-        },
-  );
+export function overlayMessage(
+  overlay: OverlayRow,
+  shown: Pick<OverlayElement, "isLast" | "tellsOpen"> = { isLast: true, tellsOpen: true },
+): UIMessage {
+  const record = { ...toRecord(overlay), overlayId: overlay.overlayId };
+  const source = summarySource(record);
+  if (shown.isLast) return summaryMessage(source);
+  const pinned = besideEarlier(record.details.pinned, shown.tellsOpen);
+  return summaryMessage({ ...source, summary: earlierSummary(record), pinned });
 }
 
 /** The messages of elements. If a host keeps some of them, all are fetched at once. */
@@ -141,7 +146,7 @@ export function elementMessages(tree: Tree, elements: readonly Element<ContentRo
 }
 
 export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {
-  if (element.kind === "overlay") return overlayMessage(element.overlay, element.isLast);
+  if (element.kind === "overlay") return overlayMessage(element.overlay, element);
   return shownPart(tree.decode(element.row), element);
 }
 

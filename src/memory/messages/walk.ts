@@ -9,7 +9,7 @@
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { isShownWhole, type Line } from "../masks/masks.ts";
-import { parseDetails } from "../overlays/details.ts";
+import { parseDetails, type OverlayDetails } from "../overlays/details.ts";
 import { parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
@@ -36,6 +36,8 @@ export interface OverlayElement {
   readonly overlay: OverlayRow;
   /** Whether this is the newest overlay of the walk. That one shows the names of everything that is hidden. */
   readonly isLast: boolean;
+  /** Whether it shows what is still open of its span. An earlier one does not where the last one shows that for both. */
+  readonly tellsOpen: boolean;
 }
 
 export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | OverlayElement;
@@ -82,15 +84,16 @@ export function* walkView<Content extends boolean>(
   let place: Place | null = start;
   let overlay = overlayAt(start);
   let seenEpoch = tree.epoch;
-  let isLast = true;
+  let last: OverlayDetails | null = null;
   while (place !== null && comparePlaces(place, floor) >= 0) {
     if ((overlay !== null && comparePlaces(placeTo(overlay), place) > 0) || tree.epoch !== seenEpoch) {
       overlay = overlayAt(place);
       seenEpoch = tree.epoch;
     }
     if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
-      yield { kind: "overlay", overlay, isLast };
-      isLast = false;
+      const tellsOpen: boolean = last?.namesOf.includes(overlay.overlayId) !== true;
+      yield { kind: "overlay", overlay, isLast: last === null, tellsOpen };
+      last ??= parseDetails(overlay.details);
       place = placeBefore(placeFrom(overlay), reader);
       continue;
     }
@@ -130,7 +133,9 @@ function stepsOf(row: ShapeRow): number {
 export function elementTokens(element: Element): number {
   if (element.kind === "overlay") {
     const { tokens, details } = element.overlay;
-    return element.isLast ? tokens : tokens - parseDetails(details).weights.names;
+    if (element.isLast) return tokens;
+    const { names, open = 0 } = parseDetails(details).weights;
+    return tokens - names + (element.tellsOpen ? open : 0);
   }
   if (element.mask === undefined && isWhole(element)) return element.row.tokens;
   return visibleSteps(element).reduce((sum, tokens) => sum + tokens, 0);

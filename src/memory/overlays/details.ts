@@ -70,8 +70,11 @@ export interface OverlayDetails {
    * when all names come from its own span.
    */
   readonly namesOf: readonly string[];
-  /** The part of its tokens that the names take, and the part that the summary with the line before it takes. */
-  readonly weights: { readonly names: number; readonly summary: number };
+  /**
+   * The parts of its tokens: what only the last overlay of a view shows, how much of that is open tasks and failures, and the
+   * summary with the line before it.
+   */
+  readonly weights: { readonly names: number; readonly open?: number; readonly summary: number };
   /**
    * How many names that the view hid came up again while this was its newest overlay. Null until a later compaction is
    * planned, and while nothing was said since.

@@ -11,7 +11,6 @@
  */
 import type { UIMessage } from "ai";
 import { besideEarlier } from "../../steps/pinned/fact.ts";
-import { withoutState } from "../../steps/draft/empty-sections.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
@@ -27,7 +26,7 @@ import { isPruned } from "../messages/contents.ts";
 import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
-import { summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
+import { earlierSummary, summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
@@ -277,13 +276,18 @@ export class Overlays {
     this.#tree.touch();
   }
 
-  /** The overlay without names that may come from another overlay's messages. Unchanged when all names are its own. */
+  /** The overlay without names and facts that may come from another overlay's messages. Unchanged when all names are its own. */
   withoutNames(row: OverlayRow): OverlayRow {
     const details = parseDetails(row.details);
     if (details.namesOf.length === 0) return row;
+    const isOwn = (messageId: string): boolean => {
+      const seq = this.#tree.find(messageId)?.seq ?? -1;
+      return seq <= row.toSeq && (seq > row.fromSeq || (seq === row.fromSeq && row.fromStep === 0));
+    };
+    const facts = details.pinned.facts.filter(({ messageId }) => isOwn(messageId));
     return {
       ...row,
-      ...this.#weighed(row, { ...details, namesOf: [], pinned: besideEarlier(details.pinned) }),
+      ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...besideEarlier(details.pinned), facts } }),
     };
   }
 
@@ -362,10 +366,11 @@ export class Overlays {
   ): Pick<OverlayRow, "details" | "tokens"> {
     const measure = (of: OverlayDetails, told = summary): number =>
       this.#measure({ overlayId, summary: told, spanMessages, details: of });
-    const tokens = measure(details);
-    const earlier = { ...details, pinned: besideEarlier(details.pinned) };
-    const names = tokens - measure(earlier, withoutState(summary));
-    const weights = { names, summary: measure(fillDetails({})) };
+    const earlier = (tellsOpen: boolean): number =>
+      measure({ ...details, pinned: besideEarlier(details.pinned, tellsOpen) }, earlierSummary({ summary, details }));
+    const [tokens, least] = [measure(details), earlier(false)];
+    const open = details.pinned.facts.length === 0 ? 0 : earlier(true) - least;
+    const weights = { names: tokens - least, ...(open > 0 && { open }), summary: measure(fillDetails({})) };
     return { tokens, details: JSON.stringify({ ...details, weights }) };
   }
 
@@ -397,7 +402,7 @@ export class Overlays {
     const { namesOf, weights } = parseDetails(row.details);
     const before = this.#row(namesOf.at(-1) ?? "");
     const freed = before?.state === "active" ? parseDetails(before.details).weights.names : 0;
-    return row.tokens - weights.names >= spanTokens || row.tokens >= spanTokens + freed;
+    return row.tokens - weights.names + (weights.open ?? 0) >= spanTokens || row.tokens >= spanTokens + freed;
   }
 
   /**

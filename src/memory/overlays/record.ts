@@ -4,6 +4,7 @@
  * Shapes and conversions only. overlays.ts decides which overlays are in force, and ../messages/walk.ts which are visible.
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
+import { withoutState } from "../../steps/draft/empty-sections.ts";
 import type { SummarySource } from "../../steps/view/view.ts";
 import { parseChanges, type OverlayChange, type OverlayState } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
@@ -57,6 +58,14 @@ export function summarySource(
   const { overlayId, summary, spanMessages, details } = overlay;
   const { degraded, pinned, carried, opening, context } = details;
   return { overlayId, summary, spanMessages, degraded, pinned, carried, context, opening: opening?.text ?? null };
+}
+
+/**
+ * The summary with a later one behind it, whose state of things holds. Only a summary made by a template has that section.
+ * In a caller's own text such a heading may mean anything.
+ */
+export function earlierSummary({ summary, details }: Pick<OverlayRecord, "summary" | "details">): string {
+  return details.draftKey === null ? summary : withoutState(summary);
 }
 
 export function toRecord(row: OverlayRow): OverlayRecord {

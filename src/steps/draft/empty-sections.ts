@@ -4,8 +4,10 @@
  *
  * Text in, text out. The remaining text keeps its order and words.
  */
+import { followFence } from "../text/fences.ts";
+
 const HEADING = /^#{1,6}[ \t]/;
-const STATE = /^#{1,6}[ \t]+(?:current )?state[ \t]*$/im;
+const STATE = /^#{1,6}[ \t]+(?:current )?state[ \t]*$/i;
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 /** Phrases that stand for an empty section. */
 const EMPTY_WORDS =
@@ -26,9 +28,13 @@ export function withoutEmptySections(markdown: string): string {
  * Unchanged if it says nothing else.
  */
 export function withoutState(markdown: string): string {
-  const sections = markdown.split(/^(?=#{1,6}[ \t])/m);
-  const lasting = sections.filter((section) => !STATE.test(section));
-  return lasting.every((section) => section.trim() === "") ? markdown : lasting.join("").trimEnd();
+  let [fence, isState]: [string | null, boolean] = [null, false];
+  const lasting = markdown.split("\n").filter((line) => {
+    if (fence === null && HEADING.test(line)) isState = STATE.test(line);
+    fence = followFence(fence, line);
+    return !isState;
+  });
+  return lasting.every((line) => line.trim() === "") ? markdown : lasting.join("\n").trimEnd();
 }
 
 /** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */

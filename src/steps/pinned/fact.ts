@@ -64,8 +64,8 @@ export interface Pinned {
   /** In the order in which they were stated, so that a reader sees which one is later. */
   readonly rules: readonly PinnedFact[];
   /**
-   * Open tasks and failures, the newest first, of everything that the view hides, if this overlay is its last one, as for
-   * {@link names}.
+   * Open tasks and failures, the newest first, of its span, and of the earlier overlays that it knows of. Those show none
+   * while it is the last one of a view.
    */
   readonly facts: readonly PinnedFact[];
   /**
@@ -86,7 +86,7 @@ export interface Pinned {
 
 export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], loaded: [], left: 0 };
 
-/** What stays beside a summary with a later one behind it, which shows the rest for both. */
-export function besideEarlier(pinned: Pinned): Pinned {
-  return { ...pinned, facts: [], names: [], loaded: [] };
+/** What stays beside a summary with a later one behind it, which shows the rest for both. It may not know what is open here. */
+export function besideEarlier(pinned: Pinned, tellsOpen = false): Pinned {
+  return { ...pinned, facts: tellsOpen ? pinned.facts : [], names: [], loaded: [] };
 }
