@@ -210,7 +210,10 @@ export class Twin {
         const { id, tokens: whole, details } = over.overlay;
         // Names stand beside the last summary alone.
         const isLast = !widest.some(({ from }) => from >= over.to);
-        const tokens = isLast ? whole : whole - details.weights.names;
+        // What is open here stands there, unless the last summary knows of this one.
+        const newest = widest.toSorted((a, b) => b.to - a.to)[0]?.overlay.details;
+        const open = newest?.namesOf.includes(id) === true ? 0 : (details.weights.open ?? 0);
+        const tokens = isLast ? whole : whole - details.weights.names + open;
         elements.push({ kind: "overlay", id, fromStep: 0, toStep: 0, tokens });
         at = over.to;
         continue;
