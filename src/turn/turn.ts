@@ -22,7 +22,8 @@ import {
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { answerCalls, repairMessages } from "../steps/view/repair.ts";
-import { readStub } from "../steps/view/stub.ts";
+import { bareStub, withoutNames } from "../steps/view/mask.ts";
+import { readStub, withOutput } from "../steps/view/stub.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
@@ -191,7 +192,8 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
-  const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
+  const repaired = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
+  const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
   const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools: sendingStubs(tools) });
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
@@ -199,6 +201,26 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
     view,
     messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
   };
+}
+
+/**
+ * The messages without words that a tool's `toModelOutput` may have hidden. Stubs and names are made of whole outputs. So a stub of such a
+ * tool has its sentence alone, and no stub of the prompt has names.
+ */
+function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessage[] {
+  const hides = (part: Part): boolean => {
+    const tool = toolPart(part);
+    return tool !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
+  };
+  const stubOf = (part: Part): string | null => readStub(toolPart(part)?.output);
+  if (!messages.some(({ parts }) => parts.some((part) => hides(part) && stubOf(part) !== null))) return [...messages];
+  const plain = (part: Part): Part => {
+    const stub = stubOf(part);
+    if (stub === null) return part;
+    const left = hides(part) ? bareStub(stub) : withoutNames(stub);
+    return left === stub ? part : withOutput(part, left);
+  };
+  return messages.map((message) => ({ ...message, parts: message.parts.map(plain) }));
 }
 
 /** The tools, with stubs sent as they are. A tool's own `toModelOutput` would tell of an output that is not there. */

@@ -24,6 +24,8 @@ import { maskableOutput, STUB_START, withOutput } from "./stub.ts";
 /** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
 
+const NAMES_START = "Words of outputs that were left out, this one and earlier ones: ";
+
 /**
  * The words in stubs, by the reference of the call. Ids of calls may repeat in one conversation. Null for an output that
  * stays whole although it is before the line.
@@ -62,7 +64,18 @@ export function maskMessage(message: UIMessage, { words, toStep, names }: Maskin
 }
 
 export function namesText(names: readonly string[]): string {
-  return `Words of outputs that were left out, this one and earlier ones: ${names.join(" ")}`;
+  return `${NAMES_START}${names.join(" ")}`;
+}
+
+/** A stub's text without the names of all outputs that were left out. */
+export function withoutNames(stub: string): string {
+  const at = stub.indexOf(`\n${NAMES_START}`);
+  return at === -1 ? stub : stub.slice(0, at);
+}
+
+/** A stub's first sentence, without any word of an output. */
+export function bareStub(stub: string): string {
+  return stub.slice(0, stub.indexOf("]") + 1);
 }
 
 function stubText({ text, reference }: MaskedOutput, words: string): string {

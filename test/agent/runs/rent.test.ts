@@ -604,6 +604,31 @@ test("a session's own function reads masked outputs whole", async () => {
   });
 });
 
+test("in a turn no stub tells what a tool's own toModelOutput left out, and other tools' stubs keep their words", async () => {
+  const read = tool({
+    inputSchema: z.object({ path: z.string() }),
+    execute: async ({ path }) => path,
+    toModelOutput: ({ output }) => ({
+      type: "text",
+      value: `Found ${(output as unknown as readonly unknown[]).length} customers.`,
+    }),
+  });
+  const customers = (n: number) => Array.from({ length: 24 }, (_, at) => ({ mail: `hidden${n}x${at}@example.org` }));
+  const searched = (n: number): UIMessage => {
+    const call = { toolCallId: `s${n}`, input: { n }, state: "output-available", output: listing(n) } as const;
+    return { id: `s${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-search", ...call }] };
+  };
+  await auto(async (session) => {
+    for (let n = 1; n <= 40; n++) await session.appendAll([work(n, customers(n)), searched(n)]);
+    expect(JSON.stringify((await session.getView()).messages)).toContain("hidden");
+    const sent = JSON.stringify((await viewBeforeStep(session, { tools: { read } })()).messages);
+    expect(sent).not.toContain("hidden");
+    expect(sent).toContain("Found 24 customers.");
+    expect(sent).toMatch(/Left out: an output of \d+ characters\. recall @[0-9a-z]{7} reads it again\.\]"/);
+    expect(sent).toMatch(/reads it again\.\] \w+Of\d+x/);
+  });
+});
+
 test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked about whole outputs alone", async () => {
   const found = tool({
     inputSchema: z.object({ path: z.string() }),
