@@ -16,7 +16,12 @@ export interface Piece {
   readonly maxTokens: number;
 }
 
-export function readOn({ header, text, from, maxTokens }: Piece, told: RecalledMessage, count: CountTokens): Recall {
+export function readOn(piece: Piece, told: RecalledMessage, count: CountTokens): Recall {
+  const { header, text, maxTokens } = piece;
+  // Half of a character cannot be stored, so a piece that would begin with one begins with the whole.
+  const from = /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(text.slice(piece.from - 1, piece.from + 1))
+    ? piece.from - 1
+    : piece.from;
   if (from > 0 && from >= text.length) {
     const advice = `${told.reference} has ${text.length} characters, which were all read.`;
     return { kind: "nothing", reason: "unknown", text: advice };

@@ -217,11 +217,16 @@ function checkRequest(request: RecallRequest): Asked {
 }
 
 /** Checks where to begin, and which version of the notes. */
-function checkStart({ ids = [], from = 0, notes = 0 }: RecallRequest): void {
+function checkStart({ ids = [], from = 0, notes = 0, query, around }: RecallRequest): void {
   for (const [name, value] of Object.entries({ notes, from })) {
     if (Number.isSafeInteger(value) && value >= 0) continue;
     throw new PalimpsestError("invalid_input", `${name} is ${String(value)}: give a whole number of at least 0.`);
   }
+  if (from > 0 && (filled(query) !== undefined || filled(around) !== undefined))
+    throw new PalimpsestError(
+      "invalid_input",
+      "from goes on within one message: give its id, without query or around.",
+    );
   if (from > 0 && ids.length > 1)
     throw new PalimpsestError("invalid_input", "from goes on within one message: give one id with it.");
 }

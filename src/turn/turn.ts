@@ -212,7 +212,6 @@ function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessag
     const tool = toolPart(part);
     return tool !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
   };
-  const stubOf = (part: Part): string | null => readStub(toolPart(part)?.output);
   if (!messages.some(({ parts }) => parts.some((part) => hides(part) && stubOf(part) !== null))) return [...messages];
   const plain = (part: Part): Part => {
     const stub = stubOf(part);
@@ -221,6 +220,10 @@ function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessag
     return left === stub ? part : withOutput(part, left);
   };
   return messages.map((message) => ({ ...message, parts: message.parts.map(plain) }));
+}
+
+function stubOf(part: Part): string | null {
+  return readStub(toolPart(part)?.output);
 }
 
 /** The tools, with stubs sent as they are. A tool's own `toModelOutput` would tell of an output that is not there. */

@@ -604,6 +604,13 @@ test("a session's own function reads masked outputs whole", async () => {
   });
 });
 
+const customers = (n: number) => Array.from({ length: 24 }, (_, at) => ({ mail: `hidden${n}x${at}@example.org` }));
+
+function searched(n: number): UIMessage {
+  const call = { toolCallId: `s${n}`, input: { n }, state: "output-available", output: listing(n) } as const;
+  return { id: `s${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-search", ...call }] };
+}
+
 test("in a turn no stub tells what a tool's own toModelOutput left out, and other tools' stubs keep their words", async () => {
   const read = tool({
     inputSchema: z.object({ path: z.string() }),
@@ -613,11 +620,6 @@ test("in a turn no stub tells what a tool's own toModelOutput left out, and othe
       value: `Found ${(output as unknown as readonly unknown[]).length} customers.`,
     }),
   });
-  const customers = (n: number) => Array.from({ length: 24 }, (_, at) => ({ mail: `hidden${n}x${at}@example.org` }));
-  const searched = (n: number): UIMessage => {
-    const call = { toolCallId: `s${n}`, input: { n }, state: "output-available", output: listing(n) } as const;
-    return { id: `s${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-search", ...call }] };
-  };
   await auto(async (session) => {
     for (let n = 1; n <= 40; n++) await session.appendAll([work(n, customers(n)), searched(n)]);
     expect(JSON.stringify((await session.getView()).messages)).toContain("hidden");
