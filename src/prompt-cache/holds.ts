@@ -6,8 +6,8 @@
  */
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
-import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { readStub } from "../steps/view/stub.ts";
+import { hasResult, isSaid, jsonText, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
+import { STUB_START } from "../steps/view/stub.ts";
 
 /**
  * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
@@ -44,8 +44,14 @@ function isShown(outputs: ReadonlyMap<string, unknown>, part: Part): boolean {
   if (!hasResult(call)) return true;
   if (shown === undefined) return false;
   const json = JSON.stringify(shown);
-  if (call.state === "output-available") return json === JSON.stringify(call.output) || readStub(shown) !== null;
+  if (call.state === "output-available") return json === JSON.stringify(call.output) || isStubOf(shown, call.output);
   return call.state !== "output-error" || json === JSON.stringify(call.errorText);
+}
+
+/** Whether what was sent is the stub of an output. It names the output's size. */
+function isStubOf(shown: unknown, output: unknown): boolean {
+  if (typeof shown === "string") return shown.startsWith(`${STUB_START}${jsonText(output).length} characters.`);
+  return typeof shown === "object" && shown !== null && Object.values(shown).some((each) => isStubOf(each, output));
 }
 
 function readSaid(message: LanguageModelV4Prompt[number]): string[] {

@@ -23,7 +23,7 @@ import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../lim
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { answerCalls, repairMessages } from "../steps/view/repair.ts";
 import { bareStub, withoutNames } from "../steps/view/mask.ts";
-import { readStub, withOutput } from "../steps/view/stub.ts";
+import { readStub, stubOf } from "../steps/view/stub.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
@@ -194,7 +194,10 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
   const repaired = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
   const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
-  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools: sendingStubs(tools) });
+  const messages = await convertToModelMessages(
+    shown,
+    tools === undefined ? {} : { tools: sendingStubs(tools, shown) },
+  );
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
@@ -212,36 +215,46 @@ function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessag
     const tool = toolPart(part);
     return tool !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
   };
-  if (!messages.some(({ parts }) => parts.some((part) => hides(part) && stubOf(part) !== null))) return [...messages];
+  if (!messages.some(({ parts }) => parts.some((part) => hides(part) && readStub(part) !== null))) return [...messages];
   const plain = (part: Part): Part => {
-    const stub = stubOf(part);
+    const stub = readStub(part);
     if (stub === null) return part;
     const left = hides(part) ? bareStub(stub) : withoutNames(stub);
-    return left === stub ? part : withOutput(part, left);
+    return left === stub ? part : stubOf(part, left);
   };
   return messages.map((message) => ({ ...message, parts: message.parts.map(plain) }));
 }
 
-function stubOf(part: Part): string | null {
-  return readStub(toolPart(part)?.output);
-}
-
 /** The tools, with stubs sent as they are. A tool's own `toModelOutput` would tell of an output that is not there. */
-function sendingStubs(tools: ToolSet): ToolSet {
+function sendingStubs(tools: ToolSet, messages: readonly UIMessage[]): ToolSet {
+  const stubs = stubsIn(messages);
   const shown: ToolSet = { ...tools };
   for (const [name, own] of Object.entries(tools)) {
     const { toModelOutput } = own;
-    if (toModelOutput !== undefined) shown[name] = { ...own, toModelOutput: orStub(toModelOutput.bind(own)) };
+    if (toModelOutput !== undefined) shown[name] = { ...own, toModelOutput: orStub(toModelOutput.bind(own), stubs) };
   }
   return shown;
 }
 
 type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
 
-function orStub(toModelOutput: ToModelOutput): ToModelOutput {
+/** The texts of stubs, by call and output. Ids of calls may repeat in one conversation. */
+type Stubs = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
+
+function stubsIn(messages: readonly UIMessage[]): Stubs {
+  const stubs = new Map<string, Map<unknown, string>>();
+  for (const part of messages.flatMap(({ parts }) => parts)) {
+    const [tool, text] = [toolPart(part), readStub(part)];
+    if (tool === null || text === null) continue;
+    stubs.set(tool.toolCallId, new Map(stubs.get(tool.toolCallId)).set(tool.output, text));
+  }
+  return stubs;
+}
+
+function orStub(toModelOutput: ToModelOutput, stubs: Stubs): ToModelOutput {
   return (result) => {
-    const stub = readStub(result.output);
-    return stub === null ? toModelOutput(result) : { type: "text", value: stub };
+    const stub = stubs.get(result.toolCallId)?.get(result.output);
+    return stub === undefined ? toModelOutput(result) : { type: "text", value: stub };
   };
 }
 

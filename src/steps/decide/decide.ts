@@ -94,17 +94,19 @@ function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause)
 }
 
 /**
- * Whether older outputs are masked now. A mask needs no summariser. Over the ceiling it does not wait for its rent, because then nothing
- * else makes the view smaller. While a run is at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait
+ * Whether older outputs are masked now. A mask needs no summariser. Over the ceiling it does not wait for its rent once it frees as
+ * much as a run must, because then nothing else makes the view smaller. For less, edits would come at nearly every step. While a run is at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait
  * for a run that waits itself.
  */
-export function decideMask({ rents, isOver, isAtWork }: MaskSituation): boolean {
+export function decideMask({ rents, leastTokens, isOver, isAtWork }: MaskSituation): boolean {
   if (rents.masks === null || rents.mask.freedTokens === 0) return false;
-  return (rents.mask.isDue || isOver()) && !isAtWork();
+  return (rents.mask.isDue || (rents.mask.freedTokens >= leastTokens && isOver())) && !isAtWork();
 }
 
 export interface MaskSituation {
   readonly rents: Rents;
+  /** Tokens that an edit must free before its rent is due. */
+  readonly leastTokens: number;
   /** Whether the view is over its ceiling. */
   readonly isOver: () => boolean;
   /** Whether a run makes a summary on this branch now. */

@@ -19,7 +19,7 @@ import { readSayings } from "../pinned/gather.ts";
 import { chooseWords, talkOf } from "../salience/choose.ts";
 import { gatherWords, mergeWords, type Words } from "../salience/table.ts";
 import { wordsIn } from "../salience/words.ts";
-import { maskableOutput, STUB_START, withOutput } from "./stub.ts";
+import { maskableOutput, STUB_START, stubOf, withOutput } from "./stub.ts";
 
 /** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
@@ -58,7 +58,7 @@ export function maskMessage(message: UIMessage, { words, toStep, names }: Maskin
   if (names.length > 0) stubs.set(last.part, `${stubs.get(last.part) ?? ""}\n${namesText(names)}`);
   const stub = (part: Part): Part => {
     const text = stubs.get(part);
-    return text === undefined ? part : withOutput(part, text);
+    return text === undefined ? part : stubOf(part, text);
   };
   return { ...message, parts: message.parts.map(stub) };
 }

@@ -50,7 +50,7 @@ function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const bytes = utf8Bytes(jsonText(tool.output), maxBytes);
   // A stub is long because of the names beside it, and says itself where the output is.
-  if (bytes <= maxBytes || readStub(tool.output) !== null) return part;
+  if (bytes <= maxBytes || readStub(part) !== null) return part;
   const synthetic = parseSyntheticId(messageId);
   const owner = synthetic?.kind === "slice" ? synthetic.messageId : messageId;
   const note =

@@ -67,15 +67,17 @@ export function withOutput(part: Part, text: string): Part {
   return { ...tool, output: place === null ? text : withText(tool.output, place, text) };
 }
 
-/** The text of the stub that an output is. Null for any other output. */
-export function readStub(output: unknown): string | null {
-  if (typeof output === "string") return output.startsWith(STUB_START) ? output : null;
-  if (typeof output !== "object" || output === null) return null;
-  for (const each of Object.values(output)) {
-    const found = readStub(each);
-    if (found !== null) return found;
-  }
-  return null;
+/** Marks the part of a stub with its text. A symbol is lost where a message is stored or sent, so no tool can write one. */
+const STUB = Symbol("stub");
+
+/** The part with a stub in the place of its output. */
+export function stubOf(part: Part, text: string): Part {
+  return Object.assign({ ...withOutput(part, text) }, { [STUB]: text });
+}
+
+/** The text of the stub that a part of a view is. Null for any other part, whatever its output says. */
+export function readStub(part: object): string | null {
+  return (part as { readonly [STUB]?: string })[STUB] ?? null;
 }
 
 /** Where the text of a stub stands in an object: the keys that lead there, and whether that is a list of contents. */

@@ -97,7 +97,7 @@ function truncatePart(part: Part, limits: Limits): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const output = shortenOutput(tool.output, limits.output);
-  return output === tool.output || readStub(tool.output) !== null ? part : { ...tool, output };
+  return output === tool.output || readStub(part) !== null ? part : { ...tool, output };
 }
 
 /**

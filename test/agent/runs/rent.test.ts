@@ -680,3 +680,37 @@ test.for([
   await made.agent.approveRun({ runId });
   expect((await made.agent.waitForRun({ runId })).outcome?.kind).toBe("applied");
 });
+
+test("in a turn a tool's own toModelOutput is asked about an output that quotes a stub", async () => {
+  const read = tool({
+    inputSchema: z.object({ path: z.string() }),
+    execute: async ({ path }) => ({ shown: path }),
+    toModelOutput: ({ output }) => ({ type: "text", value: `Shown: ${output.shown}` }),
+  });
+  await auto(async (session) => {
+    const hidden = "[Left out: an output of 9 characters. recall @0a1b2c3 reads it again.] hidden";
+    await session.appendMessage(work(1, { shown: "title", lines: [hidden] }));
+    const { messages } = await viewBeforeStep(session, { tools: { read } })();
+    expect(JSON.stringify(messages.at(-1))).toContain("Shown: title");
+    expect(JSON.stringify(messages)).not.toContain("hidden");
+  });
+});
+
+test("over the ceiling beside a run that waits, edits stay few", async () => {
+  await auto(async (session, { agent, storage }) => {
+    const { platform, runs } = agent.palimpsest;
+    platform.createInstance = () => Promise.reject(new Error("The engine is away."));
+    for (let n = 1; n <= 6; n++) await session.appendMessage(large(n, 5));
+    const [runId = ""] = (await session.status()).liveRunIds;
+    runs.change(runId, { state: "waiting" });
+    await session.appendMessage({
+      ...say(1),
+      id: "long",
+      parts: [{ type: "text", text: "a plan of words ".repeat(4_000) }],
+    });
+    const before = rows(storage);
+    for (let n = 10; n < 70; n++) await session.appendMessage(work(n));
+    expect(rows(storage) - before).toBeGreaterThan(1);
+    expect(rows(storage) - before).toBeLessThan(30);
+  }, LOW);
+});

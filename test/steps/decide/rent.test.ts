@@ -228,14 +228,17 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
 test("masks wait for their rent, and for a run at work; over the ceiling only for the run", () => {
   const rents = { masks: { from: 0, to: 3 }, mask: DUE, summary: IDLE };
   const isMasked = (over: boolean, atWork: boolean, mask = rents.mask): boolean =>
-    decideMask({ rents: { ...rents, mask }, isOver: () => over, isAtWork: () => atWork });
+    decideMask({ rents: { ...rents, mask }, leastTokens: 10, isOver: () => over, isAtWork: () => atWork });
   expect(isMasked(false, false)).toBe(true);
   expect(isMasked(false, true)).toBe(false);
   expect(isMasked(false, false, IDLE)).toBe(false);
-  expect(isMasked(true, false, { ...IDLE, freedTokens: 1 })).toBe(true);
-  expect(isMasked(true, true, { ...IDLE, freedTokens: 1 })).toBe(false);
+  expect(isMasked(true, false, { ...IDLE, freedTokens: 10 })).toBe(true);
+  expect(isMasked(true, false, { ...IDLE, freedTokens: 9 })).toBe(false);
+  expect(isMasked(true, true, { ...IDLE, freedTokens: 10 })).toBe(false);
   expect(isMasked(true, false, { ...IDLE, freedTokens: 0 })).toBe(false);
-  expect(decideMask({ rents: { ...rents, masks: null }, isOver: () => true, isAtWork: never })).toBe(false);
+  expect(decideMask({ rents: { ...rents, masks: null }, leastTokens: 0, isOver: () => true, isAtWork: never })).toBe(
+    false,
+  );
 });
 
 function reason(situation: Situation): string {

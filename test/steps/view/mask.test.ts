@@ -83,7 +83,7 @@ test("the text of an instruction file, a skill or a plan stays whole, and counts
   }
   const receipt = looked(LONG.slice(0, 900), { type: "tool-write", input: { path: "AGENTS.md", content: LONG } });
   const endless = looked(LONG.repeat(20), { type: "tool-read", input: { path: "AGENTS.md" } });
-  for (const message of [receipt, endless]) expect(readStub(outputOf(masked(message)))).not.toBeNull();
+  for (const message of [receipt, endless]) expect(readStub(masked(message).parts[0] ?? {})).not.toBeNull();
 });
 
 test("outputs of contents keep their form, and the stub stands where their text is read", async () => {
@@ -143,9 +143,12 @@ test("a stub is found again in each form, with the names beside it, and a dynami
     numbers(),
   ]) {
     const shown = masked(looked(output), ["ledgerOf7"]);
-    expect(readStub(outputOf(shown))).toMatch(STUB);
-    expect(readStub(outputOf(shown))).toContain("earlier ones: ledgerOf7");
-    expect(readStub(output)).toBeNull();
+    const [stub = looked("")] = shown.parts;
+    expect(readStub(stub)).toMatch(STUB);
+    expect(readStub(stub)).toContain("earlier ones: ledgerOf7");
+    // What a tool says, and what was stored, is never a stub.
+    for (const each of looked(outputOf(shown)).parts) expect(readStub(each)).toBeNull();
+    expect(readStub(structuredClone(stub))).toBeNull();
   }
   const dynamic = looked({ text: LONG }, { type: "dynamic-tool", toolName: "look" });
   expect(masked(dynamic).parts[0]).toMatchObject({
@@ -182,9 +185,7 @@ test("calls that share an id in different messages, and calls of one message, ha
     parts: [...looked(LONG).parts, ...looked(LONG, { toolCallId: "c2" }).parts],
   };
   const other: UIMessage = { ...looked(LONG), id: "w2" };
-  const texts = [masked(one), masked(other)].flatMap(({ parts }) =>
-    parts.map((part) => readStub("output" in part ? part.output : null) ?? ""),
-  );
+  const texts = [masked(one), masked(other)].flatMap(({ parts }) => parts.map((part) => readStub(part) ?? ""));
   const references = texts.map((text) => /@[0-9a-z]{7}(?:\.\d+)?/.exec(text)?.[0] ?? "");
   expect(new Set(references).size).toBe(3);
   expect(references[1]).toBe(`${references[0]}.2`);
@@ -205,5 +206,15 @@ test("a stub with its names is neither shortened nor previewed, which would lose
     expect(previewOutputs(view, { maxBytes: 4_000 })).toBe(view);
     const whole = [looked(output), ...filler];
     expect(truncateOlderMessages(whole)).not.toBe(whole);
+  }
+});
+
+test("an output that quotes a stub is previewed and truncated as any other", () => {
+  const quoted = `[Left out: an output of 9 characters. recall @0a1b2c3 reads it again.] ${LONG.repeat(20)}`;
+  const filler = Array.from({ length: 20 }, (_, n): UIMessage => ({ ...looked("short"), id: `f${n}` }));
+  for (const output of [quoted, { log: LONG.repeat(20), lines: [quoted] }]) {
+    const view = [looked(output), ...filler];
+    expect(truncateOlderMessages(view)).not.toBe(view);
+    expect(previewOutputs(view, { maxBytes: 4_000 })).not.toBe(view);
   }
 });

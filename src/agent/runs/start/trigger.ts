@@ -77,7 +77,8 @@ export function maskIfDue(core: Core, sessionId: string, continues: string | nul
   if (rents?.masks == null || policy === null || leafId === null || history.hasEnded) return;
   const isOver = (): boolean => sizeOf(core, sessionId).tokens > policy.thresholdTokens;
   const live = (): LiveRun | null => liveOnBranch(core, sessionId, { leafId, continues });
-  if (!decideMask({ rents, isOver, isAtWork: () => makesSummaryNow(core, live()) })) return;
+  const isAtWork = (): boolean => makesSummaryNow(core, live());
+  if (!decideMask({ rents, leastTokens: policy.minSpanTokens, isOver, isAtWork })) return;
   const view = history.masks.rented();
   if (view === null || !leavesRoom(history, live(), { view, toStep: rents.masks.to })) return;
   history.masks.mask(view, rents.masks.to, policy.stackTokens);
