@@ -275,7 +275,7 @@ class Rented {
       if (isMasked) known.maskedTo = step.step;
       found.set(step.message, known);
     }
-    return [...found].map(([message, places]) => ({ message, shown: { from: 0, to: Infinity }, ...places }));
+    return [...found].map(([message, places]) => ({ message, shown: { from: 0, to: Infinity }, words: {}, ...places }));
   }
 
   #summarise(terms: RentTerms, isDue: boolean): void {

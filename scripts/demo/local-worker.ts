@@ -11,6 +11,9 @@ import { createServer } from "node:net";
 import { PalimpsestError } from "../../src/errors.ts";
 import { buildPage } from "../build-page.ts";
 
+/** Most starts of a Worker whose port was taken meanwhile. */
+const MOST_STARTS = 3;
+
 export interface LocalWorkerOptions {
   /** The folder where Durable Objects and Workflows keep their state. */
   readonly stateDir: string;
@@ -40,8 +43,22 @@ export class LocalWorker {
    */
   async start(): Promise<void> {
     if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
+    if (this.#options.configPath === undefined) await buildPage();
+    for (let tries = 1; !(await this.#serves()); tries++) {
+      await this.kill();
+      // Wrangler picks ports of its own as well, and another one that starts at the same moment may pick the same.
+      if (tries < MOST_STARTS && this.#log.includes("Address already in use")) continue;
+      throw new PalimpsestError(
+        "invalid_state",
+        `The Worker did not start on port ${this.#options.port}. The end of its log:\n${this.#log}`,
+      );
+    }
+  }
+
+  /** Starts a process, and returns whether it serves. */
+  async #serves(): Promise<boolean> {
     const { port, stateDir, vars, configPath } = this.#options;
-    if (configPath === undefined) await buildPage();
+    this.#log = "";
     const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
     const args = [
       "dev",
@@ -65,15 +82,11 @@ export class LocalWorker {
     child.stdout?.on("data", keep);
     child.stderr?.on("data", keep);
     for (let tries = 0; tries < 300; tries++) {
-      if (child.exitCode !== null) break;
-      if (await answers(this.url)) return;
+      if (child.exitCode !== null) return false;
+      if (await answers(this.url)) return true;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    await this.kill();
-    throw new PalimpsestError(
-      "invalid_state",
-      `The Worker did not start on port ${port}. The end of its log:\n${this.#log}`,
-    );
+    return false;
   }
 
   /** Kills the Worker for good and removes its state, because the state holds the conversation. */

@@ -83,6 +83,11 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
     of("id", (on, bad) => on.getView({ leafId: bad })),
     of("id", (on, bad) => on.getView({ asOf: bad })),
   ],
+  viewWith: [
+    of("id", (on, bad) => on.viewWith(bad)),
+    of("id", (on, bad) => on.viewWith({ leafId: bad })),
+    of("id", (on, bad) => on.viewWith({ asOf: bad })),
+  ],
   getViewAsOf: [of("id", (on, bad) => on.getViewAsOf(bad))],
   tools: [],
   newest: [],
