@@ -133,10 +133,10 @@ test.each(Object.entries(ROOMS))("S2: %s, a clear and a delete leave the word in
   expect(await tablesWithIt(made)).toEqual([]);
 });
 
+const silent: Script = (prompt) => (prompt.kind === "notes" ? "## Task\n- We go on." : summaryOf(prompt, "We go on."));
+
 /** From now on the models have nothing to tell, because a change of the messages may start a run. */
 function silence({ name }: Made): void {
-  const silent: Script = (prompt) =>
-    prompt.kind === "notes" ? "## Task\n- We go on." : summaryOf(prompt, "We go on.");
   for (const model of [name, `${name}/cheap`]) scriptModel(model, silent);
 }
 
