@@ -98,18 +98,23 @@ function checkShrinks(twin: Twin, overlay: OverlayRecord, active: readonly Overl
   holds("V3", shrinks, () => `${overlay.id} makes the view larger: ${before} tokens before it, ${after} with it`);
 }
 
-/** C1. Each run added at most one overlay, and its outcome names that overlay. */
+/**
+ * C1. Each run added at most one overlay, and its outcome names that overlay. A split commits in one step and switches in the next. Between
+ * them it is live, and its row names the overlay.
+ */
 function checkCommits(overlays: readonly OverlayRecord[], runs: readonly RunRecord[]): void {
   const byRun = new Map<string, string[]>();
   for (const { id, runId } of overlays) if (runId !== null) byRun.set(runId, [...(byRun.get(runId) ?? []), id]);
   for (const [runId, ids] of byRun) holds("C1", ids.length === 1, () => `run ${runId} laid ${ids.join(", ")}`);
   for (const [runId, [id]] of byRun) {
-    const outcome = runs.find((run) => run.id === runId)?.outcome;
+    const run = runs.find((each) => each.id === runId);
+    if (run === undefined) continue;
+    const switches = run.kind === "split" && run.outcome === null && run.split.overlayId === id;
+    const { outcome } = run;
     const told = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : id;
-    const known = runs.some((run) => run.id === runId);
     holds(
       "C1",
-      !known || (outcome != null && told === id),
+      switches || (outcome !== null && told === id),
       () => `run ${runId} laid ${id} and ended as ${JSON.stringify(outcome)}`,
     );
   }
