@@ -28,7 +28,7 @@ const RETRYABLE = {
   conflict: false,
   import_failed: false,
   not_configured: false,
-  newer_schema: false,
+  unknown_schema: false,
   storage_full: true,
   broken_invariant: false,
   model_failed: true,

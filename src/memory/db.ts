@@ -96,7 +96,7 @@ export class Db {
   #made: ReadonlySet<Family>;
   #depth = 0;
 
-  /** Throws `newer_schema`. */
+  /** Throws `unknown_schema`. */
   constructor(storage: Storage) {
     this.#made = openSchema(storage);
     this.#storage = hearRollbacks(storage, this);

@@ -349,17 +349,26 @@ export function needsOf(sql: string): Needs {
   return { makes, reads: [...new Set(families)] };
 }
 
-/** Returns the families that exist. Reads one row. Throws `newer_schema`. */
+/** Returns the families that exist. Reads one row. Throws `unknown_schema`. */
 export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   const row = readSchema(sql);
   if (row === null) return new Set();
   if (row.version > SCHEMA_VERSION) {
     throw new PalimpsestError(
-      "newer_schema",
+      "unknown_schema",
       `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a schema version is not supported.`,
     );
   }
-  return new Set(row.made.split(" ") as Family[]);
+  const made = row.made.split(" ");
+  // Tables that this code does not know would be left out of views, and of deletions.
+  const unknown = made.filter((family) => !Object.hasOwn(FAMILIES, family));
+  if (unknown.length > 0) {
+    throw new PalimpsestError(
+      "unknown_schema",
+      `This database has tables that this code does not know: ${unknown.join(", ")}. Another version made them. Deploy that version again, or, where it was one before 0.1.0, delete the object's storage: its tables are not migrated.`,
+    );
+  }
+  return new Set(made as Family[]);
 }
 
 /** Makes a family and records which families exist now. Call it inside a transaction. */

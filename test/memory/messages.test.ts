@@ -350,7 +350,20 @@ describe("the schema", () => {
       history.append(steps("m1", "kept"));
       expect(reopen().session("").getHistory()).toEqual([steps("m1", "kept")]);
       storage.sql.exec("UPDATE palimpsest_schema SET version = ?", SCHEMA_VERSION + 1);
-      expect(codeOf(() => reopen())).toBe("newer_schema");
+      expect(codeOf(() => reopen())).toBe("unknown_schema");
+    });
+  });
+
+  test("M2: refuses a database with tables that it does not know, and changes nothing in it", async () => {
+    await withProbe(({ history, reopen, storage }) => {
+      history.append(steps("m1", "kept"));
+      const made = () => storage.sql.exec<{ made: string }>("SELECT made FROM palimpsest_schema").one().made;
+      const ours = made();
+      storage.sql.exec("UPDATE palimpsest_schema SET made = made || ' overlays drafts'");
+      expect(() => reopen()).toThrow(/^\[unknown_schema\] .*: overlays, drafts\./);
+      expect(made()).toBe(`${ours} overlays drafts`);
+      storage.sql.exec("UPDATE palimpsest_schema SET made = ?", ours);
+      expect(reopen().session("").getHistory()).toEqual([steps("m1", "kept")]);
     });
   });
 });
