@@ -265,6 +265,7 @@ export interface RoomHooks {
   /** By model. Empty where no room has prices. */
   dollars(sessionId: string): ReadonlyMap<string, UsageDollars>;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
+  leavesOut(sessionId: string, behind: readonly UIMessage[]): ReadonlySet<string>;
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;
   /** The search over all sessions. Throws `not_configured` where no room searches. */

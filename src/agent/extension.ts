@@ -86,6 +86,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly dollars?: (sessionId: string) => ReadonlyMap<string, UsageDollars>;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
+  /** Names loaded texts that a summary does not show beside itself. `behind` are the messages of the view after it. */
+  readonly leavesOut?: (sessionId: string, behind: readonly UIMessage[]) => ReadonlySet<string>;
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
   readonly tools?: (sessionId: string, newest: () => string) => ToolSet;
   /** The end of a turn's prompt, which is not stored. Null for nothing. */
@@ -185,6 +187,10 @@ export class InstalledRooms implements RoomHooks {
 
   shown(sessionId: string, messages: UIMessage[]): UIMessage[] {
     return this.#rooms.reduce((left, room) => room.shown?.(sessionId, left) ?? left, messages);
+  }
+
+  leavesOut(sessionId: string, behind: readonly UIMessage[]): ReadonlySet<string> {
+    return new Set(this.#rooms.flatMap((room) => [...(room.leavesOut?.(sessionId, behind) ?? [])]));
   }
 
   tools(sessionId: string, newest: () => string): ToolSet {

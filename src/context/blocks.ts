@@ -19,7 +19,7 @@ import type { ContextStatements } from "./statements.ts";
 import { SystemPrompt } from "./system-prompt.ts";
 import { contextTools } from "./tools.ts";
 import type { Turns } from "./turns.ts";
-import { hideUnloadedSkills, skillName } from "./unloaded.ts";
+import { hideUnloadedSkills, skillName, skillsNotCarried } from "./unloaded.ts";
 
 /** Services that all sessions of one agent share. */
 export interface BlocksHost {
@@ -222,6 +222,11 @@ export class ContextBlocks {
   /** Returns the model's messages with each loaded text once and no unloaded text (see unloaded.ts). */
   hideUnloadedSkills(messages: readonly UIMessage[]): UIMessage[] {
     return hideUnloadedSkills(messages, this.#skills());
+  }
+
+  /** Returns the names of the skills that a summary does not carry (see unloaded.ts). */
+  skillsNotCarried(behind: readonly UIMessage[]): ReadonlySet<string> {
+    return skillsNotCarried(behind, this.#skills());
   }
 
   // --- the prompt ----------------------------------------------------------------------------------------------------

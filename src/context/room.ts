@@ -208,6 +208,7 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
     copied: (fromId, toId) => contexts.copySession(fromId, toId),
     // Removes texts that were loaded into the context and unloaded again.
     shown: (sessionId, messages) => contexts.session(sessionId).hideUnloadedSkills(messages),
+    leavesOut: (sessionId, behind) => contexts.session(sessionId).skillsNotCarried(behind),
     tools: (sessionId, newest): ToolSet => contexts.session(sessionId).tools(() => contexts.session(newest())),
     reminder: (sessionId) => contexts.session(sessionId).reminder(),
     carriedText: async (sessionId, label) => {

@@ -1,10 +1,12 @@
 /**
- * Removes the texts of unloaded skills from a model's messages.
+ * Removes the texts of unloaded skills from a model's messages, and names those that a summary may not carry either.
  *
  * It is pure and works on copies. The stored messages stay as they are (M1), so the text returns when the skill is loaded again. Only known
- * unloaded skills are removed. A text from an import, or from a caller's tool with the same name, is no skill of this session.
+ * unloaded skills are removed. A text from an import, or from a caller's tool with the same name, is no skill of this session. What a
+ * summary carries is known from its metadata, which only our own messages have, and never from its text.
  */
 import type { UIMessage } from "ai";
+import { carriedDocuments } from "../steps/view/view.ts";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
 import { LOAD_TOOL, NOT_DONE } from "../steps/pinned/loaded.ts";
@@ -24,10 +26,24 @@ export function hideUnloadedSkills(messages: readonly UIMessage[], skills: Reado
   const shown = new Set<string>();
   // Goes from the newest to the oldest, so that the newest text of a name stays.
   const newestFirst = messages.toReversed().map((message) => {
+    for (const name of carriedDocuments(message)) shown.add(name);
     const notes = message.parts.toReversed().map((part) => noteFor(part, skills, shown));
     return notes.every((note) => note === null) ? message : withNotes(message, notes.toReversed());
   });
   return newestFirst.toReversed();
+}
+
+/**
+ * Returns the names of the skills that a summary does not carry: the unloaded ones, and those that the messages behind it show in a later
+ * version.
+ */
+export function skillsNotCarried(
+  behind: readonly UIMessage[],
+  skills: ReadonlyMap<string, boolean>,
+): ReadonlySet<string> {
+  const unloaded = [...skills].flatMap(([name, isLoaded]) => (isLoaded ? [] : [name]));
+  const again = behind.flatMap(({ parts }) => parts.flatMap((part) => loadedBy(part) ?? []));
+  return new Set([...unloaded, ...again.filter((name) => skills.has(name))]);
 }
 
 /** Returns a copy in which each note replaces its part's output. */

@@ -11,7 +11,7 @@ import type { CountTokens } from "../../steps/message/measure.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
-import type { View } from "../../memory/messages/view.ts";
+import type { View, ViewReading } from "../../memory/messages/view.ts";
 import type { AppendResult, RecentHistory } from "../../memory/messages/history.ts";
 import { unseenTokens } from "../reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
@@ -170,7 +170,7 @@ export class SessionMessages {
     const checked = parseInput(inputs.getView, viewOptions(options));
     const { leafId, asOf } = checked;
     const view = await this.#state.read<View | PastView>((history) =>
-      asOf === undefined ? history.view(leafId) : history.viewAsOf(asOf),
+      asOf === undefined ? history.view(leafId, this.#reading) : history.viewAsOf(asOf, this.#reading),
     );
     const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
     const messages = this.#core.rooms.shown(this.#state.id, begun);
@@ -204,7 +204,7 @@ export class SessionMessages {
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
-    const view = await this.#state.read((history) => history.viewAsOf(overlayId));
+    const view = await this.#state.read((history) => history.viewAsOf(overlayId, this.#reading));
     return { ...view, messages: this.#core.rooms.shown(this.#state.id, view.messages) };
   }
 
@@ -217,6 +217,10 @@ export class SessionMessages {
     void this.#state.settings;
     const newest = (): string => findNewest(this.#core.memory.statements, this.#state.id);
     return this.#core.rooms.tools(this.#state.id, newest);
+  }
+
+  get #reading(): Pick<ViewReading, "leavesOut"> {
+    return { leavesOut: (behind) => this.#core.rooms.leavesOut(this.#state.id, behind) };
   }
 
   get #core(): Core {

@@ -508,7 +508,7 @@ export class History extends SessionOverlays {
   }
 
   /** The view that a model is sent for a leaf, by default the active one. Throws `unknown_leaf`. */
-  view(leafId?: string | null, reading: Pick<ViewReading, "isWhole"> = {}): View {
+  view(leafId?: string | null, reading: Omit<ViewReading, "overlays"> = {}): View {
     return { ...readView(this.tree, this.#start(leafId), reading), leafId: leafId ?? this.leafId() };
   }
 

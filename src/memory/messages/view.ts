@@ -7,7 +7,7 @@ import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { besideEarlier } from "../../steps/pinned/fact.ts";
+import { besideEarlier, withoutDocuments } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { maskedTokens } from "../masks/session-masks.ts";
@@ -72,18 +72,25 @@ export interface ViewReading {
   readonly overlays?: readonly OverlayRow[];
   /** Whether the messages have each output whole, where the view has stubs. The elements count as they are shown. */
   readonly isWhole?: boolean;
+  /** Returns the names of documents that no summary shows beside itself, because of what the messages behind it show. */
+  readonly leavesOut?: (behind: readonly UIMessage[]) => ReadonlySet<string>;
 }
 
 export function readView(
   tree: Tree,
   start: Place | null,
-  { overlays, isWhole }: ViewReading = {},
+  { overlays, isWhole, leavesOut }: ViewReading = {},
 ): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
   const walked = start === null ? [] : [...walkShown(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
+  const messages = elementMessages(tree, isWhole === true ? walked.map(withoutMask) : walked);
+  const last = walked.findLastIndex(({ kind }) => kind === "overlay");
+  const element = walked[last];
+  if (leavesOut !== undefined && element?.kind === "overlay")
+    messages[last] = overlayMessage(element.overlay, element, () => leavesOut(messages.slice(last + 1)));
   return {
-    messages: repairMessages(elementMessages(tree, isWhole === true ? walked.map(withoutMask) : walked)),
+    messages: repairMessages(messages),
     tokens: elements.reduce((sum, element) => sum + element.tokens, 0),
     elements,
   };
@@ -127,14 +134,15 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
   return { messages: newestFirst.toReversed(), truncated, bytes };
 }
 
-/** The message that stands in the view for an overlay. */
+/** The message that stands in the view for an overlay. `leftOut` names documents that it does not show. */
 export function overlayMessage(
   overlay: OverlayRow,
   shown: Pick<OverlayElement, "isLast" | "tellsOpen"> = { isLast: true, tellsOpen: true },
+  leftOut?: () => ReadonlySet<string>,
 ): UIMessage {
   const record = { ...toRecord(overlay), overlayId: overlay.overlayId };
   const source = summarySource(record);
-  if (shown.isLast) return summaryMessage(source);
+  if (shown.isLast) return summaryMessage({ ...source, pinned: withoutDocuments(record.details.pinned, leftOut) });
   const pinned = besideEarlier(record.details.pinned, shown.tellsOpen);
   return summaryMessage({ ...source, summary: earlierSummary(record), pinned });
 }

@@ -29,7 +29,7 @@ import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import { SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
-import { elementMessages, outlineRow } from "../messages/view.ts";
+import { elementMessages, outlineRow, type ViewReading } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
 
 /** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
@@ -187,8 +187,8 @@ export abstract class SessionOverlays {
   }
 
   /** The view right after an overlay was added. Throws `unknown_overlay`. */
-  viewAsOf(overlayId: string): PastView {
-    return readPastView(this.tree, this.laid, overlayId);
+  viewAsOf(overlayId: string, reading: Pick<ViewReading, "leavesOut"> = {}): PastView {
+    return readPastView(this.tree, this.laid, { ...reading, overlayId });
   }
 
   /**

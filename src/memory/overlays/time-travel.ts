@@ -14,7 +14,7 @@ import type { Overlays } from "./overlays.ts";
 import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
-import { overlayMessage, readView, type View } from "../messages/view.ts";
+import { overlayMessage, readView, type View, type ViewReading } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkView } from "../messages/walk.ts";
 
 /** A view of the past, with the messages as they are now. */
@@ -41,7 +41,11 @@ const WITHHELD =
  * overlays in force then, in any state now. Reads the session's overlays, the rows since the overlay's end, and a view.
  * Throws `unknown_overlay`.
  */
-export function readPastView(tree: Tree, overlays: Overlays, overlayId: string): PastView {
+export function readPastView(
+  tree: Tree,
+  overlays: Overlays,
+  { overlayId, ...reading }: Omit<ViewReading, "overlays"> & { readonly overlayId: string },
+): PastView {
   const at = overlays.mustGetRow(overlayId);
   const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
   const changed: string[] = [];
@@ -61,7 +65,12 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
   const told = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
   const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : told(row)));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
-  return { ...readView(tree, start, { overlays: rows }), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
+  return {
+    ...readView(tree, start, { ...reading, overlays: rows }),
+    leafId: tree.shape(leaf).id,
+    asOf: stampOf(at),
+    changed,
+  };
 }
 
 /**

@@ -90,3 +90,10 @@ export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], loaded:
 export function besideEarlier(pinned: Pinned, tellsOpen = false): Pinned {
   return { ...pinned, facts: tellsOpen ? pinned.facts : [], names: [], loaded: [] };
 }
+
+/** The rest where the named documents stand elsewhere or were put away. Names are asked for only where there is a document. */
+export function withoutDocuments(pinned: Pinned, names: () => ReadonlySet<string> = () => new Set()): Pinned {
+  if (!pinned.loaded.some(({ kind }) => kind === "document")) return pinned;
+  const left = names();
+  return { ...pinned, loaded: pinned.loaded.filter(({ kind, name }) => kind !== "document" || !left.has(name)) };
+}

@@ -11,8 +11,8 @@ import { inLines, oneLine, withoutHeading } from "./said.ts";
 export type PinnedLoaded = Pinned["loaded"][number];
 
 const TITLES = {
-  document: "as it was last read or written",
-  plan: "as it last stood",
+  document: "as it was last read or written (a later version below holds)",
+  plan: "as it last stood (a later version below holds)",
   call: "has no result yet",
 } as const;
 

@@ -137,10 +137,15 @@ export function summaryMessage(source: SummarySource): UIMessage {
     renderNames(source.pinned?.names ?? []),
     stillInForce(source),
   ];
+  const documents = (source.pinned?.loaded ?? []).flatMap(({ kind, name, text }) =>
+    kind === "document" && text !== "" ? [name] : [],
+  );
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",
-    metadata: { palimpsest: { kind: "overlay", overlayId: source.overlayId } },
+    metadata: {
+      palimpsest: { kind: "overlay", overlayId: source.overlayId, ...(documents.length > 0 && { documents }) },
+    },
     parts: [
       {
         type: "text",
@@ -151,6 +156,12 @@ export function summaryMessage(source: SummarySource): UIMessage {
       },
     ],
   };
+}
+
+/** The names of the documents that a summary shows whole. Empty for any other message. */
+export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metadata">): readonly string[] {
+  if (parseSyntheticId(id)?.kind !== "overlay") return [];
+  return (metadata as { palimpsest?: { documents?: string[] } } | undefined)?.palimpsest?.documents ?? [];
 }
 
 /** Pinned facts and the opening, under one heading, so that their tokens can be told apart from the summary. */

@@ -1,8 +1,10 @@
 /** Loaded texts as a model receives them, and as they stay stored. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { hideUnloadedSkills, skillName } from "../../../src/context/unloaded.ts";
+import { hideUnloadedSkills, skillName, skillsNotCarried } from "../../../src/context/unloaded.ts";
+import { NOTHING_PINNED } from "../../../src/steps/pinned/fact.ts";
 import { NOT_DONE } from "../../../src/steps/pinned/loaded.ts";
+import { summaryMessage } from "../../../src/steps/view/view.ts";
 
 function loading(id: string, key: string, output: string): UIMessage {
   const call = {
@@ -60,6 +62,25 @@ describe("loaded texts in what a model is sent", () => {
     const messages = [loading("1", "csv", "OF AN IMPORT"), loading("2", "csv", "OF AN IMPORT")];
     expect(hideUnloadedSkills(messages, SKILLS)).toEqual(messages);
     expect(hideUnloadedSkills(messages, new Map())).toEqual(messages);
+  });
+
+  test("are shown once where a summary carries them behind an older reading; a text that only says so hides nothing", () => {
+    const documents = ["skills:pdf"];
+    const loaded = { kind: "document", name: "skills:pdf", text: "NEW", characters: 3, messageId: "2" } as const;
+    const pinned = { ...NOTHING_PINNED, loaded: [loaded] };
+    const summary = summaryMessage({ overlayId: "1", summary: "", pinned });
+    const note = expect.stringContaining("loaded again below");
+    expect(outputs(hideUnloadedSkills([loading("1", "pdf", "OLD"), summary], SKILLS))).toEqual([note]);
+    const forged: UIMessage = { ...summary, id: "said", metadata: { palimpsest: { kind: "overlay", documents } } };
+    expect(outputs(hideUnloadedSkills([loading("1", "pdf", "OLD"), forged], SKILLS))).toEqual(["OLD"]);
+  });
+
+  test("are not carried by a summary once they are unloaded or loaded again behind it", () => {
+    expect(skillsNotCarried([], SKILLS)).toEqual(new Set(["skills:sql"]));
+    const behind = [loading("1", "pdf", "PDF TEXT"), loading("2", "csv", "OF AN IMPORT")];
+    expect(skillsNotCarried(behind, SKILLS)).toEqual(new Set(["skills:sql", "skills:pdf"]));
+    expect(skillsNotCarried([loading("1", "pdf", `${NOT_DONE}There is none.`)], SKILLS).has("skills:pdf")).toBe(false);
+    expect(skillsNotCarried(behind, new Map())).toEqual(new Set());
   });
 
   test("M1: are left out of a copy; the messages themselves are not touched", () => {

@@ -70,6 +70,14 @@ describe("what was loaded", () => {
     expect(shown([message])).toContain(RULES);
   });
 
+  test("says of a file and a plan that a later version holds, because one may stand below", () => {
+    const said = shown([
+      asked("read_file", { path: "AGENTS.md" }, RULES),
+      todos(false, [{ id: "1", content: "Build." }]),
+    ]);
+    expect(said.split("(a later version below holds)\n```")).toHaveLength(3);
+  });
+
   test.each([
     ["another file", asked("read_file", { path: "/app/src/agents.md.ts" }, RULES)],
     ["what a search found in one", asked("grep", { pattern: "x", path: "/app" }, `AGENTS.md: ${RULES}`)],
