@@ -12,7 +12,7 @@ const MAX_CONSTRAINT = 400;
 
 /** What happened after, within or without something is no wish. */
 const NOT_TOLD =
-  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started) (?:\\w+ ){0,2})";
+  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|costs|runs|needs|waits|fails) (?:\\w+ ){0,2})";
 /** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
@@ -29,7 +29,7 @@ const WISHES: readonly RegExp[] = [
   new RegExp(`${NOT_TOLD}\\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`, "i"),
   /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
 ];
-const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 /** Prose may begin with "import", "return" or "at", and may contain an arrow or an emphasis tag. */
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
@@ -73,7 +73,7 @@ export function constraintsIn(sentence: string): string[] {
 /** Whether a sentence of a user states a rule, a prohibition or a preference. */
 export function isRule(sentence: string): boolean {
   const said = sentence.replaceAll(/\s+/g, " ");
-  const enough = UNSPACED_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
+  const enough = DENSE_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
   if (!enough || looksLikeData(said) || PRINTED.test(said)) return false;
   if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return ASKS_NOT.test(said) && forbids(said);
   return forbids(said) || WISHES.some((wish) => wish.test(said));

@@ -1,5 +1,5 @@
 /**
- * Patterns for prohibitions in eight languages. The same list decides whether a sentence is a rule and whether a rule
+ * Patterns for prohibitions in some languages. The same list decides whether a sentence is a rule and whether a rule
  * is a prohibition.
  *
  * One sentence in, yes or no out. It errs towards a prohibition. One too many costs a line beside a summary, but a
@@ -22,7 +22,7 @@ const FORBIDS: readonly RegExp[] = [
   /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!need|proceed|exceed|feed|embed|speed|seed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
   new RegExp(
-    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
+    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
     "i",
   ),
   new RegExp(`${YOUR_CLAUSE}(?:do not|don['’]?t) (?:ever )?(?:send|call|pay|book|buy|post|mail|${HARM})`, "i"),
@@ -45,43 +45,61 @@ const FORBIDS: readonly RegExp[] = [
     "i",
   ),
   new RegExp(`\\b${HARM}e? (?:nothing|none of)\\b`, "i"),
+  new RegExp(
+    `\\b${HARM}e? (?:(?:every|any)thing (?:but|except)|(?:all|any|every)\\b[^.;:!?]{0,60}? (?:except|excluding|other than))\\b`,
+    "i",
+  ),
 ];
 
 /** Marks a rule as a prohibition if it has any word that denies or narrows. */
 const DENIES =
   /\b(?:never|not|cannot|avoid|without|nothing|stop|don['’]?t|won['’]?t|can['’]?t|mustn['’]?t|shouldn['’]?t|no (?:more|need|other)|only)\b|n['’]t\b/i;
 
+/** The same in the languages below, where `§` stands for it. */
+const CLAUSE_ABROAD =
+  "(?<=^|[,;:.!¡] ?|(?<!\\p{L})(?:bitte|und|aber|et|mais|plaît|surtout|favore?|pero|y|e|ma|mas|alsjeblieft|graag|en|maar|proszę|i|ale|пожалуйста|и|но),? )";
 /** Languages that write blanks between words. */
 const SPACED: Readonly<Record<string, string>> = {
   german:
-    "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger weg|" +
+    "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger (?:weg|davon|von)|" +
     "lass(?:t|en sie)? .{1,60} in ruhe|(?:darf|darfst|dürfen|dürft|soll|sollst|sollen|sollt) (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
     "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|berühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|bearbeiten|umbenennen|pushen|committen|deployen|mergen|ausführen|entfernen|hinzufügen)|" +
     "bitte (?:[^\\s,]+ ){0,3}(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*) [^,.;:!?]{0,60}\\p{L}n|" +
-    "(?<=^|[,;:.!] ?|(?:bitte|und|aber) )(?:(?:ver)?send|(?:ver)?schick|überweis|(?:be)?zahl|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ)(?:e|e?t|en sie)? (?:.{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)|" +
+    "§(?:(?:ver)?send|(?:ver)?schick|überweis|(?:be)?zahl|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ)(?:e|e?t|en sie)? (?:.{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)|" +
     "(?:fass|rühr|lösch|änder|push|benutz|verwend|nutz|mach|nimm|schreib)\\p{L}* (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)",
   french:
-    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|(?<=^|[,;:.] ?|(?:et|mais|plaît),? )n(?:e |['’])(?!(?:ai|as|a|avons|avez|ont|est|sont|suis|était) )(?:\\S+ ){1,3}(?:jamais|pas|plus|rien|aucune?|personne)|" +
-    "ne (?:dois|devez|doit|faut|peux|pouvez) (?:pas|jamais|plus)|interdite?s?|défense de|en aucun cas|sous aucun prétexte|évite[rz]?|laisse[rz]? .{1,60} tranquilles?",
+    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|§n(?:e |['’])(?!(?:ai|as|a|avons|avez|ont|est|sont|suis|était) )(?:\\S+ ){1,3}(?:jamais|pas|plus|rien|aucune?|personne)|" +
+    "ne (?:dois|devez|doit|faut|peux|pouvez) (?:pas|jamais|plus)|interdite?s?|§(?!m[êe]me|presque|encore|marche|passe)\\p{L}{3,}ez? (?:pas|jamais|rien)|§pas (?:touche|d(?:e |['’])(?!probl|souci|chance|doute|mal|réponse)\\p{L}+)|défense de|en aucun cas|sous aucun prétexte|évite[rz]?|laisse[rz]? .{1,60} tranquilles?",
   spanish:
     "nunca(?! (?:he|ha|han|había|funcion\\p{L}*))|jamás|prohibid[oa]s?|en ningún caso|bajo ning(?:ún concepto|una circunstancia)|evita(?:r|d)?|deja(?:d|r)? .{1,60} en paz|" +
     "no (?:l[aeo]s? |me |se )?(?:(?:toqu|borr|cambi|modifiqu|elimin|edit|ejecut|despliegu|renombr|env[ií]|mand|compr|pagu|llam|contact|cancel|instal|publiqu|dej)(?:es?|éis|en)|(?:us|reserv)(?:es|éis|en)|(?:hag|sub|escrib|añad|muev|abr|vend|met|pong)(?:as?|áis|an))|" +
-    "(?<=^|[,;:.!¡] ?|(?:favor|pero|y),? )no (?:(?:toc|borr|cambi|us|modific|elimin|edit|ejecut|despleg|renombr|envi|mand|compr|pag|reserv|llam|contact|cancel|instal|public|dej)ar|(?:hac|mov|vend|romp)er|(?:sub|abr|escrib|añad)ir)(?:l[aeo]s?)?|no (?:quiero|queremos) que|" +
+    "§no (?:(?:toc|borr|cambi|us|modific|elimin|edit|ejecut|despleg|renombr|envi|mand|compr|pag|reserv|llam|contact|cancel|instal|public|dej)ar|(?:hac|mov|vend|romp)er|(?:sub|abr|escrib|añad)ir)(?:l[aeo]s?)?|no (?:quiero|queremos) que|" +
     "no (?:debes?|deben|se debe|se puede|se permite)",
   italian:
-    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|(?<=^|[,;:.] ?)non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
-    "(?<=^|[,;:.!] ?|(?:e|ma|favore),? )non (?!avete|siete|potete|volete|sapete|state )\\p{L}+[aei]te|" +
+    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|§non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
+    "§non (?!avete|siete|potete|volete|sapete|state )\\p{L}+[aei]te|" +
     "vietat[oaie]|proibit[oaie]|in nessun caso|per nessun motivo|evita(?:re|te)|lascia(?:te|re)? (?:stare|in pace)",
   portuguese:
     "jamais|proibid[oa]s?|em hipótese alguma|de forma alguma|em nenhum caso|sob nenhuma circunstância|evitem?|" +
     "não (?:toques?|toquem|mex(?:as?|am)|apagues?|apaguem|altere[sm]?|mude[sm]?|use[sm]?|modifique[sm]?|exclu(?:as?|am)|delete[sm]?|faç(?:as?|am)|edite[sm]?|execute[sm]?|publique[sm]?|renomeie[sm]?|escrev(?:as?|am)|remov(?:as?|am)|adicione[sm]?|(?:envi|mand|compr|pagu|reserv|ligu|contat|cancel|instal)e[sm]?|(?:abr|mov|vend)(?:as?|am))|" +
-    "(?<=^|[,;:.!] ?|(?:favor|mas|e),? )não (?!quer |ser |ter |haver )\\p{L}+[aei]r|" +
+    "§não (?!quer |ser |ter |haver )\\p{L}+[aei]r|" +
     "não (?:deve[sm]?|pode[sm]?) \\p{L}+r",
+  dutch:
+    "verboden|in geen geval|(?:mag|mogen|moet) (?:.{0,60} )?(?:niet|nooit|geen)|§(?:(?:niet(?! alle)|nooit|geen(?! idee| fouten)) (?:\\S+ ){0,5}(?:\\p{L}{3,}en|op|in)|blijf .{0,60}af|" +
+    "(?:raak|wijzig|verander|verwijder|gebruik|push|deploy|stuur|maak|kom) (?:.{0,60} )?(?:niet|nooit|geen))",
+  polish:
+    "pod żadnym|zabron\\p{L}+|zakaz\\p{L}*|nie wolno|§(?:nigdy )?nie (?:\\p{L}+(?:[aiuy]j(?:cie)?|[aeiyą]ć)|(?:rób|pisz|płać)(?:cie)?)",
+  russian:
+    "нельзя|запрещ\\p{L}+|ни в коем|§(?:никогда )?не (?:надо|нужно|(?!очень|здесь|\\p{L}+ли(?!\\p{L}))\\p{L}+[йиь](?:те)?)",
+  arabic: "ممنوع|محظور|يُ?منع|إياك|لا يجوز|لا ت(?!عمل|وجد|زال|ظهر|ستطيع)\\p{L}{2,}",
 };
-const ABROAD = new RegExp(`(?<!\\p{L})(?:${Object.values(SPACED).join("|")})(?!\\p{L})`, "iu");
-/** Chinese and Japanese. */
+const ABROAD = new RegExp(
+  `(?<!\\p{L})(?:${Object.values(SPACED).join("|").replaceAll("§", CLAUSE_ABROAD)})(?!\\p{L})`,
+  "iu",
+);
+/** Chinese, Japanese and Korean. */
 const UNSPACED =
-  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能(?:再|直接|随便|擅自)?(?:修改|更改|改|动|删|碰|触)(?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:してください|してほしい|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない/;
+  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能(?:再|直接|随便|擅自)?(?:修改|更改|改|动|删|碰|触)(?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:してください|してほしい|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない|지[는도를]? ?(?:마(?:[세십라요\s.!,]|$)|말[고아자라것 ])|면 안 ?[된돼되됩]|금지/;
 /** Finds the places to examine in a sentence that is too long to be a rule itself. */
 const CUES = new RegExp(
   `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,
