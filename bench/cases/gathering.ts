@@ -44,7 +44,7 @@ async function measure(lab: Lab): Promise<Finding> {
     ],
     unmeasured: [
       "an append whose caller is not in the same process",
-      "a summary over more messages than one run takes, whose commit compares them all at once",
+      "a session whose messages are edited while it gathers, whose commit adds up the rows once more",
     ],
   };
 }

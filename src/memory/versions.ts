@@ -29,9 +29,9 @@ export class Versions {
     const { sessionId } = this.#tree;
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
     for (const { n, toldSeq, toldStep } of this.#standingFrom(sessionId, oldest)) {
-      const path = new Set(this.#tree.pathDown(toldSeq, oldest));
+      const isOn = this.#tree.pathTo(toldSeq);
       const holds = rows
-        .filter(({ seq }) => path.has(seq))
+        .filter(({ seq }) => isOn(seq))
         .every(({ seq }) => seq === toldSeq && keeps({ fromStep: 0, toStep: toldStep ?? WHOLE_MESSAGE }));
       if (!holds) this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
     }

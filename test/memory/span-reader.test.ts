@@ -117,3 +117,72 @@ test("what changes between two slices is noticed: an edit, a deletion, and not a
     });
   }
 });
+
+/** Steps with tools, so that a row is some hundred bytes without its content. */
+function work(id: string): UIMessage {
+  const part = (n: number) => ({
+    type: "tool-read",
+    toolCallId: `${id}-call-${n}`,
+    state: "output-available",
+    output: "line of code",
+  });
+  const parts = Array.from({ length: 14 }, (_, n) => [{ type: "step-start" }, part(n)]).flat();
+  return { id, role: "assistant", parts: parts as UIMessage["parts"] };
+}
+
+/** 1,000 messages, with two summaries inside the span. */
+function fillLong(history: ReturnType<Memory["session"]>): ReturnType<typeof span> {
+  for (let n = 0; n < 1_000; n++) history.append(work(`m${n}`));
+  history.addOverlay({ span: span("m300", "m320"), summary: "S" });
+  history.addOverlay({ span: span("m500", "m510"), summary: "T" });
+  return span("m2", "m990", [1, 2]);
+}
+
+test("C3: the compare of a commit is read before it in slices of the stated bytes, and the commit reads no row of its span", async () => {
+  await withProbe(({ storage }) => {
+    const { memory, read } = countReads(storage);
+    const history = memory.session("");
+    const asked = fillLong(history);
+    const reader = history.spanReader(asked);
+    readAll(reader);
+    read.bytes = 0;
+    let slices = 0;
+    for (const _ of history.survey(asked)) {
+      expect(read.bytes).toBeLessThan(MAX_SLICE_BYTES);
+      history.append(say(`later-${slices++}`));
+      read.bytes = 0;
+    }
+    expect(slices).toBeGreaterThan(1);
+    const before = memory.db.meter.rowsRead;
+    expect(reader !== null && history.isAsRead(reader, asked)).toBe(true);
+    const found = history.spanDigest(asked);
+    const details = { facts: null, draftKey: "known" };
+    const commit = history.addOverlay({ span: asked, summary: "U", digest: found?.digest ?? "", details });
+    expect(memory.db.meter.rowsRead - before).toBeLessThan(20);
+    expect(commit.kind).toBe("applied");
+    expect(found?.digest).toBe(history.sourceDigest(asked));
+    expect(found?.messages).toBe(989);
+  });
+});
+
+test("C3: an edit, a deletion and a rollback after the slices are seen by the compare, and between them too", async () => {
+  const changes = {
+    edit: (history: ReturnType<Memory["session"]>) => history.update(say("m700", "another text")),
+    deletion: (history: ReturnType<Memory["session"]>) => history.delete(["m700"]),
+    rollback: (history: ReturnType<Memory["session"]>) => history.overlays().map(({ id }) => history.rollback(id)),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    for (const isBetween of [true, false]) {
+      await withProbe(({ history, reopen }) => {
+        const asked = fillLong(history);
+        const reader = history.spanReader(asked);
+        readAll(reader);
+        let slices = 0;
+        for (const _ of history.survey(asked)) if (slices++ === 0 && isBetween) change(history);
+        if (!isBetween) change(history);
+        expect(reader !== null && history.isAsRead(reader, asked), name).toBe(name === "rollback");
+        expect(history.spanDigest(asked), name).toEqual(reopen().session("").spanDigest(asked));
+      });
+    }
+  }
+});

@@ -55,10 +55,17 @@ export async function gatherSpan(
   if (reader === null) return null;
   const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
   const parts = await readSlices(core, { sessionId, reader }, gather);
-  return {
-    facts: mergeFacts(parts),
-    isCurrent: () => history.hasRead(reader, history.sourceDigest(span) ?? ""),
-  };
+  await surveySpan(core, { sessionId, span });
+  return { facts: mergeFacts(parts), isCurrent: () => history.isAsRead(reader, span) };
+}
+
+/** Reads the rows of a span in slices before its commit, whose compare is then one moment, however long the span is. */
+async function surveySpan(
+  core: Needs<"memory" | "uses">,
+  { sessionId, span }: { readonly sessionId: string; readonly span: Span },
+): Promise<void> {
+  const pause = pauseOf(core);
+  for (const _ of core.memory.session(sessionId).survey(span)) await pause();
 }
 
 /** The listed messages as they are now, slice by slice. Leaves out those that were deleted since they were listed. */

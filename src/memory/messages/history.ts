@@ -69,6 +69,7 @@ export class History extends SessionOverlays {
   lastEdit: object = {};
 
   protected override viewChanged(): void {
+    this.tree.touch();
     this.#total = null;
     this.lastEdit = {};
     this.masks.changed();

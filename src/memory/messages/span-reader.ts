@@ -36,6 +36,7 @@ export class SpanReader {
   #long: { readonly element: Read; readonly pieces: string[] } | null = null;
   readonly #elements: MessageElement<ShapeRow>[] = [];
   #epoch: number;
+  readonly #began: number;
 
   /** `bytes` is the size of a slice. */
   constructor(tree: Tree, { from, to }: { readonly from: Place; readonly to: Place }, bytes = SLICE_BYTES) {
@@ -44,6 +45,12 @@ export class SpanReader {
     this.#at = to;
     this.#bytes = bytes;
     this.#epoch = tree.epoch;
+    this.#began = tree.epoch;
+  }
+
+  /** Whether nothing but appends came to the session since the first slice. */
+  get isUntouched(): boolean {
+    return this.#tree.epoch === this.#began;
   }
 
   /** What was read so far, newest first, pruned messages included. */

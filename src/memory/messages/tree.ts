@@ -46,7 +46,7 @@ export class Tree {
     this.#now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
     this.masks = new Masks(sql.masks, sessionId, {
-      pathFrom: (seq) => pathParts(sql.branchRows(sessionId), seq),
+      pathFrom: (seq) => this.#pathFrom(seq),
       lastStepOf: (seq) => parseFacts(this.shape(seq).facts).steps.length - 1,
     });
   }
@@ -209,6 +209,16 @@ export class Tree {
   isOnPath(seq: number, leafSeq: number): boolean {
     for (const at of this.pathDown(leafSeq, seq)) if (at === seq) return true;
     return false;
+  }
+
+  /** Returns a test whether a stored row is on the path that ends at `seq`. Reads a row for each branch of the session. */
+  pathTo(seq: number): (seq: number) => boolean {
+    const parts = this.#pathFrom(seq);
+    return (each) => parts.some(({ fromSeq, toSeq }) => each >= fromSeq && each <= toSeq);
+  }
+
+  #pathFrom(seq: number): PathPart[] {
+    return pathParts(this.sql.branchRows(this.sessionId), seq);
   }
 
   /** The path's `seq` numbers from a row downwards, as far as `endSeq`. */

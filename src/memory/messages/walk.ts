@@ -67,6 +67,8 @@ export interface WalkOptions<Content extends boolean> {
   readonly overlays?: readonly OverlayRow[];
   /** Also yield messages that the host pruned. They count in a digest, and nowhere else. */
   readonly pruned?: boolean;
+  /** The newest overlay that an earlier part of this walk met. */
+  readonly last?: OverlayDetails | null;
 }
 
 /** The elements from `start` down, newest first. Ends at the path's beginning, or at `floor` if that is on the path. */
@@ -84,7 +86,7 @@ export function* walkView<Content extends boolean>(
   let place: Place | null = start;
   let overlay = overlayAt(start);
   let seenEpoch = tree.epoch;
-  let last: OverlayDetails | null = null;
+  let last = options.last ?? null;
   while (place !== null && comparePlaces(place, floor) >= 0) {
     if ((overlay !== null && comparePlaces(placeTo(overlay), place) > 0) || tree.epoch !== seenEpoch) {
       overlay = overlayAt(place);
@@ -113,6 +115,14 @@ function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): 
     .toSorted(
       (a, b) => comparePlaces(placeTo(b), placeTo(a)) || comparePlaces(placeFrom(a), placeFrom(b)) || b.n - a.n,
     )[0];
+}
+
+/** The place that the walk visits after an element. Null at the path's beginning. */
+export function placeAfterWalking(tree: Tree, element: Element): Place | null {
+  if (element.kind === "overlay")
+    return placeBefore(placeFrom(element.overlay), new PathReader(tree, { content: false }));
+  const { row, fromStep } = element;
+  return fromStep > 0 ? { seq: row.seq, step: fromStep - 1 } : before(row.parentSeq);
 }
 
 /** The last place before another on its path. Null at the beginning. */
@@ -196,6 +206,10 @@ export function walkSpan<Content extends boolean>(
   const elements = [...walkView(tree, span.to, { ...options, floor: span.from, pruned: true })];
   const oldest = elements.at(-1);
   if (oldest === undefined) return null;
-  const start = oldest.kind === "overlay" ? placeFrom(oldest.overlay) : { seq: oldest.row.seq, step: oldest.fromStep };
-  return comparePlaces(start, span.from) === 0 ? elements : null;
+  return comparePlaces(startOf(oldest), span.from) === 0 ? elements : null;
+}
+
+/** The oldest place of an element. */
+export function startOf(element: Element): Place {
+  return element.kind === "overlay" ? placeFrom(element.overlay) : { seq: element.row.seq, step: element.fromStep };
 }

@@ -27,15 +27,20 @@ import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { earlierSummary, summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
+import type { Line } from "../masks/masks.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import { SLICE_BYTES } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
   comparePlaces,
   elementTokens,
   isWhole,
+  placeAfterWalking,
   placeFrom,
   placeTo,
+  startOf,
   walkSpan,
+  walkView,
   withMask,
   type Element,
 } from "../messages/walk.ts";
@@ -73,6 +78,12 @@ export interface SpanDigest {
   readonly overlayIds: readonly string[];
 }
 
+/** How often a survey begins anew in a session that changes meanwhile. */
+const MOST_SURVEYS = 3;
+
+/** Bytes of a row's columns beside its facts, as a slice counts them. */
+const ROW_BYTES = 150;
+
 /** A span's ends as places on one path. */
 interface Range {
   readonly from: Place;
@@ -83,6 +94,8 @@ export class Overlays {
   readonly #tree: Tree;
   readonly #now: () => number;
   readonly #countTokens: CountTokens;
+  /** The last range that was described, and what its content depends on. */
+  #described: { readonly stamp: string; readonly found: SpanDigest | null } | null = null;
 
   constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
     this.#tree = tree;
@@ -131,12 +144,60 @@ export class Overlays {
    * ends are not on one path. With `overlays`, only these count as in force.
    */
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
-    const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
-    if (elements === null) return null;
+    if (overlays !== undefined) {
+      const elements = walkSpan(this.#tree, range, { content: false, overlays });
+      return elements === null ? null : this.sum(elements);
+    }
+    const survey = this.survey(range);
+    while (survey.next().done !== true);
+    return this.#described?.found ?? null;
+  }
+
+  /**
+   * Describes a range in slices, one a step, so that {@link describe} answers without a read while nothing but appends follows. Begins anew
+   * where the session changed between two steps, and gives up where it keeps changing.
+   */
+  *survey(range: Range): Generator<undefined, void> {
+    for (let tries = 0; tries < MOST_SURVEYS; tries++) {
+      const stamp = this.#stamp(range);
+      if (this.#described?.stamp === stamp) return;
+      const found = yield* this.#sumInSlices(range);
+      if (this.#stamp(range) === stamp) this.#described = { stamp, found };
+    }
+  }
+
+  *#sumInSlices(range: Range): Generator<undefined, SpanDigest | null> {
+    const tree = this.#tree;
+    const { epoch } = tree;
     // Measures the view with its stubs, because a summary must be smaller than that view (V3).
-    const newest = overlays === undefined ? this.#tree.newest() : null;
-    const line = newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
-    return this.sum(line === null ? elements : elements.map((element) => withMask(element, line)));
+    const line = this.#line();
+    const parts: SpanDigest[] = [];
+    let last: OverlayDetails | null = null;
+    let start: Place | null = null;
+    for (let at: Place | null = range.to; at !== null && comparePlaces(at, range.from) >= 0;) {
+      if (parts.length > 0) yield;
+      if (tree.epoch !== epoch) return null;
+      const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, last }));
+      const oldest = slice.at(-1);
+      if (oldest === undefined) return null;
+      const overlay = slice.find((each) => each.kind === "overlay");
+      last ??= overlay === undefined ? null : parseDetails(overlay.overlay.details);
+      parts.push(this.sum(line === null ? slice : slice.map((element) => withMask(element, line))));
+      start = startOf(oldest);
+      at = placeAfterWalking(tree, oldest);
+    }
+    return start === null || comparePlaces(start, range.from) !== 0 ? null : joined(parts.toReversed());
+  }
+
+  /** The line that masks the view of the active leaf. */
+  #line(): Line | null {
+    const newest = this.#tree.newest();
+    return newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
+  }
+
+  /** All that a description depends on. An append beside a line adds nothing to a range. */
+  #stamp({ from, to }: Range): string {
+    return [this.#tree.epoch, this.#line()?.n ?? "", from.seq, from.step, to.seq, to.step].join(" ");
   }
 
   /** Like {@link describe}, for elements that were already read. */
@@ -253,16 +314,16 @@ export class Overlays {
     const reached = candidates.length > 0;
     const gone: OverlayRow[] = [];
     while (candidates[0] !== undefined) {
-      // One walk per branch. Every candidate whose end the walk passes lies on the same path.
-      const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
-      const changed = rows.filter((row) => path.has(row.seq));
-      for (const overlay of candidates.filter((each) => path.has(each.toSeq))) {
+      // One path per branch. Every candidate whose end is on it lies on the same one.
+      const isOn = this.#tree.pathTo(candidates[0].toSeq);
+      const changed = rows.filter((row) => isOn(row.seq));
+      for (const overlay of candidates.filter((each) => isOn(each.toSeq))) {
         const covered = changed.some((row) => row.seq >= overlay.fromSeq && row.seq <= overlay.toSeq);
         if (!covered || keeps(overlay)) continue;
         this.#setState(overlay, "invalidated");
         gone.push(overlay);
       }
-      candidates = candidates.filter((each) => !path.has(each.toSeq));
+      candidates = candidates.filter((each) => !isOn(each.toSeq));
     }
     if (gone.length > 0) for (const overlay of active) if (!gone.includes(overlay)) this.#forgetNames(overlay);
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
@@ -480,6 +541,30 @@ export function storedMessage(tree: Tree, { seq, id }: ShapeRow): UIMessage {
 export function partsDigest(message: UIMessage, { fromStep, toStep }: Steps): string {
   const parts = JSON.stringify(sliceMessage(message, fromStep, toStep).parts);
   return digest(message.id, message.role, `${fromStep}-${toStep}`, parts);
+}
+
+/** The first elements of a walk. Their rows without content take {@link SLICE_BYTES}, the last one included in full. */
+function takeSlice(walk: Iterable<Element>): Element[] {
+  const slice: Element[] = [];
+  let left = SLICE_BYTES;
+  for (const element of walk) {
+    slice.push(element);
+    left -= ROW_BYTES + (element.kind === "overlay" ? element.overlay.details : element.row.facts).length;
+    if (left <= 0) break;
+  }
+  return slice;
+}
+
+/** The description of neighbours, oldest first. */
+function joined(parts: readonly SpanDigest[]): SpanDigest {
+  const sum = (of: (part: SpanDigest) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    digest: sumDigests(parts.map((part) => part.digest)),
+    tokens: sum((part) => part.tokens),
+    messages: sum((part) => part.messages),
+    elements: sum((part) => part.elements),
+    overlayIds: parts.flatMap((part) => part.overlayIds),
+  };
 }
 
 function idFor(...what: readonly string[]): string {

@@ -275,6 +275,20 @@ export abstract class SessionOverlays {
     return range === null ? null : new SpanReader(this.tree, range, bytes);
   }
 
+  /**
+   * Describes a span in slices, one a step, so that a commit over it need not read it once more. Ends at once where its ends are gone. Throws
+   * `invalid_range` for bad steps.
+   */
+  *survey(span: Span): Generator<undefined, void> {
+    const range = this.laid.locate(span);
+    if (range !== null) yield* this.laid.survey(range);
+  }
+
+  /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */
+  isAsRead(reader: SpanReader, span: Span): boolean {
+    return reader.isUntouched || this.hasRead(reader, this.sourceDigest(span) ?? "");
+  }
+
   /** Whether a reader read what has the digest `expected`. */
   hasRead({ elements }: SpanReader, expected: string): boolean {
     return this.laid.sum(elements).digest === expected;
