@@ -1,7 +1,7 @@
 /**
  * The commands of the command line. Each makes one or two calls and returns the answer.
  *
- * scripts/palimpsest.ts alone decides whether the answer is printed as lines or as JSON, and with which exit code.
+ * program.ts alone decides whether the answer is printed as lines or as JSON, and with which exit code.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";

@@ -7,13 +7,16 @@ import type { Paint } from "../report/paint.ts";
 import { progressBar } from "../report/table.ts";
 import { clip, inert } from "../report/text.ts";
 
+/** A terminal, or what stands for one. */
+export type Screen = Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns">;
+
 export class Live {
-  readonly #out: NodeJS.WriteStream;
+  readonly #out: Screen;
   readonly #paint: Paint;
   readonly #shown = new Set<string>();
   #bar = "";
 
-  constructor(out: NodeJS.WriteStream, paint: Paint) {
+  constructor(out: Screen, paint: Paint) {
     this.#out = out;
     this.#paint = paint;
   }
