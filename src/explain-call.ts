@@ -1,9 +1,8 @@
 /**
- * Turns the platform's refusal of a call into the line that would add it.
+ * Turns the refusal of a call into the line that would add it.
  *
- * An agent has the calls of its rooms only, and opens to clients only those of its list. The SDK and the platform answer any other name
- * alike, because the agent holds no word of the rooms that it lacks. So the caller's side knows the names, and no Worker carries them. A
- * test compares them with the rooms.
+ * An agent has the calls of its rooms only, and opens to clients only those of its list. It answers any other name alike, because it holds no
+ * word of the rooms that it lacks. So the caller's side knows the names, and no Worker carries them. A test compares them with the rooms.
  */
 import { PalimpsestError } from "./errors.ts";
 
@@ -87,7 +86,7 @@ export const CALLS_OF_EVERY_AGENT: readonly string[] = [
   "addUsage",
 ];
 
-/** The SDK's answers to a connection, the platform's to the holder of a stub, and that of `guardConnections`. */
+/** The SDK's answers to a connection where an agent has none, the platform's to the holder of a stub, and an agent's own. */
 const REFUSALS = [
   /^(?:Error: )?Method (\w+) does not exist/,
   /^(?:Error: )?Method (\w+) is not callable/,

@@ -1,10 +1,11 @@
 /**
- * The calls of an agent that a connected client may make. A call that is not opened is not registered with the SDK, which then refuses it.
+ * The calls of an agent that a connected client may make. A call that is not opened is not registered with the SDK, and is refused here before it.
  *
  * The list applies to connections. A holder of the agent's stub, such as another Worker or a Workflow, may call everything.
  */
-import { callable, type Agent } from "agents";
+import { callable, type Agent, type WSMessage } from "agents";
 import { PalimpsestError } from "../errors.ts";
+import { MAX_ID_CHARS } from "../limits.ts";
 import type { Calls, Grant, MethodsOfCalls } from "./calls.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 
@@ -123,6 +124,54 @@ export function addOpenCalls(
     };
     callable()(method, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
+  }
+}
+
+/** By agent, what a client is told of a call that it may not make. */
+const refusals = new WeakMap<object, (call: string) => string>();
+
+/** What a client of an agent is told of a call that it may not make. */
+export function adviceOn(agent: object, call: string): string {
+  return refusals.get(agent)?.(call) ?? `This agent has no method ${JSON.stringify(call)} for its clients.`;
+}
+
+/**
+ * Answers the calls that an agent lacks or does not open. The SDK's own answer says only that the method does not exist, and logs a stack.
+ * A frame for a sub-agent passes, because its calls are not those of this agent.
+ */
+export function refuseClosedCalls(agent: Agent, table: CallTable, doors: Doors): void {
+  const open = Object.keys(table).filter((name) => doors.opens(name));
+  refusals.set(agent, (call) =>
+    Object.hasOwn(table, call)
+      ? `This agent does not open ${call} to clients. List it where the agent is declared: clients: ["watch", "${call}"].`
+      : `This agent has no method ${JSON.stringify(call)} for its clients. It opens ${open.join(", ") || "none of Palimpsest's"}. A room that it lacks may bring it: see docs/clients.md of palimpsest.`,
+  );
+  const inner = agent.onMessage.bind(agent);
+  agent.onMessage = async (connection, message) => {
+    const isOpen = (name: string): boolean => doors.opens(name) || agent.getCallableMethods().has(name);
+    const call = connection.uri?.includes("/sub/") === true ? null : closedCall(message, isOpen);
+    if (call === null) return inner(connection, message);
+    const { message: error } = new PalimpsestError("not_configured", adviceOn(agent, call.method));
+    connection.send(JSON.stringify({ type: "rpc", id: call.id, success: false, error }));
+  };
+}
+
+/** Methods that a frame may name. A quick look, so that no large frame is parsed twice. */
+const METHODS = /"method"\s*:\s*"([^"\\]*)"/g;
+
+/** The call in a frame where its method is not open. */
+function closedCall(
+  message: WSMessage,
+  isOpen: (name: string) => boolean,
+): { readonly id: string; readonly method: string } | null {
+  if (typeof message !== "string") return null;
+  if ([...message.matchAll(METHODS)].every(([, name = ""]) => isOpen(name))) return null;
+  try {
+    const { type, id, method } = JSON.parse(message) as Record<string, unknown>;
+    const isCall = type === "rpc" && typeof id === "string" && typeof method === "string";
+    return isCall && method.length <= MAX_ID_CHARS && !isOpen(method) ? { id, method } : null;
+  } catch {
+    return null;
   }
 }
 

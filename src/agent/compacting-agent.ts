@@ -6,7 +6,7 @@
  */
 import { Agent, getCurrentAgent } from "agents";
 import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
-import { DEFAULT_CLIENTS, Doors, hangDoors, type Clients } from "./clients.ts";
+import { DEFAULT_CLIENTS, Doors, hangDoors, refuseClosedCalls, type Clients } from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
@@ -59,6 +59,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
       super(ctx, env);
       this.#doors = new Doors(clientsOf(this), table);
       hangDoors(this, table, { doors: this.#doors, shadowed });
+      refuseClosedCalls(this, table, this.#doors);
       const configure = (sessionId: string): void => {
         const session = Session.create(this).forSession(sessionId);
         this.configureSession(session);

@@ -9,7 +9,7 @@
  * that name in a tag, which survives the object's hibernation.
  */
 import type { Agent, Connection } from "agents";
-import { calls } from "../agent/calls.ts";
+import { adviceOn } from "../agent/clients.ts";
 import { AI_CHAT, isHost, THINK } from "../agent/known-hosts.ts";
 import { PalimpsestError } from "../errors.ts";
 import { CALLER_SHARE, CALLS_IN_A_ROW, CALLS_PER_SECOND } from "../limits.ts";
@@ -72,9 +72,7 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
       if (!ours)
         return answerError(connection, frame, ["rate_limited", describeRate(ofCallers, "all your connections")]);
       if ("method" in frame && !agent.getCallableMethods().has(frame.method)) {
-        const closed = Object.hasOwn(calls, frame.method) ? " Its author can open it: see `clients`." : "";
-        const advice = `This agent has no method ${JSON.stringify(frame.method)} for its clients.${closed}`;
-        return answerError(connection, frame, ["invalid_input", advice]);
+        return answerError(connection, frame, ["not_configured", adviceOn(agent, frame.method)]);
       }
       await pass(connection, message);
     };

@@ -7,7 +7,7 @@
 import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";
 import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
-import { addOpenCalls, Doors, type Clients } from "../agent/clients.ts";
+import { addOpenCalls, Doors, refuseClosedCalls, type Clients } from "../agent/clients.ts";
 import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "../agent/sessions/hosted-session.ts";
@@ -111,6 +111,7 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
       return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
     },
   });
+  refuseClosedCalls(agent, table, doors);
   takeInOnStart(agent, hosted, options.beforeStart);
   ctx.waitUntil(Promise.resolve().then(() => wake(core, env)));
   return core;

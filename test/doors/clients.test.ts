@@ -80,7 +80,7 @@ test("a client of a default agent may make these eight calls; every other is ref
     for (const input of inputs) {
       const { success, error = "" } = await line.call(name, input);
       if (WATCH.includes(name)) expect(success === true || /^\[\w+\] /.test(error), `${name}: ${error}`).toBe(true);
-      else expect(error, name).toBe(`Method ${name} is not callable`);
+      else expect(error, name).toMatch(`[not_configured] This agent does not open ${name} to clients.`);
     }
   }
   const after = await rowsOf(stub);

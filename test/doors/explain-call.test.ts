@@ -31,6 +31,20 @@ test("the names on the caller's side are those of the core's table and of the ro
   expect(new Map(listed)).toEqual(ROOM_OF);
 });
 
+test("the agent itself tells a bare client which calls it opens, and the list that opens another; its own methods stay as they are", async () => {
+  const bare = await connect("bare-agent", "answers");
+  const { id, success, error } = await bare.call("search", {});
+  expect({ id, success }).toEqual({ id: expect.any(String), success: false });
+  expect(error).toBe(
+    '[not_configured] This agent has no method "search" for its clients. It opens compact, runs, liveRuns, getRun, cancelRun, status, needsCompaction. A room that it lacks may bring it: see docs/clients.md of palimpsest.',
+  );
+  expect((await bare.call("append", { message: { method: "status" } })).error).toBe(
+    '[not_configured] This agent does not open append to clients. List it where the agent is declared: clients: ["watch", "append"].',
+  );
+  expect((await bare.call("runs", { method: "search" })).error).toMatch(/method: no such field/);
+  expect((await bare.call("runs", {})).success).toBe(true);
+});
+
 test("a client is told the room of each call that the agent lacks, and the list that opens each other one", async () => {
   const line = await connect("bare-agent");
   for (const name of CALL_NAMES.filter((each) => calls[each].group !== "watch" || ROOM_OF.has(each))) {
@@ -54,7 +68,7 @@ test("a guarded agent's refusal is explained as well", async () => {
   const stub = env.BareAgent.get(env.BareAgent.idFromName("guarded-explained"));
   await runInDurableObject(stub, (agent: BareAgent, ctx) => guardConnections(agent, ctx, {}));
   const { error = "" } = await (await connect("bare-agent", "guarded-explained")).call("search", {});
-  expect(error).toMatch(/^\[invalid_input\] /);
+  expect(error).toMatch(/^\[not_configured\] /);
   expect(explainCall(new Error(error)).message).toContain("rooms: [recall()]");
 });
 

@@ -79,7 +79,7 @@ test("what is not listed cannot be called, whatever the agent has under that nam
     "Status",
     "",
   ]) {
-    expect((await line.call(name, {})).error).toMatch(/^\[invalid_input\] This agent has no method/);
+    expect((await line.call(name, {})).error).toMatch(/^\[not_configured\] This agent (?:has no method|does not open)/);
   }
 });
 
