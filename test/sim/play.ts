@@ -1,10 +1,10 @@
 /**
  * Plays a list of operations on a fresh agent and checks everything after each of them. Also shrinks a list that breaks a promise.
  */
-import { act } from "./acts.ts";
-import { PaidDrafts } from "./check-paid.ts";
-import { checkDone } from "./check-shadows.ts";
-import { check } from "./check.ts";
+import { act } from "./acts/acts.ts";
+import { PaidDrafts } from "./check/paid.ts";
+import { checkDone } from "./check/shadows.ts";
+import { check } from "./check/check.ts";
 import type { Operation } from "./operations.ts";
 import { count, type Tally } from "./tally.ts";
 import { Violation, World } from "./world.ts";

@@ -4,10 +4,10 @@
  * An answer counts from the first look that finds it among the drafts of its session. A forked session counts as its own, because a fork
  * finds its parent's drafts, but not the reverse.
  */
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import type { Answered, Summariser } from "./summariser.ts";
-import { count } from "./tally.ts";
-import { holds, type Seat, type World } from "./world.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import type { Answered, Summariser } from "../summariser.ts";
+import { count } from "../tally.ts";
+import { holds, type Seat, type World } from "../world.ts";
 
 interface Look {
   readonly seat: Seat;

@@ -3,22 +3,22 @@
  *
  * Judges only that every refusal has a stable code. The agent goes first, so that an operation that it refuses never reaches the twin.
  */
-import { Session } from "../../src/agent/sessions/session.ts";
+import { Session } from "../../../src/agent/sessions/session.ts";
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import { errorCode } from "../../src/errors.ts";
-import { inheritBlock, writeBlock } from "./blocks.ts";
-import { forgeRecord, importFile } from "./import-acts.ts";
-import { keepNotes, keepNotesAs, writeNotes } from "./notes-acts.ts";
-import type { Operation, Verb } from "./operations.ts";
+import { errorCode } from "../../../src/errors.ts";
+import { inheritBlock, writeBlock } from "../blocks.ts";
+import { forgeRecord, importFile } from "./imports.ts";
+import { keepNotes, keepNotesAs, writeNotes } from "./notes.ts";
+import type { Operation, Verb } from "../operations.ts";
 import { bringFunction } from "./own-functions.ts";
-import { declareShadows } from "./shadow-acts.ts";
-import * as said from "./said.ts";
-import { moodAt } from "./summariser.ts";
-import { count } from "./tally.ts";
-import { weigh } from "./twin.ts";
-import { makeSeat, Violation, type Seat, type World } from "./world.ts";
+import { declareShadows } from "./shadows.ts";
+import * as said from "../said.ts";
+import { moodAt } from "../summariser.ts";
+import { count } from "../tally.ts";
+import { weigh } from "../twin.ts";
+import { makeSeat, Violation, type Seat, type World } from "../world.ts";
 
 /** The context of one operation. */
 interface Scene {

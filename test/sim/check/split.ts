@@ -3,15 +3,15 @@
  *
  * A child's messages are taken as found after they were compared with the parent's. From then on its twin is like any other.
  */
-import { notesOf } from "../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import { RECORD_PREFIX } from "../../src/steps/view/view.ts";
-import type { PalimpsestAgent } from "../worker.ts";
-import { inheritBlock } from "./blocks.ts";
-import { marksIn } from "./said.ts";
-import { count } from "./tally.ts";
-import { Twin, weigh } from "./twin.ts";
-import { holds, makeSeat, type Seat, type World } from "./world.ts";
+import { notesOf } from "../../../src/notes/versions.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import { RECORD_PREFIX } from "../../../src/steps/view/view.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
+import { inheritBlock } from "../blocks.ts";
+import { marksIn } from "../said.ts";
+import { count } from "../tally.ts";
+import { Twin, weigh } from "../twin.ts";
+import { holds, makeSeat, type Seat, type World } from "../world.ts";
 
 /** Gives every new child a seat. Call it inside the object, before any other check. */
 export function seatChildren(world: World, { palimpsest }: PalimpsestAgent): void {

@@ -3,31 +3,31 @@
  *
  * Reads only. One synchronous pass inside the object does all the reading, so that no run moves meanwhile.
  */
-import { Session } from "../../src/agent/sessions/session.ts";
+import { Session } from "../../../src/agent/sessions/session.ts";
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
-import type { Draft } from "../../src/memory/drafts.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { notesOf } from "../../src/notes/versions.ts";
-import type { History } from "../../src/memory/messages/history.ts";
-import type { View } from "../../src/memory/messages/view.ts";
-import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { hasResult, isSaid, toolPart } from "../../src/steps/message/tool-parts.ts";
-import { tables } from "../rows.ts";
-import { callsAndResults } from "../steps/conversations.ts";
-import type { PalimpsestAgent } from "../worker.ts";
-import { checkBlock } from "./blocks.ts";
-import { checkNotes } from "./check-notes.ts";
-import { checkOverlays } from "./check-overlays.ts";
-import { checkShadows, checkUnseen } from "./check-shadows.ts";
-import { seatChildren } from "./check-split.ts";
-import type { PaidDrafts } from "./check-paid.ts";
-import { marksIn, standingRules } from "./said.ts";
-import { count } from "./tally.ts";
-import { weigh, type TwinElement, type TwinMask } from "./twin.ts";
-import { holds, Violation, type Seat, type World } from "./world.ts";
-import { rowsOf } from "../rows.ts";
+import type { Draft } from "../../../src/memory/drafts.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import { notesOf } from "../../../src/notes/versions.ts";
+import type { History } from "../../../src/memory/messages/history.ts";
+import type { View } from "../../../src/memory/messages/view.ts";
+import { MIN_VIEW_TOKENS } from "../../../src/limits.ts";
+import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
+import { hasResult, isSaid, toolPart } from "../../../src/steps/message/tool-parts.ts";
+import { tables } from "../../rows.ts";
+import { callsAndResults } from "../../steps/conversations.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
+import { checkBlock } from "../blocks.ts";
+import { checkNotes } from "./notes.ts";
+import { checkOverlays } from "./overlays.ts";
+import { checkShadows, checkUnseen } from "./shadows.ts";
+import { seatChildren } from "./split.ts";
+import type { PaidDrafts } from "./paid.ts";
+import { marksIn, standingRules } from "../said.ts";
+import { count } from "../tally.ts";
+import { weigh, type TwinElement, type TwinMask } from "../twin.ts";
+import { holds, Violation, type Seat, type World } from "../world.ts";
+import { rowsOf } from "../../rows.ts";
 
 /** Most leaves of one session that one look checks, the newest ones. */
 const LEAVES = 4;

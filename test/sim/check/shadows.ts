@@ -2,13 +2,13 @@
  * Checks the invariants of shadows. Nobody is shown one, it costs no more than its tokens of a day, it keeps words only while its overlay is
  * in force, and it holds only what is still said.
  */
-import type { ShadowRecord } from "../../src/shadow/record.ts";
-import { rowsOf } from "../rows.ts";
-import { marksIn } from "./said.ts";
-import { DAY_TOKENS, SHADOW_WORD } from "./shadow-names.ts";
-import { count } from "./tally.ts";
-import { weigh } from "./twin.ts";
-import { holds, Violation, type Seat, type World } from "./world.ts";
+import type { ShadowRecord } from "../../../src/shadow/record.ts";
+import { rowsOf } from "../../rows.ts";
+import { marksIn } from "../said.ts";
+import { DAY_TOKENS, SHADOW_WORD } from "../shadow-names.ts";
+import { count } from "../tally.ts";
+import { weigh } from "../twin.ts";
+import { holds, Violation, type Seat, type World } from "../world.ts";
 
 /** A call whose provider reports nothing is estimated by its answer, and an endless answer is read a little too far. */
 const RUNAWAY_TOKENS = 1_000;

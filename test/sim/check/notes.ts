@@ -2,14 +2,14 @@
  * Checks the invariants of notes. Notes tell only what was read (C3), versions only grow, one update runs at a time (R2), and an overlay
  * from notes covers no more than they did.
  */
-import { NOTES_VERSIONS } from "../../src/notes/limits.ts";
-import type { NotesVersion } from "../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { marksIn } from "./said.ts";
-import { count } from "./tally.ts";
-import { weigh } from "./twin.ts";
-import { holds, type Seat, type World } from "./world.ts";
+import { NOTES_VERSIONS } from "../../../src/notes/limits.ts";
+import type { NotesVersion } from "../../../src/notes/versions.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import { marksIn } from "../said.ts";
+import { count } from "../tally.ts";
+import { weigh } from "../twin.ts";
+import { holds, type Seat, type World } from "../world.ts";
 
 export interface Noted {
   readonly seat: Seat;

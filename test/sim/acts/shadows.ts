@@ -1,10 +1,10 @@
 /** Operations on shadows. They declare them or take them back, as a deploy may, and set the mood of their model. */
-import { addShadow, type ShadowOptions } from "../../src/shadow/settings.ts";
-import { shadowsOfTests } from "../worker.ts";
-import type { Operation } from "./operations.ts";
-import { DAY_TOKENS, SHADOW_MODEL } from "./shadow-names.ts";
-import { moodAt } from "./summariser.ts";
-import type { Seat, World } from "./world.ts";
+import { addShadow, type ShadowOptions } from "../../../src/shadow/settings.ts";
+import { shadowsOfTests } from "../../worker.ts";
+import type { Operation } from "../operations.ts";
+import { DAY_TOKENS, SHADOW_MODEL } from "../shadow-names.ts";
+import { moodAt } from "../summariser.ts";
+import type { Seat, World } from "../world.ts";
 
 const CHEAP: ShadowOptions = { model: SHADOW_MODEL, dayTokens: DAY_TOKENS };
 const SECTIONS: ShadowOptions = {

@@ -1,10 +1,10 @@
 /** Operations on notes. They turn notes on or off, as a deploy may, ask for an update, or write notes by hand. */
-import type { KeepNotesOptions } from "../../src/notes/settings.ts";
-import { keptNotes } from "../worker.ts";
-import type { Operation } from "./operations.ts";
-import type { Marks } from "./said.ts";
-import { weigh } from "./twin.ts";
-import type { Seat, World } from "./world.ts";
+import type { KeepNotesOptions } from "../../../src/notes/settings.ts";
+import { keptNotes } from "../../worker.ts";
+import type { Operation } from "../operations.ts";
+import type { Marks } from "../said.ts";
+import { weigh } from "../twin.ts";
+import type { Seat, World } from "../world.ts";
 
 /** Small, so that a session of some dozen messages has a few updates. `waitMs` is real time. */
 const NOTED = {

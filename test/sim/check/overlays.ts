@@ -1,10 +1,10 @@
 /** Checks the invariants of overlays, C1, C2, C3 and V3, against the messages of the twin. */
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { count } from "./tally.ts";
-import type { Twin } from "./twin.ts";
-import { holds, type Seat, type World } from "./world.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
+import { count } from "../tally.ts";
+import type { Twin } from "../twin.ts";
+import { holds, type Seat, type World } from "../world.ts";
 
 export interface Laid {
   readonly seat: Seat;

@@ -5,13 +5,13 @@
  * shown.
  */
 import type { UIMessage } from "ai";
-import type { InlineCompaction, InlineSummary } from "../../src/agent/settings.ts";
-import { unreachable } from "../../src/errors.ts";
-import { ownFunctions } from "../worker.ts";
-import type { Operation } from "./operations.ts";
-import { marksIn } from "./said.ts";
-import { count } from "./tally.ts";
-import type { Seat, World } from "./world.ts";
+import type { InlineCompaction, InlineSummary } from "../../../src/agent/settings.ts";
+import { unreachable } from "../../../src/errors.ts";
+import { ownFunctions } from "../../worker.ts";
+import type { Operation } from "../operations.ts";
+import { marksIn } from "../said.ts";
+import { count } from "../tally.ts";
+import type { Seat, World } from "../world.ts";
 
 const WAYS = ["sound", "late", "whole", "none", "throws", "hangs", "rubbish", "unshown", "refuses", "wordy"] as const;
 type Way = (typeof WAYS)[number];

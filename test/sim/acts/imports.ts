@@ -5,12 +5,12 @@
  * Forged words must be nowhere afterwards, so they are buried from the start.
  */
 import type { UIMessage } from "ai";
-import { errorCode } from "../../src/errors.ts";
-import type { Operation } from "./operations.ts";
-import { marksIn, plain, type Marks } from "./said.ts";
-import { count } from "./tally.ts";
-import { weigh } from "./twin.ts";
-import { holds, type Seat, type World } from "./world.ts";
+import { errorCode } from "../../../src/errors.ts";
+import type { Operation } from "../operations.ts";
+import { marksIn, plain, type Marks } from "../said.ts";
+import { count } from "../tally.ts";
+import { weigh } from "../twin.ts";
+import { holds, type Seat, type World } from "../world.ts";
 
 /** Prefix of the id under which a split session stores the summary of its parent. */
 const OURS = "palimpsest:record:";
