@@ -292,6 +292,8 @@ export interface ShownText {
 export interface HostedReads {
   /** Whether stubs may stand in its view. */
   readonly isMasked: boolean;
+  /** Resolves once the index equals the host's messages. */
+  ready(): Promise<void>;
   read<T>(work: () => T | Promise<T>): Promise<T>;
 }
 

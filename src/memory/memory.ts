@@ -10,9 +10,8 @@ import { assert, PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { Drafts } from "./drafts.ts";
-import { HostedContents, StoredContents, type ReadableRow } from "./messages/contents.ts";
+import { StoredContents, type Contents, type ReadableRow } from "./messages/contents.ts";
 import { History } from "./messages/history.ts";
-import type { MessageSource } from "./messages/message-source.ts";
 import type { Db } from "./db.ts";
 import { SearchRows } from "./search/search-rows.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -38,7 +37,7 @@ export class Memory {
   #search: SearchRows;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
-  readonly #hosted = new Map<string, HostedContents>();
+  readonly #hosted = new Map<string, Contents>();
 
   constructor(db: Db, options: MemoryOptions) {
     this.db = db;
@@ -85,12 +84,10 @@ export class Memory {
     return this.#histories.has(sessionId);
   }
 
-  /** Names the host that keeps a session's messages. Call it before the session is first used. */
-  host(sessionId: string, source: MessageSource): HostedContents {
+  /** Reads a session's messages from a host that keeps them. Call it before the session is first used. */
+  host(sessionId: string, contents: Contents): void {
     assert(!this.#histories.has(sessionId), `Session "${sessionId}" was used before its host was named.`);
-    const contents = new HostedContents(source);
     this.#hosted.set(sessionId, contents);
-    return contents;
   }
 
   /** A session's conversation. The default session is `""`. Reads nothing. Throws `invalid_input` for a bad id. */

@@ -11,7 +11,7 @@
 import type { Session as SdkSession, SessionMessage, StoredCompaction } from "agents/sessions";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Rooms } from "../agent/extension.ts";
-import { HostedSession } from "../agent/sessions/hosted-session.ts";
+import { HostedSession } from "./hosted-session.ts";
 import { Session, type CompactionHost, type SessionOf } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";

@@ -11,7 +11,7 @@ import { convertToModelMessages, type ToolSet, type UIMessage } from "ai";
 import type { ThinkHarness, ThinkHarnessHooks, ThinkHarnessOptions, ThinkTurnContext } from "agents/harness/think";
 import type { Session as SdkSession } from "agents/sessions";
 import type { AgentCore } from "../agent/agent-core.ts";
-import { HostedSession } from "../agent/sessions/hosted-session.ts";
+import { HostedSession } from "./hosted-session.ts";
 import { Session, type CompactionHost } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";

@@ -10,7 +10,7 @@ import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
 import { addOpenCalls, Doors, refuseClosedCalls, type Clients } from "../agent/clients.ts";
 import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
-import { HostedSession } from "../agent/sessions/hosted-session.ts";
+import { HostedSession } from "./hosted-session.ts";
 import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
 import { PalimpsestError } from "../errors.ts";
 import { Session, type SessionOf } from "../agent/sessions/session.ts";

@@ -85,7 +85,7 @@ test("a listener that failed: the chat goes on, one line says why, and the index
   onTestFinished(() => said.mockRestore());
   await store(name, talk(0, 3));
   await inside(name, async (agent) => {
-    const broken = vi.spyOn(agent.palimpsest.memory.session(""), "hear").mockImplementationOnce(() => {
+    const broken = vi.spyOn(agent.palimpsest.memory.session(""), "insertRow").mockImplementationOnce(() => {
       throw new Error("disk on fire");
     });
     await agent.persistMessages([...agent.messages, ...talk(3, 6)]);

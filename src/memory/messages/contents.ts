@@ -3,13 +3,11 @@
  * rows are read.
  *
  * Reads are synchronous. A read of content that a host must deliver first throws {@link NotAtHand}. The outermost
- * caller then fetches it and repeats the read (src/agent/sessions/hosted-session.ts). Each message from a host is checked against
+ * caller then fetches it and repeats the read (src/sessions-source/hosted-session.ts). Each message from a host is checked against
  * the digest of its row, so a missed change is noticed before anything is derived from it.
  */
 import type { UIMessage } from "ai";
-import { decodeMessage, messageDigest } from "./content.ts";
-import { ownMark, unmarked } from "../../steps/view/view.ts";
-import type { MessageSource } from "./message-source.ts";
+import { decodeMessage } from "./content.ts";
 import type { ContentRow, Statements } from "../statements.ts";
 
 /** The value of `parts` for a row whose content a host keeps. */
@@ -33,7 +31,7 @@ export interface Contents {
   read(row: ReadableRow): UIMessage;
 }
 
-/** Content must be fetched from the host first. Never leaves the package, because {@link HostedContents.fetch} handles it. */
+/** Content must be fetched from the host first. Never leaves the package, because the reader of a hosted session fetches it. */
 export class NotAtHand extends Error {
   override readonly name = "NotAtHand";
   readonly ids: readonly string[];
@@ -77,63 +75,5 @@ export class StoredContents implements Contents {
     if (row.parts === 1) return decodeMessage([row.content], row);
     const rest = this.#sql.messageParts(this.#sessionId, row.seq).map((piece) => piece.content);
     return decodeMessage([row.content, ...rest], row);
-  }
-}
-
-/** A host's messages, from its memory and from those fetched for the current read. */
-export class HostedContents implements Contents {
-  readonly #source: MessageSource;
-  readonly #fetched = new Map<string, UIMessage | null>();
-  /** Digests of messages that are in the host's memory. */
-  readonly #digests = new WeakMap<UIMessage, string>();
-  /** The host's memory by id, cached for one turn of the event loop. Nothing changes it within a turn. */
-  #live: ReadonlyMap<string, UIMessage> | null = null;
-
-  constructor(source: MessageSource) {
-    this.#source = source;
-  }
-
-  get host(): string {
-    return this.#source.name;
-  }
-
-  need(rows: readonly ReadableRow[]): void {
-    const live = this.#inMemory();
-    const missing = rows.filter((row) => row.parts === HOSTED && !live.has(row.id) && !this.#fetched.has(row.id));
-    if (missing.length > 0) throw new NotAtHand(missing.map((row) => row.id));
-  }
-
-  read(row: ReadableRow): UIMessage {
-    const message = this.#inMemory().get(row.id) ?? this.#fetched.get(row.id);
-    if (message === undefined) throw new NotAtHand([row.id]);
-    if (message === null || this.digestOf(message) !== row.digest) throw new HostDiffers(row.id);
-    return ownMark(message) === null ? message : unmarked(message);
-  }
-
-  /** The digest that the message's row must have. */
-  digestOf(message: UIMessage): string {
-    const known = this.#digests.get(message);
-    if (known !== undefined) return known;
-    const digest = messageDigest(message);
-    this.#digests.set(message, digest);
-    return digest;
-  }
-
-  async fetch(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#fetched.set(id, await this.#source.get(id));
-  }
-
-  /** Drops the fetched messages when the read is done or the host changed. */
-  forget(): void {
-    this.#fetched.clear();
-    this.#live = null;
-  }
-
-  #inMemory(): ReadonlyMap<string, UIMessage> {
-    if (this.#live === null) {
-      this.#live = new Map(this.#source.live().map((message) => [message.id, message]));
-      queueMicrotask(() => (this.#live = null));
-    }
-    return this.#live;
   }
 }

@@ -11,14 +11,13 @@ import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
-import { HOSTED, isPruned } from "./contents.ts";
+import { checkShape, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
+import { isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
 import { partsDigest, storedMessage } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
-import type { SourceEvent } from "./message-source.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import {
   elementMessage,
@@ -98,21 +97,8 @@ export class History extends SessionOverlays {
     this.mustGoOn();
     this.options.db.mustHaveRoom();
     const encoded = known ?? this.encode(message);
-    this.#insert(encoded, this.#parentSeq(message.id, parentId));
+    this.insertRow(encoded, this.#parentSeq(message.id, parentId));
     return { inserted: true, synthetic: false, message };
-  }
-
-  #insert(encoded: Encoded, parentSeq: number | null): void {
-    this.options.db.transaction(() => {
-      const leafSeq = this.tree.newest()?.seq ?? null;
-      const seq = this.tree.insert(encoded, parentSeq);
-      const before = leafSeq === null ? NOTHING : this.#total?.leafSeq === leafSeq ? this.#total : null;
-      const grown = parentSeq === leafSeq && before !== null;
-      this.#total = grown
-        ? { leafSeq: seq, tokens: before.tokens + encoded.tokens, messages: before.messages + 1 }
-        : null;
-      this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
-    });
   }
 
   /**
@@ -147,11 +133,40 @@ export class History extends SessionOverlays {
     mustBeTheirs(message);
     this.mustGoOn();
     this.options.db.mustHaveRoom();
-    this.#replace(row, encoded, message);
+    this.replaceRow(row, encoded, message);
     return message;
   }
 
-  #replace(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
+  /** Deletes messages and moves their children under the nearest remaining ancestor. Returns how many were deleted. */
+  delete(ids: readonly string[]): number {
+    this.mustKeepMessages();
+    return this.removeRows([...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []));
+  }
+
+  /** Deletes every message, overlay and draft of the session (S2). */
+  clear(): void {
+    this.mustKeepMessages();
+    this.empty();
+  }
+
+  // Rows, without the checks of a caller's own writes
+
+  /** Adds a row under another one, or as a root. */
+  insertRow(encoded: Encoded, parentSeq: number | null): void {
+    this.options.db.transaction(() => {
+      const leafSeq = this.tree.newest()?.seq ?? null;
+      const seq = this.tree.insert(encoded, parentSeq);
+      const before = leafSeq === null ? NOTHING : this.#total?.leafSeq === leafSeq ? this.#total : null;
+      const grown = parentSeq === leafSeq && before !== null;
+      this.#total = grown
+        ? { leafSeq: seq, tokens: before.tokens + encoded.tokens, messages: before.messages + 1 }
+        : null;
+      this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
+    });
+  }
+
+  /** Gives a row a new content. Overlays and notes that describe another content leave force. */
+  replaceRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
     this.options.db.transaction(() => {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
@@ -170,13 +185,18 @@ export class History extends SessionOverlays {
     });
   }
 
-  /** Deletes messages and moves their children under the nearest remaining ancestor. Returns how many were deleted. */
-  delete(ids: readonly string[]): number {
-    this.mustKeepMessages();
-    return this.#remove([...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []));
+  /** Gives a row another form of its message with the same meaning. Overlays and notes over it stay valid. */
+  rewriteRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
+    this.options.db.transaction(() => {
+      this.tree.replace(row, encoded);
+      this.options.search.replaced(this.sessionId, row.seq, message);
+      this.#total = null;
+      this.masks.changed();
+    });
   }
 
-  #remove(rows: readonly ShapeRow[]): number {
+  /** Deletes rows with all that describes them. Returns how many. */
+  removeRows(rows: readonly ShapeRow[]): number {
     if (rows.length === 0) return 0;
     return this.options.db.transaction(() => {
       const { reached, gone } = this.laid.invalidate(rows);
@@ -190,6 +210,24 @@ export class History extends SessionOverlays {
       this.#invalidate(gone);
       this.#total = total;
       return rows.length;
+    });
+  }
+
+  /** Hides rows whose content the host dropped. Their places stay, and overlays above them stay valid. */
+  pruneRows(rows: readonly ShapeRow[]): void {
+    this.options.db.transaction(() => {
+      this.options.search.removed(this.sessionId, rows);
+      this.tree.prune(rows);
+      this.viewChanged();
+    });
+  }
+
+  /** See {@link clear}. */
+  empty(): void {
+    this.options.db.transaction(() => {
+      this.options.search.clearing(this.sessionId);
+      this.tree.clear();
+      this.options.db.forget(this.sessionId);
     });
   }
 
@@ -209,126 +247,10 @@ export class History extends SessionOverlays {
       : null;
   }
 
-  /** Deletes every message, overlay and draft of the session (S2). */
-  clear(): void {
-    this.mustKeepMessages();
-    this.#empty();
-  }
-
-  #empty(): void {
-    this.options.db.transaction(() => {
-      this.options.search.clearing(this.sessionId);
-      this.tree.clear();
-      this.options.db.forget(this.sessionId);
-    });
-  }
-
-  // Changes by a host
-
-  /** Encodes a message whose content the host keeps. Reads nothing. Throws `invalid_message`, `message_too_large`. */
-  measure(message: UIMessage): Encoded {
-    return encodeHosted(message, this.options.countTokens);
-  }
-
-  /** Indexes a message that the host stored, under the parent that the host chose. A known id changes nothing. */
-  hear(message: Encoded, parentId?: string | null): void {
-    if (this.tree.find(message.id) !== null) return;
-    this.options.db.mustHaveRoom();
-    const parent = typeof parentId === "string" ? (this.tree.find(parentId)?.seq ?? null) : null;
-    this.#insert(message, parentId === undefined ? (this.tree.newest()?.seq ?? null) : parent);
-  }
-
-  /** Indexes the new content of a message that the host stored. */
-  hearUpdate(message: UIMessage): void {
-    const row = this.tree.find(message.id);
-    const encoded = this.measure(message);
-    if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
-    this.options.db.mustHaveRoom();
-    this.#replace(row, encoded, message);
-  }
-
-  /**
-   * Indexes another form of a message that the host stored. Its meaning did not change, so overlays and notes over it
-   * stay valid.
-   */
-  hearRewrite(message: UIMessage): void {
-    const row = this.tree.find(message.id);
-    const encoded = this.measure(message);
-    if (row === null || isPruned(row) || encoded.digest === row.digest) return;
-    this.options.db.mustHaveRoom();
-    this.options.db.transaction(() => {
-      this.tree.replace(row, encoded);
-      this.options.search.replaced(this.sessionId, row.seq, message);
-      this.#total = null;
-      this.masks.changed();
-    });
-  }
-
-  /**
-   * Removes messages that the host deleted. Where the host pruned its oldest by a rule of its own (`retention`), their
-   * rows keep their places, and overlays above them stay valid.
-   */
-  hearDelete(ids: readonly string[], { retention }: Pick<Extract<SourceEvent, { kind: "delete" }>, "retention">): void {
-    const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
-    const isRetention = retention !== null && this.#areOldest(rows) && retention(this.#keptOnPath() - rows.length);
-    if (!isRetention) return void this.#remove(rows);
-    this.options.db.transaction(() => {
-      this.options.search.removed(this.sessionId, rows);
-      this.tree.prune(rows);
-      this.viewChanged();
-    });
-  }
-
-  /** Empties the index after the host deleted all its messages. */
-  hearClear(): void {
-    this.#empty();
-  }
-
-  /** True when the path begins with these rows and continues after them. */
-  #areOldest(rows: readonly ShapeRow[]): boolean {
-    const seqs = new Set(rows.map(({ seq }) => seq));
-    const newest = this.tree.newest();
-    const isRooted = (parentSeq: number | null): boolean =>
-      parentSeq === null || seqs.has(parentSeq) || isPruned(this.tree.shape(parentSeq));
-    return newest !== null && !seqs.has(newest.seq) && rows.every(({ parentSeq }) => isRooted(parentSeq));
-  }
-
-  /** Messages of the active path that were not pruned. Reads two rows for each. */
-  #keptOnPath(): number {
-    const newest = this.tree.newest();
-    let kept = 0;
-    if (newest === null) return kept;
-    for (const seq of this.tree.pathDown(newest.seq, 0)) {
-      if (isPruned(this.tree.shape(seq))) break;
-      kept++;
-    }
-    return kept;
-  }
-
-  /**
-   * Ids that the index has and the host lacks, without pruned ones. Reads a row for each message. Throws `conflict` where the session holds
-   * messages of its own, because a host would take them for messages that it deleted.
-   */
-  unknownTo(known: ReadonlySet<string>): string[] {
-    const rows = [...this.tree.sql.shapesDown(this.sessionId, this.tree.newest()?.seq ?? -1)];
-    if (rows.some(({ parts }) => parts > HOSTED)) {
-      throw new PalimpsestError(
-        "conflict",
-        `Session "${this.sessionId}" holds messages of its own, from before ${this.tree.contents.host ?? "a host"} kept them. Move them there and delete the session, or let the host use another session id.`,
-      );
-    }
-    return rows.flatMap((row) => (known.has(row.id) || isPruned(row) ? [] : [row.id]));
-  }
-
   /** The digest of a stored message. Empty for a pruned message, null for an unknown one. */
   digestOf(id: string): string | null {
     const row = this.tree.find(id);
     return row === null ? null : isPruned(row) ? "" : row.digest;
-  }
-
-  /** Whether a message with this id may exist. False positives are possible, and no message row is read. */
-  mayHave(id: string): boolean {
-    return this.tree.mayHave(id);
   }
 
   /** Throws `host_owns_messages` where a host keeps the messages, because only the host may change them. */

@@ -9,15 +9,16 @@
  * starts again when the host changed during its reads.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../../errors.ts";
-import type { Encoded } from "../../memory/messages/content.ts";
-import { HostDiffers, isToBeReadAgain, NotAtHand, type HostedContents } from "../../memory/messages/contents.ts";
-import type { History } from "../../memory/messages/history.ts";
-import type { MessageSource, SourceEvent } from "../../memory/messages/message-source.ts";
-import { forgetWhatWasSaid } from "./clear-session.ts";
-import type { Core } from "../core.ts";
-import { mendIfUncovered } from "../runs/start/mend.ts";
-import { measureAfresh, maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { Encoded } from "../memory/messages/content.ts";
+import { HostDiffers, isToBeReadAgain, NotAtHand } from "../memory/messages/contents.ts";
+import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+import { forgetWhatWasSaid } from "../agent/sessions/clear-session.ts";
+import type { Core } from "../agent/core.ts";
+import { mendIfUncovered } from "../agent/runs/start/mend.ts";
+import { measureAfresh, maskIfDue, triggerIfDue } from "../agent/runs/start/trigger.ts";
+import { HostIndex } from "./host-index.ts";
+import { HostedContents } from "./hosted-contents.ts";
 
 /** Most rounds of fetching for one read, and of comparing. More rounds mean that the same messages change all the time. */
 const MAX_ROUNDS = 20;
@@ -35,6 +36,7 @@ export class HostedSession {
   readonly #core: Core;
   readonly #source: MessageSource;
   readonly #contents: HostedContents;
+  readonly #index: HostIndex;
   /** Whether the index equals the host's messages. */
   #isEqual = false;
   /** Whether only a full comparison can repair the index. */
@@ -50,7 +52,9 @@ export class HostedSession {
     this.#core = core;
     this.sessionId = sessionId;
     this.#source = source;
-    this.#contents = core.memory.host(sessionId, source);
+    this.#contents = new HostedContents(source);
+    this.#index = new HostIndex(core, sessionId);
+    core.memory.host(sessionId, this.#contents);
     source.subscribe((event) => this.#hear(event));
   }
 
@@ -102,10 +106,6 @@ export class HostedSession {
     return this.#source.sendsOurView;
   }
 
-  get #history(): History {
-    return this.#core.memory.session(this.sessionId);
-  }
-
   // --- the feed ------------------------------------------------------------------------------------------------------
 
   /** Never throws and never waits, because the host must go on in any case. */
@@ -114,7 +114,7 @@ export class HostedSession {
     this.#contents.forget();
     if (!this.#isEqual) return;
     try {
-      const continues = this.#history.leafId();
+      const continues = this.#index.leafId();
       this.#core.transaction(() => this.#take(event));
       this.#look(event.kind === "append" ? continues : null);
     } catch (error) {
@@ -123,18 +123,18 @@ export class HostedSession {
   }
 
   #take(event: SourceEvent): void {
-    const history = this.#history;
+    const index = this.#index;
     if (event.kind === "append") {
-      history.hear(history.measure(event.message), event.parentId);
+      index.append(index.measure(event.message), event.parentId);
     } else if (event.kind === "update") {
-      history.hearUpdate(event.message);
+      index.update(event.message);
     } else if (event.kind === "rewrite") {
-      history.hearRewrite(event.message);
+      index.rewrite(event.message);
     } else if (event.kind === "delete") {
-      history.hearDelete(event.ids, event);
+      index.delete(event.ids, event);
       measureAfresh(this.#core, this.sessionId);
     } else if (event.kind === "clear") {
-      history.hearClear();
+      index.clear();
       forgetWhatWasSaid(this.#core, this.sessionId);
     } else {
       this.#isEqual = false;
@@ -212,37 +212,36 @@ export class HostedSession {
   async #looksEqual(): Promise<boolean> {
     if (this.#isBehind) return false;
     const leafId = await this.#source.leafId();
-    const history = this.#history;
-    return leafId === history.leafId() && this.#source.live().every(({ id }) => history.mayHave(id));
+    return leafId === this.#index.leafId() && this.#source.live().every(({ id }) => this.#index.mayHave(id));
   }
 
   async #differ(): Promise<Difference> {
-    const history = this.#history;
+    const index = this.#index;
     const ids = await this.#source.path();
     const live = new Map(this.#source.live().map((message) => [message.id, message]));
     const added: { message: Encoded; after: string | null }[] = [];
     const changed: UIMessage[] = [];
     let after: string | null = null;
     for (const id of ids) {
-      const known = history.digestOf(id);
+      const known = index.digestOf(id);
       const message = live.get(id) ?? (known === null || this.#suspects.has(id) ? await this.#source.get(id) : null);
       // Measured at once, because a whole conversation is not held in memory.
-      if (message !== null && known === null) added.push({ message: history.measure(message), after });
+      if (message !== null && known === null) added.push({ message: index.measure(message), after });
       else if (message !== null && known !== this.#contents.digestOf(message)) changed.push(message);
       if (message !== null || known !== null) after = id;
     }
     const onPath = new Set(ids);
     const gone: string[] = [];
     // Messages that the path does not name may be on another branch, or older than the host reads back. So the host is asked for each.
-    for (const id of history.unknownTo(onPath)) if ((await this.#source.get(id)) === null) gone.push(id);
+    for (const id of index.unknownTo(onPath)) if ((await this.#source.get(id)) === null) gone.push(id);
     return { gone, added, changed };
   }
 
   #apply({ gone, added, changed }: Difference): void {
-    const history = this.#history;
-    if (gone.length > 0) history.hearDelete(gone, { retention: this.#source.prunes() ? () => true : null });
-    for (const message of changed) history.hearUpdate(message);
-    for (const { message, after } of added) history.hear(message, after);
+    const index = this.#index;
+    if (gone.length > 0) index.delete(gone, { retention: this.#source.prunes() ? () => true : null });
+    for (const message of changed) index.update(message);
+    for (const { message, after } of added) index.append(message, after);
     measureAfresh(this.#core, this.sessionId);
   }
 }
