@@ -90,7 +90,7 @@ export function renderPage(results: Results): string {
 
 const INTRODUCTION = `Written by \`npm run bench\`, which measures Palimpsest beside the sessions of two versions of the Agents SDK and beside a policy that
 keeps the head and the tail: the same messages, the same summariser, views of the same size. \`npm run bench -- --quick\` shows in two minutes that
-all of it still runs. The data are in [results.json](results.json).
+all of it still runs. The data are in \`bench/results.json\` of the repository.
 
 Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it, so read the ratios. Each is taken within one
 run, and where a case was measured twice, the mean of both is judged, and \`~\` marks a number that differed by more than a fifth.`;

@@ -42,7 +42,7 @@ export function renderPage(results: {
   const areas = [...new Set(lines.map(({ area }) => area))];
   return `${[
     "# Conformance",
-    `Written by \`npm run conformance\` on ${date}, with ${list.join(", ")}. One sentence is one fact, checked on each store in a Durable Object of its own, through the store's public methods. "–": the store has no way to do what the fact is about. What a store failed, and how, is in [conformance.json](conformance.json).`,
+    `Written by \`npm run conformance\` on ${date}, with ${list.join(", ")}. One sentence is one fact, checked on each store in a Durable Object of its own, through the store's public methods. "–": the store has no way to do what the fact is about. What a store failed, and how, is in \`bench/conformance.json\` of the repository.`,
     renderCounts(lines).replaceAll("\n", "  \n"),
     ...areas.map((area) =>
       renderArea(

@@ -237,7 +237,7 @@ describe("the page's connection", () => {
     expect(view.messages.map(({ id }) => id)).toEqual(["m1"]);
     const request = new Request(`${HOST}/agents/default-agent/${name}`, { headers: upgrade });
     const client = await open(routeAgentRequest(request, env) as Promise<Response>);
-    expect((await client.call("getView", {})).error).toContain("not callable");
+    expect((await client.call("getView", {})).error).toContain("does not open getView");
     expect((await client.call("status", {})).success).toBe(true);
   });
 
