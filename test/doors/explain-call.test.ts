@@ -36,7 +36,7 @@ test("the agent itself tells a bare client which calls it opens, and the list th
   const { id, success, error } = await bare.call("search", {});
   expect({ id, success }).toEqual({ id: expect.any(String), success: false });
   expect(error).toBe(
-    '[not_configured] This agent has no method "search" for its clients. It opens compact, runs, liveRuns, getRun, cancelRun, status, needsCompaction. A room that it lacks may bring it: see docs/clients.md of palimpsest.',
+    '[not_configured] This agent has no method "search" for its clients. It opens compact, runs, liveRuns, getRun, cancelRun, status, needsCompaction. A room may bring it: docs/clients.md.',
   );
   expect((await bare.call("append", { message: { method: "status" } })).error).toBe(
     '[not_configured] This agent does not open append to clients. List it where the agent is declared: clients: ["watch", "append"].',

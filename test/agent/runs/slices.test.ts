@@ -68,6 +68,18 @@ test("a caller's summary over megabytes, with a message of many rows, reads no m
   });
 });
 
+test("C3: the commit of a caller's summary over thousands of messages reads none of them once more", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    for (let n = 0; n < 3_000; n += 1_000) {
+      await session.appendAll(Array.from({ length: 1_000 }, (_, each) => say(n + each)));
+    }
+    const { most } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "m2998"));
+    expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
+    expect((await session.getView()).messages).toHaveLength(2);
+  });
+});
+
 test("a message that changes while a caller's summary is added stands in it as it is then, and others are appended meanwhile", async () => {
   await inside(newAgent(), async (manager) => {
     const session = manager.getSession(SESSION);
