@@ -25,7 +25,8 @@ import {
 import { applyEdits, auditEdits, parseEdits } from "./steps/edits.ts";
 import { tokensToKeep } from "./steps/due.ts";
 import { planFromNotes } from "./steps/range.ts";
-import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
+import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
+import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";

@@ -5,7 +5,8 @@
  */
 import type { History } from "../memory/messages/history.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
-import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
+import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
+import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";

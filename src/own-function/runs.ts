@@ -27,10 +27,11 @@ import {
   type RunRecord,
 } from "../memory/runs/runs.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
-import { headBefore } from "../steps/plan/cut.ts";
+import { askingRow, type KeptHead } from "../steps/plan/cut.ts";
 import { digest, sumDigests } from "../steps/text/digest.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
-import type { Span } from "../steps/plan/outline.ts";
+import type { Outline, Span } from "../steps/plan/outline.ts";
+import type { Policy } from "../steps/plan/policy.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
@@ -246,6 +247,19 @@ function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): 
   if (core.settings.get(run.sessionId).approval !== null) return propose(core, run, { given, facts, generation });
   const lineage = { model: STEP, degraded: false, level: plan.level, generation };
   conclude(core, run, commitSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried }));
+}
+
+/**
+ * The kept part of the start where the function named the range. If the user's first message is in the
+ * range, its beginning is quoted.
+ */
+function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Policy): KeptHead {
+  const { protectHead: asked, openingTokens } = policy;
+  const left = outline.rows.findIndex(({ id }) => hidden.has(id));
+  const kept = Math.min(asked, left === -1 ? outline.rows.length : left);
+  const first = outline.rows[askingRow(outline.rows) ?? -1]?.id;
+  const beginningOf = first !== undefined && hidden.has(first) && openingTokens > 0 ? first : null;
+  return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
 }
 
 /** Stores the summary until a person has decided. Call inside a transaction. */

@@ -5,7 +5,8 @@
  * Reads only the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
 import type { ModelMessage, ToolModelMessage } from "ai";
-import type { CallResult } from "../steps/message/tool-parts.ts";
+import { hasResult, toolPart, type CallResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { isStub } from "../steps/view/repair.ts";
 
 /** The part of `prepareStep`'s argument that this module reads, which holds all results of the turn so far. */
 export interface StepBegun {
@@ -42,6 +43,31 @@ export function firstResults({ responseMessages = [] }: StepBegun = {}): Readonl
     }
   }
   return results;
+}
+
+/**
+ * The parts with the given results for their open calls, and for calls that a repair of the view closed with a stub.
+ * Returns the same array where there are none.
+ */
+export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
+  const answered = parts.map((part) => {
+    const call = toolPart(part);
+    const result = call === null ? undefined : results.get(call.toolCallId);
+    if (call === null || result === undefined || (hasResult(call) && !isStub(call))) return part;
+    return withResult(call, result);
+  });
+  return answered.every((part, at) => part === parts[at]) ? parts : answered;
+}
+
+/** The approval stays, because it tells why the call was run or refused. */
+function withResult(call: ToolPart, result: CallResult): ToolPart {
+  const { errorText: _stub, toolMetadata, ...rest } = call;
+  const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
+  const part = Object.keys(metadata).length === 0 ? rest : { ...rest, toolMetadata: metadata };
+  if (result.state !== "output-denied") return { ...part, ...result } as ToolPart;
+  const { state, reason } = result;
+  const approval = { ...call.approval, id: call.approval?.id ?? call.toolCallId, approved: false };
+  return { ...part, state, approval: reason === null ? approval : { ...approval, reason } } as ToolPart;
 }
 
 type Output = Extract<ToolModelMessage["content"][number], { type: "tool-result" }>["output"];

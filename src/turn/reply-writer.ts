@@ -11,7 +11,8 @@
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
-import { answerCalls, withoutMark } from "../steps/view/repair.ts";
+import { withoutMark } from "../steps/view/repair.ts";
+import { answerCalls } from "./call-results.ts";
 import { isSaid, toolPart, type CallResult, type Part } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../steps/view/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";

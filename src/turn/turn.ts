@@ -21,14 +21,14 @@ import {
 } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
-import { answerCalls, repairMessages } from "../steps/view/repair.ts";
+import { repairMessages } from "../steps/view/repair.ts";
 import { bareStub, withoutNames } from "../steps/view/mask.ts";
 import { readStub, stubOf } from "../steps/view/stub.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
-import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
+import { answerCalls, firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
 import { stepParts } from "./step-parts.ts";

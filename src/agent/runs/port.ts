@@ -7,7 +7,7 @@
  * one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../../errors.ts";
-import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
+import { LEAST_TRY_MS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
 import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
@@ -17,7 +17,7 @@ import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
 import { settleApproval } from "./approved.ts";
 import { readCarried } from "./boundary.ts";
-import { promptTokens, unseenTokens } from "../reports/usage.ts";
+import { promptTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
@@ -27,6 +27,7 @@ import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { sentPrompt } from "./drafts/sent-prompt.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
+import { outlineNow } from "./start/dry-run.ts";
 import { mayAsk } from "./start/postpone.ts";
 import { switchAfter, switchToChild } from "./split.ts";
 import {
@@ -71,12 +72,7 @@ export class RunPort implements CompactionPort {
       if (run.kind === "split" && run.split.overlayId !== null) return compacted(call);
       if (run.planDigest !== null) return answerPlan(call, models);
       if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
-      const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
-      const outline = history.outline(run.leafId, {
-        overheadTokens,
-        maxRows: MAX_OUTLINE_ROWS,
-        maxBytes: MAX_OUTLINE_BYTES,
-      });
+      const outline = outlineNow(core, run.sessionId, run.leafId);
       if (outline === null) return call.end({ kind: "stale", reason: "gone" });
       call.readOnly();
       return {

@@ -59,7 +59,7 @@ export async function gatherSpan(
   return { facts: mergeFacts(parts), isCurrent: () => history.isAsRead(reader, span) };
 }
 
-/** Reads the rows of a span in slices before its commit, whose compare is then one moment, however long the span is. */
+/** Reads the rows of a span in slices before its commit, so that the commit compares a span of any length without reading it again. */
 async function surveySpan(
   core: Needs<"memory" | "uses">,
   { sessionId, span }: { readonly sessionId: string; readonly span: Span },

@@ -5,7 +5,7 @@
  * records why.
  */
 import { tokensBetween, type Layout } from "./align.ts";
-import type { Outline, OutlineRow } from "./outline.ts";
+import type { OutlineRow } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
 
 /** Why a boundary differs from the place that the budget alone would give. */
@@ -67,21 +67,8 @@ export function cutHead(layout: Layout, policy: Policy): HeadCut {
   };
 }
 
-/**
- * The kept part of the start where a caller's own function named the range. If the user's first message is in the
- * range, its beginning is quoted.
- */
-export function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Policy): KeptHead {
-  const { protectHead: asked, openingTokens } = policy;
-  const left = outline.rows.findIndex(({ id }) => hidden.has(id));
-  const kept = Math.min(asked, left === -1 ? outline.rows.length : left);
-  const first = outline.rows[askingRow(outline.rows) ?? -1]?.id;
-  const beginningOf = first !== undefined && hidden.has(first) && openingTokens > 0 ? first : null;
-  return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
-}
-
 /** The row of the user's first message. Null where an overlay comes before it, or there is none. */
-function askingRow(rows: readonly OutlineRow[]): number | null {
+export function askingRow(rows: readonly OutlineRow[]): number | null {
   const found = rows.findIndex(({ kind, role }) => kind === "overlay" || role === "user");
   return rows[found]?.kind === "message" ? found : null;
 }

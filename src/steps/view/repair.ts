@@ -18,7 +18,6 @@ import {
   jsonText,
   toolName,
   toolPart,
-  type CallResult,
   type Part,
   type ToolPart,
 } from "../message/tool-parts.ts";
@@ -120,31 +119,6 @@ function whyOpen({ state }: ToolPart): keyof typeof STUBS {
 export function isStub(part: Part): boolean {
   const metadata = toolPart(part)?.toolMetadata as { palimpsest?: { stub?: unknown } | null } | null | undefined;
   return typeof metadata?.palimpsest?.stub === "string";
-}
-
-/**
- * The parts with the given results for their open calls, and for calls that {@link repairMessages} closed with a stub.
- * Returns the same array where there are none.
- */
-export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
-  const answered = parts.map((part) => {
-    const call = toolPart(part);
-    const result = call === null ? undefined : results.get(call.toolCallId);
-    if (call === null || result === undefined || (hasResult(call) && !isStub(call))) return part;
-    return withResult(call, result);
-  });
-  return answered.every((part, at) => part === parts[at]) ? parts : answered;
-}
-
-/** The approval stays, because it tells why the call was run or refused. */
-function withResult(call: ToolPart, result: CallResult): ToolPart {
-  const { errorText: _stub, toolMetadata, ...rest } = call;
-  const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
-  const part = Object.keys(metadata).length === 0 ? rest : { ...rest, toolMetadata: metadata };
-  if (result.state !== "output-denied") return { ...part, ...result } as ToolPart;
-  const { state, reason } = result;
-  const approval = { ...call.approval, id: call.approval?.id ?? call.toolCallId, approved: false };
-  return { ...part, state, approval: reason === null ? approval : { ...approval, reason } } as ToolPart;
 }
 
 /**

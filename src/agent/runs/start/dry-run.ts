@@ -18,12 +18,17 @@ export function planNow(
   sessionId: string,
   { policy, leafId, ...options }: DryRunOptions,
 ): { readonly outline: Outline; readonly plan: Plan } | null {
+  const outline = outlineNow(core, sessionId, leafId);
+  return outline === null ? null : { outline, plan: planCut(outline, policy, options) };
+}
+
+/** The outline of a branch as a run reads it. Null for a session without messages. Throws `unknown_leaf`. */
+export function outlineNow(
+  core: Needs<"memory" | "settings" | "usage">,
+  sessionId: string,
+  leafId: string | undefined,
+): Outline | null {
   const history = core.memory.session(sessionId);
   const overheadTokens = unseenTokens(core, sessionId, history.tokens(leafId));
-  const outline = history.outline(leafId, {
-    overheadTokens,
-    maxRows: MAX_OUTLINE_ROWS,
-    maxBytes: MAX_OUTLINE_BYTES,
-  });
-  return outline === null ? null : { outline, plan: planCut(outline, policy, options) };
+  return history.outline(leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS, maxBytes: MAX_OUTLINE_BYTES });
 }
