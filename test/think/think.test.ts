@@ -424,7 +424,8 @@ test("a summary continues the prompt that Think last sent, and the provider read
   const { name } = newThinker("cached-own");
   // In a short conversation, the plain call is the cheaper one.
   await talkUntilCompacted(name, 30);
-  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  // On a busy machine, a run that finds nothing to do may follow the one that summarises.
+  expect((await ended(name)).map(({ outcome }) => outcome?.kind)).toContain("applied");
   const { asked } = providerOf(name);
   const summary = asked.find((each) => each.summary !== null);
   expect(summary?.summary?.kind).toBe("continue");
