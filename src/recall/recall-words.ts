@@ -11,7 +11,9 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import {
   askWords,
+  beginningOf,
   isQuestion,
+  lostAmong,
   nearShares,
   rankMessages,
   readQuestion,
@@ -50,9 +52,11 @@ export const READ_CHARS = 400_000;
 const LOOKED_CHARS = 1_000_000;
 /** Index rows for all words of the query, and for the words of the message before it. */
 export const ASKED_ROWS = 2_400;
-export const CONTEXT_ROWS = 400;
+const CONTEXT_ROWS = 400;
 /** Index rows for the topics that a question names. */
 export const TOPIC_ROWS = 1_200;
+/** Index rows for the beginnings of names that no message has as they are asked. */
+export const BEGINNING_ROWS = 400;
 /** The weight of the previous message's words, and how many of them count. */
 const CONTEXT_SHARE = 0.3;
 const CONTEXT_WORDS = 16;
@@ -63,8 +67,18 @@ const FOLLOWING_TOKENS = 4;
 const HEADER_TOKENS = 11;
 
 /** Stands before what only a topic found, so that nobody takes it for an answer. */
-const TOPIC_ALONE =
-  "(No message has any of these words. What follows only speaks of a topic that the question names.)\n\n";
+function sayTopicAlone(lost: readonly Ask[]): string {
+  return `(No message has any of these words: ${sayWords(lost)}. What follows only speaks of a topic that the question names.)\n\n`;
+}
+
+/** Words that an answer says it lacks, and characters of each. */
+const SAID_WORDS = 3;
+const SAID_CHARS = 40;
+
+function sayWords(asks: readonly Ask[]): string {
+  const said = asks.slice(0, SAID_WORDS).map(({ word }) => JSON.stringify(word.slice(0, SAID_CHARS)));
+  return said.join(", ");
+}
 
 export interface WordsAsked {
   readonly query: string;
@@ -93,14 +107,14 @@ export function* recallWords(
   countTokens: CountTokens,
 ): Pieces<Recall | null> {
   const asks = readQuestion(query);
-  const work = workShare(query, asks.length);
-  const asksTalk = isQuestion(query, asks.length);
-  const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
+  const work = workShare(query, asks);
+  const asksTalk = isQuestion(query, asks);
+  const { held, lost } = holdAsked(places, asks, { ranges, work });
   const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
   const besides = asksTalk
     ? hold(places, topicAsks(query), { ranges, rows: TOPIC_ROWS })
     : contextOf(places, asks, { query, ranges, share: work });
-  const isTopic = asksTalk && besides.some(({ seqs }) => seqs.some(within(held)));
+  const isTopic = asksTalk && hasTopic(besides, { held, lost });
   const isFound = hits.size > 0 || (near !== undefined && near.seqs.size > 0);
   if (!isFound && !isTopic) return null;
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
@@ -115,11 +129,9 @@ export function* recallWords(
     worth: near?.weigh(cuts, passages, worth) ?? worth,
     work,
     room: maxTokens - NOTE_TOKENS,
-    costOf: ({ seq, text }, told) =>
-      countTokens(`${text}\n`) +
-      (told.has(seq) ? 0 : told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS),
+    costOf: ({ seq, text }, told) => countTokens(`${text}\n`) + headerTokens(seq, told),
   });
-  const lost = lostWords(held, work);
+  const [before, lostAfter] = isFound ? ["", lost] : [sayTopicAlone(lost), []];
   const isCounted = held.every((each) => each.isAll);
   const seqsOf = (some: readonly number[]): number[] => some.flatMap((at) => passages[at]?.seq ?? []);
   const others = new Set(seqsOf([...taken, ...unfit]));
@@ -139,10 +151,10 @@ export function* recallWords(
       leftOut,
       same,
       hasRoom,
-      lost,
+      lost: lostAfter,
       partial: [partial(), sayMeaning(near)].join(" ").trim(),
     });
-    const text = `${isFound ? "" : TOPIC_ALONE}${told.text}${said}`;
+    const text = `${before}${told.text}${said}`;
     if (countTokens(text) > maxTokens) continue;
     const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
       id: message.id,
@@ -167,9 +179,34 @@ function hold(places: HiddenMessages, asks: readonly Ask[], { ranges, rows }: Wi
   });
 }
 
-/** A text about work has words that nobody said. A question tells with them that they are not there. */
-function lostWords(held: readonly Held[], work: number): string[] {
-  return held.filter((each) => work === 0 && each.seqs.length === 0).map(({ word }) => word);
+/**
+ * Looks for the asks, and for names that no message has by their beginnings, because other languages decline them. A
+ * question tells what is lost. A text about work has words that nobody said.
+ */
+function holdAsked(
+  places: HiddenMessages,
+  asks: readonly Ask[],
+  { ranges, work }: { ranges: readonly SeqRange[] | null; work: number },
+): { readonly held: readonly Held[]; readonly lost: readonly Ask[] } {
+  const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
+  if (work > 0) return { held, lost: [] };
+  const lost = lostAmong(held, ({ seqs }) => seqs.length > 0);
+  const beginnings = lost.flatMap((ask) => beginningOf(ask) ?? []);
+  if (beginnings.length === 0) return { held, lost };
+  return { held: [...held, ...hold(places, beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
+}
+
+/** What is said of a topic is no answer about a name that nobody said. */
+function hasTopic(
+  topics: readonly Held[],
+  { held, lost }: { readonly held: readonly Held[]; readonly lost: readonly Ask[] },
+): boolean {
+  return !lost.some(({ isName }) => isName) && topics.some(({ seqs }) => seqs.some(within(held)));
+}
+
+function headerTokens(seq: number, told: ReadonlySet<number>): number {
+  if (told.has(seq)) return 0;
+  return told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS;
 }
 
 function within(held: readonly Held[]): (seq: number) => boolean {
@@ -271,15 +308,14 @@ interface Said {
   readonly same: number;
   /** True when not one was left out for want of room. */
   readonly hasRoom: boolean;
-  readonly lost: readonly string[];
+  readonly lost: readonly Ask[];
   readonly partial: string;
 }
 
 function notes({ shown, told, leftOut, same, hasRoom, lost, partial }: Said): string {
   const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
-  const words = lost.slice(0, 3).map((word) => JSON.stringify(word.slice(0, 40)));
   const lines = [
-    ...(words.length === 0 ? [] : [`No message has ${words.join(", ")}.`]),
+    ...(lost.length === 0 ? [] : [`No message has ${sayWords(lost)}.`]),
     ...(leftOut === 0
       ? []
       : [

@@ -172,7 +172,7 @@ export function meaningAsked(places: HiddenMessages, request: RecallRequest): Me
   const { query, ids, around, overlayId, everywhere, notes } = checkRequest(request);
   if (query === undefined || ids !== undefined || around !== undefined || notes !== undefined) return null;
   const asks = readQuestion(query);
-  if (asks.some(({ isRequired }) => isRequired) || workShare(query, asks.length) === 1) return null;
+  if (asks.some(({ isRequired }) => isRequired) || workShare(query, asks) === 1) return null;
   const overlay = overlayId === undefined ? undefined : places.overlayNamed(overlayId);
   if (overlay === null) return null;
   const hidden = places.outOfView();

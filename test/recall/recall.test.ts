@@ -282,6 +282,56 @@ function log(n: number): string {
   return `Deploy ${n} of the zanzibar relay finished at 10:${n % 60} and every check was green once more, says the watcher.`;
 }
 
+test("a name is found however it is joined, split, grouped or declined", async () => {
+  await nested(async (session) => {
+    const texts = {
+      camel: "We call getUserById(42) there.",
+      snake: "It was fetch_order_lines that failed.",
+      hyphen: "Ticket A-4471 is closed, and now we re-index.",
+      joined: "Ticket B5582 waits for us to redeploy.",
+      account: "Pay to DE89 3704 0044 0532 0130 00 by Friday.",
+      phone: "Her phone is +49 170 1234567.",
+      letter: "Take vitamin C with it.",
+      polish: "Spotkałem Kowalskiego w Warszawie.",
+      german: "Wir haben Müllers Haus gesehen, und es war nicht mehr da.",
+      thai: "ฉันซื้อแมวสีดำที่เชียงใหม่",
+    };
+    await session.appendAll([...Object.entries(texts).map(([id, text]) => told(id, text)), ...talk(100, 140)]);
+    await session.addCompaction("Fourth summary.", "m1", "m120");
+    for (const [query, id, lost] of [
+      ["get user by id", "camel", ""],
+      ["How do we get a user by id?", "camel", ""],
+      ["fetchOrderLines", "snake", ""],
+      ["A4471", "hyphen", ""],
+      ["reindex", "hyphen", ""],
+      ["Was B-5582 closed?", "joined", ""],
+      ["re-deploy", "joined", ""],
+      ["DE89370400440532013000", "account", ""],
+      ["+491701234567", "phone", ""],
+      ["Did they take vitamin C?", "letter", ""],
+      ["Who is Kowalski?", "polish", '"kowalski"'],
+      ["Who is Müller?", "german", ""],
+      ["แมวสีดำ", "thai", ""],
+    ] as const) {
+      const found = await session.recall({ query });
+      expect(
+        hitsOf(found).map((hit) => hit.id),
+        query,
+      ).toContain(id);
+      expect(found.text.match(/No message has ([^.]*)\./)?.[1] ?? "", query).toBe(lost);
+    }
+    for (const query of ["get group by name", "A-4472", "รถไฟไปกรุงเทพ", "Zorblax"]) {
+      const found = await session.recall({ query });
+      expect(
+        hitsOf(found).filter(({ id }) => Object.hasOwn(texts, id) && id !== "camel"),
+        query,
+      ).toEqual([]);
+    }
+    const searched = await session.search("fetchOrderLines");
+    expect(searched).toMatchObject([{ id: "snake", missing: [] }]);
+  });
+});
+
 test("many messages that differ in their numbers alone do not keep the answer out, and the note says why they are not shown", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
@@ -323,7 +373,7 @@ test("a question about a topic finds what was told of it in none of the question
     expect(await shownBy("pets")).toEqual([]);
     const asked = await session.recall({ query: "Which pets do they have?" });
     expect(asked).toMatchObject({ leftOut: 0 });
-    expect(asked.text).toContain('No message has "pets".');
+    expect(asked.text).toMatch(/^\(No message has any of these words: "pets"\./);
   });
 });
 
@@ -336,13 +386,20 @@ test("what only a topic found says first that no message has the words; a quoted
       ...talk(140, 160),
     ]);
     await session.addCompaction("Fourth summary.", "m1", "m120");
-    const alone = await session.recall({ query: "Which country is zorblax in?" });
+    const alone = await session.recall({ query: "What is the state of zorblax?" });
     expect(alone).toMatchObject({ kind: "found" });
     expect(hitsOf(alone)).toEqual([]);
-    expect(alone.text).toMatch(/^\(No message has any of these words\. What follows only speaks of a topic/);
+    expect(alone.text).toMatch(
+      /^\(No message has any of these words: "state", "zorblax"\. What follows only speaks of a topic/,
+    );
     const both = await session.recall({ query: "Which country is zorblax in?", everywhere: true });
     expect(hitsOf(both)).toMatchObject([{ id: "words" }]);
     expect(both.text).not.toContain("What follows only speaks of a topic");
+    expect(both.text).toContain('No message has "zorblax".');
+    // The topic is no answer about a name that nobody said.
+    const unsaid = await session.recall({ query: "What is the state of Zorblax?" });
+    expect(unsaid).toMatchObject({ kind: "nothing", reason: "no-match" });
+    expect(unsaid.text).toContain("No message has any of these words.");
     const quoted = await session.recall({ query: '"Which countries?"' });
     expect(quoted).toMatchObject({ kind: "nothing", reason: "no-match" });
     expect(quoted.text).toContain("No message has any of these words.");

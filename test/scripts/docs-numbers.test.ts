@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASKED_ROWS, CONTEXT_ROWS, READ_CHARS, TOKENS_OF_A_TURN } from "../../src/recall/recall-words.ts";
+import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall-words.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
@@ -165,7 +165,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
     says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
-    says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + CONTEXT_ROWS} rows of the index.`,
+    says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + TOPIC_ROWS + BEGINNING_ROWS} rows of the index.`,
     says`a vector of at most ${MAX_DIMENSIONS} numbers for each text.`,
     says`agent and UTC day, by estimate. Default ${DEFAULT_EMBEDDING_TOKENS} |`,
     says`A batch is ${BATCH_TEXTS} texts, and at most ${CALLS_AFTER} batches follow one recall or compaction.`,

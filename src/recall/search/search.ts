@@ -12,7 +12,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
-import { readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
+import { lostAmong, readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
 import type { Pieces } from "../../steps/text/pieces.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
@@ -146,8 +146,7 @@ export class MessageSearch extends SearchRows {
     const held = this.#newestOf(asks, {
       stretches: indexed.length === 1 ? stretches : [span(stretches)],
       rows: MOST_ROWS,
-    }).map(({ rowids }, at) => ({
-      word: asks[at]?.word ?? "",
+    }).map(({ rowids }) => ({
       weight: weightOf({ seqs: rowids, isAll: true }, messages),
       rowids: new Set(rowids),
     }));
@@ -160,7 +159,8 @@ export class MessageSearch extends SearchRows {
       .toSorted((a, b) => b[1] - a[1] || b[0] - a[0])
       .slice(0, limit)
       .map(([rowid, score]) => {
-        return { rowid, score, missing: held.flatMap(({ word, rowids }) => (rowids.has(rowid) ? [] : [word])) };
+        const has = new Set(asks.filter((_, at) => held[at]?.rowids.has(rowid) === true));
+        return { rowid, score, missing: lostAmong(asks, (ask) => has.has(ask)).map(({ word }) => word) };
       });
     return { matches, terms: asks.map(snippetTerm) };
   }

@@ -7,7 +7,7 @@
  */
 import { MAX_PHRASE_WORDS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
 import type { Ask } from "../steps/asked.ts";
-import { formsOfText, isUnspaced, languageOf } from "../steps/stems.ts";
+import { formsOfText, isUnspaced, languageOf, spellingsOf } from "../steps/stems.ts";
 import { utf8Length } from "../../memory/messages/content.ts";
 
 /** Characters of a query that are read. A search asks for words, not for a document. */
@@ -64,7 +64,8 @@ function indexForms(texts: readonly string[]): string {
   const forms = new Set<string>();
   let room = SEARCH_FORMS_CHARS;
   for (const text of texts) {
-    for (const form of formsOfText(text, languageOf(text))) {
+    const language = languageOf(text);
+    for (const form of [...formsOfText(text, language), ...spellingsOf(text).map(language.stem)]) {
       // For a script without spaces the characters are indexed instead.
       if (forms.has(form) || isUnspaced(form)) continue;
       room -= form.length + 1;

@@ -5,7 +5,7 @@
  * only compared with texts, so nothing in a question is an operator.
  */
 import { MAX_QUERY_TERMS } from "../../limits.ts";
-import { askedWords, wordsOfText } from "./stems.ts";
+import { askedWords, spellingsOf, wordsOfText } from "./stems.ts";
 
 /** A word in any of its forms, or adjacent words. */
 export interface Ask {
@@ -16,12 +16,27 @@ export interface Ask {
   readonly isPair: boolean;
   /** Adjacent words, of which the last may be longer in the text. Null for a word in any form. */
   readonly phrase: { readonly text: string; readonly isBeginning: boolean } | null;
+  /** True when it may be a name, which other languages decline. */
+  readonly isName: boolean;
+  /** True for another spelling of what is asked, such as `getuser` for "get-user". */
+  readonly isSpelling: boolean;
   /** True when only messages that have it, and their neighbours, can be an answer. */
   readonly isRequired: boolean;
 }
 
 /** Characters of a question that are read. A page of text is enough to tell its subject. */
 const MAX_QUESTION_CHARS = 2_000;
+
+/** An ask without a word. */
+export const NO_WORD: Ask = {
+  word: "",
+  forms: [],
+  isPair: false,
+  phrase: null,
+  isName: false,
+  isSpelling: false,
+  isRequired: false,
+};
 
 const PIECES = /"([^"]*)"?(\*?)|([^\s"]+)/g;
 
@@ -37,14 +52,19 @@ export function readQuestion(query: string): Ask[] {
     const isBeginning = star === "*" || (phrase === undefined && word.endsWith("*"));
     if (phrase !== undefined || !isBeginning) rest.push(text);
     if ((phrase !== undefined || isBeginning) && wordsOfText(text).length > 0) {
-      exact.push({ word: text, forms: [], isPair: false, phrase: { text, isBeginning }, isRequired: false });
+      exact.push({ ...NO_WORD, word: text, phrase: { text, isBeginning } });
     }
   }
   const words = askWords(rest.join(" "));
-  if (workShare(query, words.length) > 0) return words.slice(0, MAX_QUERY_TERMS);
+  const work = workShare(query, words);
+  const known = new Set(words.map(({ word }) => word));
+  const others =
+    work === 1 ? [] : askWords(spellingsOf(rest.join(" ")).join(" ")).filter(({ word }) => !known.has(word));
+  const spellings = others.map((each) => ({ ...each, isSpelling: true }));
+  if (work > 0) return [...words, ...spellings].slice(0, MAX_QUERY_TERMS);
   const isExact = exact.length > 0 && rest.length === exact.filter(({ phrase }) => phrase?.isBeginning !== true).length;
   if (isExact) return exact.slice(0, MAX_QUERY_TERMS).map((each) => ({ ...each, isRequired: true }));
-  return [...exact, ...words].slice(0, MAX_QUERY_TERMS);
+  return [...exact, ...words, ...spellings].slice(0, MAX_QUERY_TERMS);
 }
 
 /**
@@ -55,20 +75,38 @@ const FEW_WORDS = 5;
 const QUESTION_WORDS = 10;
 const QUESTION = /[?？؟]["'”’)]*\s*$/;
 
-/** How much a text with so many asks describes work in progress: 0 for a question, 1 for a paragraph. */
-export function workShare(text: string, words: number): number {
+/** How much a text with these asks describes work in progress: 0 for a question, 1 for a paragraph. */
+export function workShare(text: string, asks: readonly Ask[]): number {
   const few = QUESTION.test(text) ? QUESTION_WORDS : FEW_WORDS;
+  const words = asks.filter(({ isSpelling }) => !isSpelling).length;
   return Math.min(1, Math.max(0, (words - few) / few));
 }
 
 /** Whether a text asks for something said, and does not describe work. */
-export function isQuestion(text: string, words: number): boolean {
-  return QUESTION.test(text) && workShare(text, words) === 0;
+export function isQuestion(text: string, asks: readonly Ask[]): boolean {
+  return QUESTION.test(text) && workShare(text, asks) === 0;
 }
 
 /** The asks of a text that is no explicit question. */
 export function askWords(text: string): Ask[] {
-  return askedWords(text.slice(0, MAX_QUESTION_CHARS)).map((each) => ({ ...each, phrase: null, isRequired: false }));
+  return askedWords(text.slice(0, MAX_QUESTION_CHARS)).map((each) => ({ ...NO_WORD, ...each }));
+}
+
+/** The asks that are not found. A word is found with another spelling that holds it. */
+export function lostAmong<Each extends Ask>(asks: readonly Each[], isFound: (ask: Each) => boolean): Each[] {
+  const found = asks.filter((ask) => ask.isSpelling && isFound(ask));
+  return asks.filter((ask) => !ask.isSpelling && !isFound(ask) && !found.some(({ word }) => word.includes(ask.word)));
+}
+
+/** The share of a name's letters that an ending may take, and letters that it leaves. */
+const NAME_ENDING_SHARE = 0.25;
+const LEAST_NAME = 4;
+
+/** The beginning of a name, by which it is looked for where no message has the name itself. Null for other words. */
+export function beginningOf({ word, isName }: Ask): Ask | null {
+  if (!isName || word.length <= LEAST_NAME) return null;
+  const text = word.slice(0, Math.max(LEAST_NAME, Math.floor((1 - NAME_ENDING_SHARE) * word.length)));
+  return { ...NO_WORD, word, phrase: { text, isBeginning: true } };
 }
 
 /** The messages that match an ask, by number, newest first. */

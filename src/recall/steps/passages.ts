@@ -9,7 +9,7 @@ import { parseTranscript, renderTranscript, type Block } from "../../steps/draft
 import { wordsIn } from "../../steps/salience/words.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
 import { Pace, type Pieces } from "../../steps/text/pieces.ts";
-import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
+import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
 
 /** An ask with its weight. The fewer messages have it, the higher the weight. */
 export interface Vote extends Ask {
@@ -256,7 +256,12 @@ const ESCAPES = /\\[ntr"]/g;
 function readForms(passage: Passage): Forms {
   const text = passage.text.replaceAll(ESCAPES, " ");
   const forms = formsOfText(text, passage.language);
-  return { often: tally(forms), written: tally(formsOfText(text, AS_WRITTEN)), count: forms.length };
+  const spellings = spellingsOf(text);
+  return {
+    often: tally([...forms, ...spellings.map(passage.language.stem)]),
+    written: tally([...formsOfText(text, AS_WRITTEN), ...spellings]),
+    count: forms.length,
+  };
 }
 
 function tally(forms: readonly string[]): Map<string, number> {

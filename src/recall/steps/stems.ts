@@ -11,6 +11,20 @@ import { stemmer as stemEnglish } from "@orama/stemmers/english";
 const TELLING_CHARS = 2_000;
 /** A single letter, as an apostrophe leaves it. "don't" is read as "don" and "t". */
 const LETTER = /^\p{L}$/u;
+/** Names written in one, with hyphens or with underscores. */
+const NAMES = /[\p{L}\p{M}\p{N}]+(?:[-_][\p{L}\p{M}\p{N}]+)*/gu;
+const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+/** Numbers written in groups, such as those of accounts, cards and phones. */
+const IN_GROUPS = /\b(?:[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?|\d{2,12}(?: \d{2,12}){1,6})\b/gi;
+/** The longest name that is read in parts and in one. A longer one is code in some encoding. */
+const MAX_NAME_CHARS = 40;
+/** A letter that means something, as in "plan B". */
+const LETTER_CODE = /(?<=\p{Ll} )[B-HJ-Z](?![\p{L}\p{N}'’])/gu;
+/** A word that begins with a capital may be a name, unless a sentence begins with it. */
+const CAPITALISED = /(?:(?<=[^.?!:\s]\s+["'“‘«(]?)|^(?=\S+$))\p{Lu}[\p{L}\p{M}]+/gu;
+/** The least letters of a stem by which a name is found in another language. */
+const LEAST_NAME_STEM = 4;
+
 /** Size of the cache of stems, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
 
@@ -22,6 +36,7 @@ const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
 /** Endings and particles of Japanese, which every sentence has. */
 const PARTICLES = /^\p{scx=Hira}+$/u;
 const MARKS = /\p{M}/gu;
+const CHARACTERS = /\P{M}\p{M}*|\p{M}+/gu;
 /** Plain ASCII, as most texts are, and ten times as fast to read. */
 const IS_PLAIN = /^[\0-\x7f]*$/;
 const PLAIN_WORD = /[a-z0-9]+/g;
@@ -158,6 +173,27 @@ export function formsOfText(text: string, { stem }: Language): string[] {
   return words.flatMap((word) => (isUnspaced(word) ? pairsOf(word) : [stem(word)]));
 }
 
+/**
+ * Other spellings of names in a text: `getUserById` in its parts, and `get_user`, `A-4471` and numbers in groups in
+ * one word.
+ */
+export function spellingsOf(text: string): string[] {
+  const spellings: string[] = [];
+  const add = (word: string): void => {
+    if (word.length <= MAX_NAME_CHARS && !isUnspaced(word)) spellings.push(...wordsOfText(word));
+  };
+  for (const [name] of text.matchAll(NAMES)) {
+    if (name.length > MAX_NAME_CHARS) continue;
+    const parts = name.split(BETWEEN_PARTS);
+    if (parts.length === 1) continue;
+    const isJoined = !/[-_]/.test(name);
+    if (isJoined) for (const part of parts) add(part);
+    else add(parts.join(""));
+  }
+  for (const [number] of text.matchAll(IN_GROUPS)) add(number.replaceAll(" ", ""));
+  return spellings;
+}
+
 /** The language of a text's beginning, by its stop words. English when there are none. */
 export function languageOf(text: string): Language {
   return tellLanguage(wordsOfText(text.slice(0, TELLING_CHARS))) ?? ENGLISH;
@@ -169,6 +205,8 @@ export interface AskedWord {
   readonly forms: readonly string[];
   /** True for two characters of a script without blanks. The index has no form for them, only the characters. */
   readonly isPair: boolean;
+  /** True when it may be a name, which other languages decline. */
+  readonly isName: boolean;
 }
 
 /** The asked words of a question, each once. Stop words are dropped, unless the question has nothing else. */
@@ -176,15 +214,20 @@ export function askedWords(text: string): AskedWord[] {
   const words = [...new Set(wordsOfText(text))];
   const told = tellLanguage(words);
   const stems = (told === null ? LANGUAGES : [told, ENGLISH]).map(({ stem }) => stem);
-  const asked = words.flatMap((word): AskedWord[] =>
-    isUnspaced(word)
-      ? pairsOf(word).map((pair) => ({ word: pair, forms: [pair], isPair: true }))
-      : [{ word, forms: [...new Set(stems.map((stem) => stem(word)))], isPair: false }],
-  );
-  const telling = asked.filter(
-    ({ word, isPair }) =>
-      !PARTICLES.test(word) && (isPair || !(LETTER.test(word) || told?.stopWords.has(word) === true)),
-  );
+  const names = new Set(lowerAll(text.match(CAPITALISED)));
+  const codes = new Set(lowerAll(text.match(LETTER_CODE)));
+  const asked = words.flatMap((word): AskedWord[] => {
+    if (isUnspaced(word))
+      return pairsOf(word).map((pair) => ({ word: pair, forms: [pair], isPair: true, isName: false }));
+    const isName = names.has(word);
+    const abroad = isName
+      ? LANGUAGES.map(({ stem }) => stem(word)).filter((form) => form.length >= LEAST_NAME_STEM)
+      : [];
+    return [{ word, forms: [...new Set([...stems.map((stem) => stem(word)), ...abroad])], isPair: false, isName }];
+  });
+  const isTelling = ({ word, isPair }: AskedWord): boolean =>
+    codes.has(word) || isPair || !(LETTER.test(word) || told?.stopWords.has(word) === true);
+  const telling = asked.filter((each) => !PARTICLES.test(each.word) && isTelling(each));
   const byForm = new Map((telling.length === 0 ? asked : telling).toReversed().map((each) => [each.forms[0], each]));
   return [...byForm.values()].toReversed();
 }
@@ -199,12 +242,17 @@ function tellLanguage(words: readonly string[]): Language | null {
   return best.language;
 }
 
+function lowerAll(words: readonly string[] | null): string[] {
+  return words?.map((word) => word.normalize("NFKC").toLowerCase()) ?? [];
+}
+
 function withoutMarks(form: string): string {
   return IS_PLAIN.test(form) ? form : form.normalize("NFD").replaceAll(MARKS, "");
 }
 
 function pairsOf(run: string): string[] {
-  const characters = Array.from(run);
+  // Signs that are written over or under a character belong to it, as in Thai.
+  const characters = run.match(CHARACTERS) ?? [];
   if (characters.length < 2) return characters;
   return characters.slice(1).map((character, at) => `${characters[at] ?? ""}${character}`);
 }

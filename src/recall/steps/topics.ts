@@ -4,7 +4,7 @@
  * A person asks about pets, and the conversation says "cat". A topic that a question names is one more ask. Any of the topic's words
  * matches it, so it counts the less, the more messages speak about the topic. A written list is small, and it says exactly what it matches.
  */
-import type { Ask } from "./asked.ts";
+import { NO_WORD, type Ask } from "./asked.ts";
 import { ENGLISH, formsOfText, languageOf } from "./stems.ts";
 
 /** A topic a line: words that name it in a question, and further words that only answers have. */
@@ -80,5 +80,5 @@ export function topicAsks(question: string): Ask[] {
   const asked = formsOfText(question, language);
   return topics
     .filter(({ names }) => asked.some((form) => names.has(form)))
-    .map(({ forms }) => ({ word: "", forms, isPair: false, phrase: null, isRequired: false }));
+    .map(({ forms }) => ({ ...NO_WORD, forms }));
 }

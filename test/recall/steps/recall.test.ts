@@ -116,7 +116,7 @@ function told(texts: readonly string[], query: string, room: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
   const choice = {
-    worth: atOnce(weighPassages(passages, votes, isQuestion(query, votes.length))),
+    worth: atOnce(weighPassages(passages, votes, isQuestion(query, votes))),
     work: 0,
     room,
     costOf: lengthOf,
