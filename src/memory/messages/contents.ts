@@ -3,8 +3,8 @@
  * rows are read.
  *
  * Reads are synchronous. A read of content that a host must deliver first throws {@link NotAtHand}. The outermost
- * caller then fetches it and repeats the read (src/sessions-source/hosted-session.ts). Each message from a host is checked against
- * the digest of its row, so a missed change is noticed before anything is derived from it.
+ * caller then fetches it and repeats the read (`Core.read`). Each message from a host is checked against the digest of its
+ * row, so a missed change is noticed before anything is derived from it.
  */
 import type { UIMessage } from "ai";
 import { decodeMessage } from "./content.ts";
