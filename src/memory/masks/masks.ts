@@ -12,7 +12,7 @@
  * A line masks only what was there when it was drawn. When a message shrinks, its line moves back with it. A step that
  * changes before a line is shown whole from then on, because its output may be new to the model.
  */
-import { isReferenceTo, referenceToCall } from "../../steps/message/reference.ts";
+import { isCallOf, referenceToCall } from "../../steps/message/reference.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Facts } from "../messages/content.ts";
 import type { Steps } from "../overlays/record.ts";
@@ -29,6 +29,8 @@ export interface Line {
   readonly names: readonly string[];
   readonly namesTokens: number;
   readonly words: StubWords;
+  /** Whether its stubs say how to recall an output. */
+  readonly canRecall: boolean;
 }
 
 export interface NewMask {
@@ -47,6 +49,14 @@ export interface PathPart {
   readonly toSeq: number;
 }
 
+interface PathReads {
+  /** Returns the path down from a row, newest part first. Reads a row for each branch of the session. */
+  readonly pathFrom: (seq: number) => readonly PathPart[];
+  readonly lastStepOf: (seq: number) => number;
+  /** Whether the agent has the room by which a model reads originals. */
+  readonly canRecall: boolean;
+}
+
 interface Change {
   readonly message: ShapeRow;
   readonly before: Facts;
@@ -60,20 +70,13 @@ interface Change {
 export class Masks {
   readonly #sql: MaskStatements;
   readonly #sessionId: string;
-  /** Returns the path down from a row, newest part first. Reads a row for each branch of the session. */
-  readonly #pathFrom: (seq: number) => readonly PathPart[];
-  readonly #lastStepOf: (seq: number) => number;
+  readonly #reads: PathReads;
   #rows: readonly MaskRow[] | null = null;
 
-  constructor(
-    sql: MaskStatements,
-    sessionId: string,
-    reads: { readonly pathFrom: (seq: number) => readonly PathPart[]; readonly lastStepOf: (seq: number) => number },
-  ) {
+  constructor(sql: MaskStatements, sessionId: string, reads: PathReads) {
     this.#sql = sql;
     this.#sessionId = sessionId;
-    this.#pathFrom = reads.pathFrom;
-    this.#lastStepOf = reads.lastStepOf;
+    this.#reads = reads;
   }
 
   /**
@@ -85,7 +88,7 @@ export class Masks {
       ({ toSeq, toStep }) => toSeq < start.seq || (toSeq === start.seq && toStep <= start.step),
     );
     if (below.length === 0) return null;
-    const path = this.#pathFrom(start.seq);
+    const path = this.#reads.pathFrom(start.seq);
     const [furthest, ...others] = below.filter(({ toSeq }) =>
       path.some((part) => toSeq >= part.fromSeq && toSeq <= part.toSeq),
     );
@@ -99,6 +102,7 @@ export class Masks {
       names: JSON.parse(furthest.names) as string[],
       namesTokens: furthest.tokens,
       words: Object.assign({}, ...earlier.map(({ stubs }) => JSON.parse(stubs) as StubWords)) as StubWords,
+      canRecall: this.#reads.canRecall,
     };
   }
 
@@ -163,7 +167,7 @@ export class Masks {
   /** Moves a line to the present end of a message before it. Removes it where there is none. */
   #move(row: MaskRow, seq: number | null): void {
     if (seq === null) this.#sql.remove(this.#sessionId, row.n);
-    else this.#sql.change(this.#sessionId, { ...row, toSeq: seq, toStep: this.#lastStepOf(seq) });
+    else this.#sql.change(this.#sessionId, { ...row, toSeq: seq, toStep: this.#reads.lastStepOf(seq) });
   }
 
   forget(): void {
@@ -183,7 +187,7 @@ function without(row: MaskRow, messageIds: readonly string[]): MaskRow {
 
 function withoutStubs(row: MaskRow, messageIds: readonly string[]): MaskRow {
   const stubs = Object.entries(JSON.parse(row.stubs) as StubWords);
-  const left = stubs.filter(([reference]) => !messageIds.some((id) => isReferenceTo(id, reference)));
+  const left = stubs.filter(([reference]) => !messageIds.some((id) => isCallOf(id, reference)));
   return left.length === stubs.length ? row : { ...row, stubs: JSON.stringify(Object.fromEntries(left)) };
 }
 

@@ -39,7 +39,12 @@ export class Tree {
   #top: Top | null = null;
 
   /** Reads from our own store if `contents` is left out. */
-  constructor(sql: Statements, sessionId: string, now: () => number, contents?: Contents) {
+  constructor(
+    sql: Statements,
+    sessionId: string,
+    now: () => number,
+    { contents, canRecall = false }: { readonly contents?: Contents | undefined; readonly canRecall?: boolean } = {},
+  ) {
     this.sql = sql;
     this.sessionId = sessionId;
     this.contents = contents ?? new StoredContents(sql, sessionId);
@@ -48,6 +53,7 @@ export class Tree {
     this.masks = new Masks(sql.masks, sessionId, {
       pathFrom: (seq) => this.#pathFrom(seq),
       lastStepOf: (seq) => parseFacts(this.shape(seq).facts).steps.length - 1,
+      canRecall,
     });
   }
 

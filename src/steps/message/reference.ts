@@ -14,18 +14,14 @@ export function referenceTo(messageId: string): string {
   return `@${hashId(messageId).toString(36).padStart(LENGTH, "0")}`;
 }
 
-/**
- * A reference to one tool call of a message, counted from 1. The first goes by the message's own reference, because most messages have one
- * call, and a reference must stay the same when others come.
- */
+/** A reference to one tool call of a message, counted from 1. It stays the same when other calls come. */
 export function referenceToCall(messageId: string, call: number): string {
-  return call === 1 ? referenceTo(messageId) : `${referenceTo(messageId)}.${call}`;
+  return `${referenceTo(messageId)}.${call}`;
 }
 
-/** Whether a reference is of a message, or of one of its calls. */
-export function isReferenceTo(messageId: string, reference: string): boolean {
-  const own = referenceTo(messageId);
-  return reference === own || reference.startsWith(`${own}.`);
+/** Whether a reference is of a call of this message. */
+export function isCallOf(messageId: string, reference: string): boolean {
+  return reference.startsWith(`${referenceTo(messageId)}.`);
 }
 
 /** The message that a reference names by its hash, and the call, where it names one. Null for any other text. */

@@ -6,7 +6,7 @@
  *
  * Why it is safe:
  * - The call and its input stay, so call and result remain paired (V2). The stub names the place of the whole output.
- * - A stub consists of its output's size, a reference to its call and words that were chosen once. So it is the same in
+ * - A stub consists of its output's size, a reference to its call where `recall` may read it, and words that were chosen once. So it is the same in
  *   every view, and the provider's cache of a prompt stays valid until the next edit.
  * - stub.ts says which outputs stay whole, and what stays of the shape of an object.
  */
@@ -47,14 +47,16 @@ export interface Masking {
   readonly toStep: number;
   /** The names shown beside the last stub, where the line ends in this message. */
   readonly names: readonly string[];
+  /** Whether the model may have the tool `recall`. No stub names it otherwise. */
+  readonly canRecall: boolean;
 }
 
 /** The message with stubs for the outputs of its first steps. Returns the same object where there is nothing to mask. */
-export function maskMessage(message: UIMessage, { words, toStep, names }: Masking): UIMessage {
+export function maskMessage(message: UIMessage, { words, toStep, names, canRecall }: Masking): UIMessage {
   const masked = maskedOutputs(message, { from: 0, to: toStep }, words);
   const last = masked.at(-1);
   if (last === undefined) return message;
-  const stubs = new Map(masked.map((each) => [each.part, stubText(each, words[each.reference] ?? "")]));
+  const stubs = new Map(masked.map((each) => [each.part, stubText(each, { words: words[each.reference], canRecall })]));
   if (names.length > 0) stubs.set(last.part, `${stubs.get(last.part) ?? ""}\n${namesText(names)}`);
   const stub = (part: Part): Part => {
     const text = stubs.get(part);
@@ -78,8 +80,11 @@ export function bareStub(stub: string): string {
   return stub.slice(0, stub.indexOf("]") + 1);
 }
 
-function stubText({ text, reference }: MaskedOutput, words: string): string {
-  const line = `${STUB_START}${text.length} characters. recall ${reference} reads it again.]`;
+function stubText(
+  { text, reference }: MaskedOutput,
+  { words = "", canRecall }: { readonly words: string | null | undefined; readonly canRecall: boolean },
+): string {
+  const line = `${STUB_START}${text.length} characters.${canRecall ? ` recall ${reference} reads it again.` : ""}]`;
   return words === "" ? line : `${line} ${words}`;
 }
 

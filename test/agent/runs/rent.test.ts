@@ -2,6 +2,8 @@
  * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost as much as the edit. Tests the masks through later
  * changes.
  */
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
 import { tool, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -10,7 +12,7 @@ import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, textOf } from "../../conversation.ts";
 import type { FullManager } from "../../rooms.ts";
-import type { PalimpsestAgent } from "../../worker.ts";
+import type { PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { seeded } from "../../sim/random.ts";
 import { NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
@@ -129,6 +131,37 @@ test("what a stub left out is read again by the reference that it names", async 
     expect(JSON.stringify(await session.recall({ ids: [reference] }))).toContain("return value * 3");
     // A search finds it too, although it is masked and not under a summary.
     expect(JSON.stringify(await session.recall({ query: "watchdogOf1x3" }))).toContain("return value * 3");
+  });
+});
+
+test("the reference of each stub reads its own output, and no other of the same reply", async () => {
+  await auto(async (session) => {
+    const parts: UIMessage["parts"] = [];
+    await session.appendMessage({ id: "reply", role: "assistant", parts });
+    for (let n = 1; n <= 40; n++) {
+      parts.push(...work(n).parts);
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+    }
+    const shown = textOf((await session.getView()).messages);
+    const references = [...shown.matchAll(/recall (@\S+) reads/g)].map(([, reference = ""]) => reference);
+    expect(references.length).toBeGreaterThan(10);
+    for (const [at, reference] of [...references.entries()].slice(0, 3)) {
+      const answer = await session.recall({ ids: [reference], maxTokens: 20_000 });
+      expect(answer.kind === "found" && answer.text).toContain(`Of${at + 1}x3(`);
+      expect(answer.kind === "found" && answer.text).not.toMatch(new RegExp(`Of(?!${at + 1}x)\\d+x`));
+    }
+  });
+});
+
+test("an agent without the room of recall has stubs that name no tool", async () => {
+  const stub = env.UnboundAgent.get(env.UnboundAgent.idFromName("masked"));
+  await runInDurableObject(stub, async (agent: UnboundAgent) => {
+    const session = Session.create(agent).compactAfter("auto", CEILING);
+    await session.appendMessage(say(0));
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const { messages } = await session.getView();
+    expect(textOf(messages)).toMatch(/Left out: an output of \d+ characters\.\]/);
+    expect(JSON.stringify(messages)).not.toContain("recall");
   });
 });
 
@@ -626,7 +659,7 @@ test("in a turn no stub tells what a tool's own toModelOutput left out, and othe
     const sent = JSON.stringify((await viewBeforeStep(session, { tools: { read } })()).messages);
     expect(sent).not.toContain("hidden");
     expect(sent).toContain("Found 24 customers.");
-    expect(sent).toMatch(/Left out: an output of \d+ characters\. recall @[0-9a-z]{7} reads it again\.\]"/);
+    expect(sent).toMatch(/Left out: an output of \d+ characters\. recall @[0-9a-z]{7}\.1 reads it again\.\]"/);
     expect(sent).toMatch(/reads it again\.\] \w+Of\d+x/);
   });
 });
