@@ -58,7 +58,10 @@ export interface RecallRequest {
   readonly notes?: number | undefined;
   /** Limits the reading to this section, by its heading. */
   readonly section?: string | undefined;
-  /** With one of `ids`, or `notes`. Reads word for word from this character on, as an answer names it that did not hold the whole text. */
+  /**
+   * With one of `ids`, or `notes`. Reads word for word from this character on, as an answer names it that did not hold the whole text. 0
+   * counts as absent beside anything else, because models fill in every field.
+   */
   readonly from?: number | undefined;
   /** Most tokens of the answer's text. Default 4,000. */
   readonly maxTokens?: number | undefined;
@@ -222,13 +225,12 @@ function checkStart({ ids = [], from = 0, notes = 0, query, around }: RecallRequ
     if (Number.isSafeInteger(value) && value >= 0) continue;
     throw new PalimpsestError("invalid_input", `${name} is ${String(value)}: give a whole number of at least 0.`);
   }
-  if (from > 0 && (filled(query) !== undefined || filled(around) !== undefined))
+  const isOneText = notes > 0 || ids.filter((id) => filled(id) !== undefined).length === 1;
+  if (from > 0 && (!isOneText || filled(query) !== undefined || filled(around) !== undefined))
     throw new PalimpsestError(
       "invalid_input",
-      "from goes on within one message: give its id, without query or around.",
+      "from goes on within one text: give one id with it, or the number of a version of the notes, and no query or around.",
     );
-  if (from > 0 && ids.length > 1)
-    throw new PalimpsestError("invalid_input", "from goes on within one message: give one id with it.");
 }
 
 /** Models send empty texts for fields that they mean to omit. */

@@ -124,7 +124,8 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   });
   if (own.length === 0) return { view, messages: finish(messages) };
   const last: ModelMessage[] = reminder === null ? [] : [{ role: "user", content: reminder }];
-  return { view, messages: [...finish(messages), ...own, ...last] };
+  const sent = { ...view, tokens: view.tokens + taken };
+  return { view: sent, messages: [...finish(messages), ...own, ...last] };
 }
 
 /**

@@ -23,8 +23,9 @@ import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../lim
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { bareStub, withoutNames } from "../steps/view/mask.ts";
-import { readStub, stubOf } from "../steps/view/stub.ts";
-import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { LEAST_MASKED_CHARS, readStub, stubIn, stubOf, type Stub } from "../steps/view/stub.ts";
+import { tellsError } from "../steps/message/output.ts";
+import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
@@ -196,7 +197,7 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
   const messages = await convertToModelMessages(
     shown,
-    tools === undefined ? {} : { tools: sendingStubs(tools, shown) },
+    tools === undefined ? {} : { tools: knowingStubs(tools, shown) },
   );
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
@@ -207,26 +208,29 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
 }
 
 /**
- * The messages without words that a tool's `toModelOutput` may have hidden. Stubs and names are made of whole outputs. So a stub of such a
- * tool has its sentence alone, and no stub of the prompt has names.
+ * The messages without names, where a tool's `toModelOutput` may have hidden some of them. Names are words of whole outputs.
  */
 function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessage[] {
   const hides = (part: Part): boolean => {
     const tool = toolPart(part);
-    return tool !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
+    return tool !== null && readStub(part) !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
   };
-  if (!messages.some(({ parts }) => parts.some((part) => hides(part) && readStub(part) !== null))) return [...messages];
-  const plain = (part: Part): Part => {
-    const stub = readStub(part);
-    if (stub === null) return part;
-    const left = hides(part) ? bareStub(stub) : withoutNames(stub);
-    return left === stub ? part : stubOf(part, left);
-  };
-  return messages.map((message) => ({ ...message, parts: message.parts.map(plain) }));
+  if (!messages.some(({ parts }) => parts.some(hides))) return [...messages];
+  return messages.map((message) => ({ ...message, parts: message.parts.map(nameless) }));
 }
 
-/** The tools, with stubs sent as they are. A tool's own `toModelOutput` would tell of an output that is not there. */
-function sendingStubs(tools: ToolSet, messages: readonly UIMessage[]): ToolSet {
+function nameless(part: Part): Part {
+  const stub = readStub(part);
+  return stub === null ? part : stubOf(part, withoutNames(stub));
+}
+
+type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
+
+/** Stubs by the output that a message has in their place, by call. Ids of calls may repeat in one conversation. */
+type Stubs = ReadonlyMap<string, ReadonlyMap<unknown, Stub>>;
+
+/** The tools, with a `toModelOutput` that knows stubs. */
+function knowingStubs(tools: ToolSet, messages: readonly UIMessage[]): ToolSet {
   const stubs = stubsIn(messages);
   const shown: ToolSet = { ...tools };
   for (const [name, own] of Object.entries(tools)) {
@@ -236,25 +240,28 @@ function sendingStubs(tools: ToolSet, messages: readonly UIMessage[]): ToolSet {
   return shown;
 }
 
-type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
-
-/** The texts of stubs, by call and output. Ids of calls may repeat in one conversation. */
-type Stubs = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
-
 function stubsIn(messages: readonly UIMessage[]): Stubs {
-  const stubs = new Map<string, Map<unknown, string>>();
+  const stubs = new Map<string, Map<unknown, Stub>>();
   for (const part of messages.flatMap(({ parts }) => parts)) {
-    const [tool, text] = [toolPart(part), readStub(part)];
-    if (tool === null || text === null) continue;
-    stubs.set(tool.toolCallId, new Map(stubs.get(tool.toolCallId)).set(tool.output, text));
+    const [tool, stub] = [toolPart(part), stubIn(part)];
+    if (tool === null || stub === null) continue;
+    stubs.set(tool.toolCallId, new Map(stubs.get(tool.toolCallId)).set(tool.output, stub));
   }
   return stubs;
 }
 
+/**
+ * A tool's own `toModelOutput` is asked about the whole output. What it makes of it is masked by the rule for any output, without words,
+ * because those come from the whole output. So a stub tells the size that the model saw, and a short answer stays.
+ */
 function orStub(toModelOutput: ToModelOutput, stubs: Stubs): ToModelOutput {
-  return (result) => {
+  return async (result) => {
     const stub = stubs.get(result.toolCallId)?.get(result.output);
-    return stub === undefined ? toModelOutput(result) : { type: "text", value: stub };
+    if (stub === undefined) return toModelOutput(result);
+    const sent = await toModelOutput({ ...result, output: stub.output });
+    const { length } = "value" in sent ? jsonText(sent.value) : "";
+    if (length < LEAST_MASKED_CHARS || tellsError(sent)) return sent;
+    return { type: "text", value: bareStub(stub.text, length) };
   };
 }
 

@@ -1,6 +1,6 @@
 /** AIChatAgent with compaction, as the model sees it and as the person sees it. */
 import { evictDurableObject } from "cloudflare:test";
-import type { ModelMessage, UIMessage } from "ai";
+import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -65,6 +65,26 @@ test("version 6 of the AI SDK says less of a step: what the turn has brought is 
     expect(behind.messages).toHaveLength(turn.messages.length + 2);
     const replaced = await turn.prepareStep({ messages: [{ role: "user", content: "Other." }, ...brought], steps });
     expect(replaced.messages?.slice(-2)).toEqual(brought);
+  });
+});
+
+test("what a turn has brought is counted with the view that it was sent behind", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  await inside(name, async (agent) => {
+    const turn = await agent.compacted();
+    const call = { type: "tool-call", toolCallId: "look-1", toolName: "look", input: { n: 1 } } as const;
+    const output = { type: "text", value: "Entry of the ledger. ".repeat(400) } as const;
+    const brought: ModelMessage[] = [
+      { role: "assistant", content: [call] },
+      { role: "tool", content: [{ ...call, type: "tool-result", output }] },
+    ];
+    await turn.prepareStep({ messages: [...turn.messages, ...brought], responseMessages: brought });
+    const model = { provider: "scripted", modelId: "one" };
+    await turn.onStepEnd({ usage: { inputTokens: 5_000 }, model } as StepResult<ToolSet>);
+    const [row] = agent.palimpsest.usage.rows("");
+    expect(row?.lastEstimate).toBeGreaterThan(estimateTokens(output.value));
   });
 });
 

@@ -543,8 +543,12 @@ test("a long output is read to its end, answer by answer, and a call of a long r
     const behind = await session.recall({ ids: [`${reference}.57`], from: 10_000_000 });
     expect(behind).toMatchObject({ kind: "nothing", text: expect.stringContaining("all read") });
     await expect(session.recall({ ids: ["m1", "m2"], from: 5 })).rejects.toThrow("one id");
-    await expect(session.recall({ query: "ledger", from: 5 })).rejects.toThrow("without query");
-    await expect(session.recall({ around: "m1", from: 5 })).rejects.toThrow("without query");
+    await expect(session.recall({ query: "ledger", from: 5 })).rejects.toThrow("no query");
+    await expect(session.recall({ around: "m1", from: 5 })).rejects.toThrow("no query");
+    await expect(session.recall({ overlayId: "ov", from: 5 })).rejects.toThrow("one id");
+    // Models fill in every field, so 0 beside anything else counts as absent.
+    for (const asked of [{ query: "ledger" }, { around: "m1" }, { ids: ["m1", "m2"] }])
+      expect(await session.recall({ ...asked, from: 0 })).toEqual(await session.recall(asked));
     await session.appendMessage({ id: "faces", role: "user", parts: [{ type: "text", text: "😀".repeat(40) }] });
     for (const from of [20, 21]) {
       const piece = await session.recall({ ids: ["faces"], from });

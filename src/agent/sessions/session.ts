@@ -25,6 +25,7 @@ import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { findReasonToWait, isCompactionDue, settleAtPresentSize } from "../runs/start/trigger.ts";
+import { readAround } from "../runs/around.ts";
 import { gatherSpan, MOST_READS } from "../runs/read-slices.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
@@ -209,8 +210,11 @@ export class Session extends Configured {
         this.#state.write((history) => {
           if (gathered?.isCurrent() === false) return null;
           const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
+          const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
+          const { namesOf, ...beside } = readAround(this.#core, seen, { span });
+          const details = { namesOf };
           const facts = gathered?.facts;
-          return history.addOverlay({ span, summary, facts, pinnedTokens, loadedTokens, namesTokens });
+          return history.addOverlay({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
         }),
       );
       if (commit !== null) return commit;

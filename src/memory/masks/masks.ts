@@ -201,11 +201,9 @@ function adjusted(row: MaskRow, { message, before, after, changed, last }: Chang
   const kept = before.steps.slice(0, last + 1);
   const isRenumbered = kept.some((_, step) => callsBefore(before, step) !== callsBefore(after, step));
   const next = isMoved || gaveWords ? without(row, [id]) : isRenumbered ? withoutStubs(row, [id]) : row;
-  const whole = after.steps.flatMap((_, step) => {
-    if (step > last || !(changed.has(step) || wasWhole(step))) return [];
-    const [from, to] = [callsBefore(after, step), callsBefore(after, step + 1)];
-    return Array.from({ length: to - from }, (_call, at) => [referenceToCall(id, from + at + 1), null] as const);
-  });
+  const whole = after.steps.flatMap((_, step) =>
+    step <= last && (changed.has(step) || wasWhole(step)) ? Object.entries(wholeCalls(id, after, step)) : [],
+  );
   const moved = isMoved
     ? { ...next, toStep: last, topStep: row.topSeq === seq ? Math.min(row.topStep, last) : row.topStep }
     : next;
@@ -223,6 +221,16 @@ export function isShownWhole(
   words: StubWords,
 ): boolean {
   return words[referenceToCall(id, callsBefore(facts, step) + 1)] === null;
+}
+
+/** The words that show a step whole. */
+export function wholeStep({ id, facts }: ShapeRow, step: number): StubWords {
+  return wholeCalls(id, parseFacts(facts), step);
+}
+
+function wholeCalls(id: string, facts: Facts, step: number): StubWords {
+  const [from, to] = [callsBefore(facts, step), callsBefore(facts, step + 1)];
+  return Object.fromEntries(Array.from({ length: to - from }, (_, at) => [referenceToCall(id, from + at + 1), null]));
 }
 
 /** The number of tool parts before a step. */

@@ -9,9 +9,10 @@ import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { stepCount } from "../../steps/message/slice.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
-import { chooseMaskWords, namesText, roomForNames, type Maskee } from "../../steps/view/mask.ts";
+import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
+import { wholeStep } from "./masks.ts";
 import { elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
@@ -23,6 +24,16 @@ export interface MaskReport {
   readonly since: number;
   /** Estimated tokens that stubs keep out of the view. */
   readonly tokens: number;
+}
+
+/** One edit. */
+export interface MaskEdit {
+  /** The last step of the view that it masks. */
+  readonly toStep: number;
+  /** Most tokens of the names beside the last stub. */
+  readonly namesTokens: number;
+  /** A span whose outputs stay whole. */
+  readonly whole: Span | null;
 }
 
 interface Rented extends RentedView {
@@ -74,38 +85,55 @@ export class SessionMasks {
   }
 
   /**
-   * Masks the outputs of the active view up to a step of {@link rented}, in one row. Reads the view. Returns false if
-   * the view changed since.
+   * Masks the outputs of the active view up to a step of {@link rented}, in one row, except those of a span that is to
+   * stay whole. Reads the view. Returns false if the view changed since.
    */
-  mask(view: RentedView, toStep: number, namesTokens: number): boolean {
+  mask(view: RentedView, { toStep, namesTokens, whole }: MaskEdit): boolean {
     const known = this.#rented;
     const [place, top] = [known?.places[toStep], known?.places.at(-1)];
     if (known === null || known !== view || place === undefined || top === undefined) return false;
     const { countTokens, now } = this.#options;
-    const freedTokens = view.steps.slice(0, toStep + 1).reduce((sum, { maskable }) => sum + maskable, 0);
-    const room = { shownTokens: this.#shownNames(known), freedTokens };
-    const { stubs, names } = chooseMaskWords(this.#maskees(place), roomForNames({ namesTokens, ...room }));
+    const { within, outside } = this.freed(view, toStep, whole);
+    const kept = within === 0 ? null : whole;
+    const room = { shownTokens: this.#shownNames(known), freedTokens: outside };
+    const wholeWords = kept === null ? {} : this.#wholeWords(known, { toStep, whole: kept });
+    const { stubs, names } = chooseMaskWords(this.#maskees(place, wholeWords), roomForNames({ namesTokens, ...room }));
     const most = roomForNames({ namesTokens: Infinity, ...room });
     const fitting = fitNames(names, most, countTokens);
     this.#options.transaction(() => {
-      this.#tree.masks.add({ place, top, stubs, ...fitting, at: now() });
+      this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...fitting, at: now() });
       this.#options.changed();
     });
     return true;
   }
 
-  /** Tokens that a mask up to a step of {@link rented} removes from a span. 0 if the span is gone. */
-  freedWithin(view: RentedView, toStep: number, { fromId, fromStep, toId, toStep: lastStep }: Span): number {
-    const [first, last] = [this.#tree.find(fromId), this.#tree.find(toId)];
+  /** Tokens that a mask up to a step of {@link rented} removes from a span, and from the rest of the view. */
+  freed(view: RentedView, toStep: number, span: Span | null): { readonly within: number; readonly outside: number } {
+    const isWithin = this.#isWithin(span);
     const places = this.#rented === view ? this.#rented.places : [];
-    if (first === null || last === null) return 0;
-    const [from, to] = [
-      { seq: first.seq, step: fromStep },
-      { seq: last.seq, step: lastStep },
-    ];
-    return places
-      .slice(0, toStep + 1)
-      .reduce((sum, at, n) => sum + (isBehind(at, to) || isBehind(from, at) ? 0 : (view.steps[n]?.maskable ?? 0)), 0);
+    let [within, outside] = [0, 0];
+    for (const [n, at] of places.slice(0, toStep + 1).entries()) {
+      const freed = view.steps[n]?.maskable ?? 0;
+      if (isWithin(at)) within += freed;
+      else outside += freed;
+    }
+    return { within, outside };
+  }
+
+  /** Whether a place is in a span. None is where the span is gone. */
+  #isWithin(span: Span | null): (at: Place) => boolean {
+    const [first, last] = span === null ? [null, null] : [this.#tree.find(span.fromId), this.#tree.find(span.toId)];
+    if (span === null || first === null || last === null) return () => false;
+    const from = { seq: first.seq, step: span.fromStep };
+    const to = { seq: last.seq, step: span.toStep };
+    return (at) => !isBehind(at, to) && !isBehind(from, at);
+  }
+
+  /** The outputs of a span that an edit would mask, as outputs that stay whole. */
+  #wholeWords({ steps, places }: Rented, { toStep, whole }: Pick<MaskEdit, "toStep"> & { whole: Span }): StubWords {
+    const isWithin = this.#isWithin(whole);
+    const stay = places.slice(0, toStep + 1).filter((at, n) => (steps[n]?.maskable ?? 0) > 0 && isWithin(at));
+    return Object.assign({}, ...stay.map(({ seq, step }) => wholeStep(this.#tree.shape(seq), step))) as StubWords;
   }
 
   /** Tokens of the names that the view shows now. */
@@ -166,7 +194,7 @@ export class SessionMasks {
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */
-  #maskees(to: Place): Maskee[] {
+  #maskees(to: Place, wholeWords: StubWords): Maskee[] {
     const leaf = this.#tree.newest();
     if (leaf === null) return [];
     const walked = [...walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: true })];
@@ -181,7 +209,7 @@ export class SessionMasks {
         shown: { from: fromStep, to: Math.min(toStep, end) },
         toStep: row.role === "assistant" && last >= fromStep ? last : null,
         maskedTo: mask === undefined ? -1 : Math.min(mask.toStep, end),
-        words: mask?.line.words ?? {},
+        words: { ...mask?.line.words, ...wholeWords },
       };
     });
   }

@@ -9,7 +9,7 @@
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { isShownWhole, type Line } from "../masks/masks.ts";
-import { parseDetails, type OverlayDetails } from "../overlays/details.ts";
+import { parseDetails } from "../overlays/details.ts";
 import { parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
@@ -36,7 +36,7 @@ export interface OverlayElement {
   readonly overlay: OverlayRow;
   /** Whether this is the newest overlay of the walk. That one shows the names of everything that is hidden. */
   readonly isLast: boolean;
-  /** Whether it shows what is still open of its span. An earlier one does not where the last one shows that for both. */
+  /** Whether it shows what is still open of its span. An earlier one does not where a later one knew of it. */
   readonly tellsOpen: boolean;
 }
 
@@ -67,8 +67,8 @@ export interface WalkOptions<Content extends boolean> {
   readonly overlays?: readonly OverlayRow[];
   /** Also yield messages that the host pruned. They count in a digest, and nowhere else. */
   readonly pruned?: boolean;
-  /** The newest overlay that an earlier part of this walk met. */
-  readonly last?: OverlayDetails | null;
+  /** For a walk in parts: for each overlay met so far, the earlier ones that it knew of. The walk adds to it. */
+  readonly later?: (readonly string[])[];
 }
 
 /** The elements from `start` down, newest first. Ends at the path's beginning, or at `floor` if that is on the path. */
@@ -86,16 +86,17 @@ export function* walkView<Content extends boolean>(
   let place: Place | null = start;
   let overlay = overlayAt(start);
   let seenEpoch = tree.epoch;
-  let last = options.last ?? null;
+  const { later = [] } = options;
   while (place !== null && comparePlaces(place, floor) >= 0) {
     if ((overlay !== null && comparePlaces(placeTo(overlay), place) > 0) || tree.epoch !== seenEpoch) {
       overlay = overlayAt(place);
       seenEpoch = tree.epoch;
     }
     if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
-      const tellsOpen: boolean = last?.namesOf.includes(overlay.overlayId) !== true;
-      yield { kind: "overlay", overlay, isLast: last === null, tellsOpen };
-      last ??= parseDetails(overlay.details);
+      const { overlayId, details } = overlay;
+      const shown = { isLast: later.length === 0, tellsOpen: !later.some((known) => known.includes(overlayId)) };
+      later.push(parseDetails(details).namesOf);
+      yield { kind: "overlay", overlay, ...shown };
       place = placeBefore(placeFrom(overlay), reader);
       continue;
     }

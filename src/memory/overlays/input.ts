@@ -3,6 +3,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
+import type { Around } from "../../steps/pinned/keep.ts";
 import type { OverlayDetails } from "./details.ts";
 
 export interface OverlayInput {
@@ -20,6 +21,8 @@ export interface OverlayInput {
   readonly details?: Partial<OverlayDetails>;
   /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
   readonly facts?: Facts | undefined;
+  /** The view beside the span, and the tokens that the last summary of that view gives up. Without it the span alone counts. */
+  readonly beside?: { readonly around: Around; readonly freedTokens: number };
   /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
   /** Token limit for loaded texts beside that summary. */

@@ -172,16 +172,14 @@ export class Overlays {
     // Measures the view with its stubs, because a summary must be smaller than that view (V3).
     const line = this.#line();
     const parts: SpanDigest[] = [];
-    let last: OverlayDetails | null = null;
+    const later: (readonly string[])[] = [];
     let start: Place | null = null;
     for (let at: Place | null = range.to; at !== null && comparePlaces(at, range.from) >= 0;) {
       if (parts.length > 0) yield;
       if (tree.epoch !== epoch) return null;
-      const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, last }));
+      const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
       const oldest = slice.at(-1);
       if (oldest === undefined) return null;
-      const overlay = slice.find((each) => each.kind === "overlay");
-      last ??= overlay === undefined ? null : parseDetails(overlay.overlay.details);
       parts.push(this.sum(line === null ? slice : slice.map((element) => withMask(element, line))));
       start = startOf(oldest);
       at = placeAfterWalking(tree, oldest);

@@ -119,7 +119,7 @@ export abstract class SessionOverlays {
    * rules of its span.
    */
   #withFacts(input: OverlayInput): OverlayInput {
-    const { details = {}, span, summary } = input;
+    const { details = {}, span, summary, beside } = input;
     const {
       pinnedTokens = DEFAULT_PINNED_TOKENS,
       loadedTokens = DEFAULT_LOADED_TOKENS,
@@ -130,7 +130,14 @@ export abstract class SessionOverlays {
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
     const facts = input.facts ?? gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
-    const budget = { spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens: this.options.countTokens };
+    const budget = {
+      spanTokens: spanTokens + (beside?.freedTokens ?? 0),
+      pinnedTokens,
+      loadedTokens,
+      namesTokens,
+      countTokens: this.options.countTokens,
+      ...(beside !== undefined && { around: beside.around }),
+    };
     return { ...input, details: { ...details, facts, pinned: pinWithin(summary, facts, budget).pinned } };
   }
 

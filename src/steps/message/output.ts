@@ -8,21 +8,58 @@ import { jsonText } from "./tool-parts.ts";
 
 /** The beginning of an output that reports an error as text. */
 const TELLS_ERROR =
-  /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|failed|failure|panic|command failed|exit code [1-9])/i;
+  /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|fail(?:ed|ure)?\b|panic|npm err!|(?:(?:command|process) )?(?:failed|exit(?:ed)?(?: with)?(?: code| status)?:? [1-9]))/i;
+/** The same at the beginning of an object that is JSON as a text. */
+const JSON_TELLS_ERROR =
+  /^\s*\{[^[{]*?"(?:(?:ok|success)"\s*:\s*false|is_?error"\s*:\s*true|status"\s*:\s*"(?:error|failed|failure)"|exit_?code"\s*:\s*-?[1-9]|error"\s*:\s*(?:"[^"]|\{))/i;
 const TOLD_CHARS = 200;
+const isTrue = (value: unknown): boolean => value === true;
+const isFalse = (value: unknown): boolean => value === false;
+const isNotZero = (value: unknown): boolean => Math.abs(Number(value)) > 0;
+const isTold = (value: unknown): boolean =>
+  value === true || (typeof value === "object" ? value !== null : typeof value === "string" && value !== "");
+/** Fields by which a tool reports how it ended, in small letters without `_`, with the values that report a failure. */
+const ENDED_BADLY: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["iserror", isTrue],
+  ["timedout", isTrue],
+  ["ok", isFalse],
+  ["success", isFalse],
+  ["error", isTold],
+  ["errors", (value) => Array.isArray(value) && value.length > 0],
+  ["exitcode", isNotZero],
+  ["exitstatus", isNotZero],
+  ["returncode", isNotZero],
+  ["statuscode", (value) => Number(value) >= 400],
+  [
+    "status",
+    (value) => Number(value) >= 400 || (typeof value === "string" && /^(?:error|failed|failure)$/i.test(value)),
+  ],
+  ["type", (value) => value === "error-text" || value === "error-json"],
+]);
+/** Fields in which one tool passes on the answer of another. */
+const PASSED_ON = ["result", "output", "response", "data", "value"] as const;
 /** The types of the items in a list of contents, as the AI SDK and MCP name them. */
 const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_link|(?:image|file)-[\w-]+)$/;
 
-/** Whether a tool's output reports that the tool failed. */
+/** Whether a tool's output reports that the tool failed, in a form that many tools have. */
 export function tellsError(output: unknown): boolean {
-  if (typeof output === "string") return TELLS_ERROR.test(output.slice(0, TOLD_CHARS));
+  if (typeof output === "string") {
+    const told = output.slice(0, TOLD_CHARS);
+    return TELLS_ERROR.test(told) || JSON_TELLS_ERROR.test(told);
+  }
   if (typeof output !== "object" || output === null) return false;
-  const { isError, error, exitCode, type } = output as Record<"isError" | "error" | "exitCode" | "type", unknown>;
-  const isNamed = typeof error === "string" ? error !== "" : typeof error === "object" && error !== null;
-  if (isError === true || isNamed || (typeof exitCode === "number" && exitCode !== 0)) return true;
-  if (type === "error-text" || type === "error-json") return true;
-  const [first] = contentOf(output)?.list ?? [];
-  return first?.text !== undefined && tellsError(first.text);
+  const content = contentOf(output);
+  const said = content?.list.find(({ text }) => text !== undefined)?.text;
+  if (said !== undefined && tellsError(said)) return true;
+  if (Array.isArray(output)) return false;
+  const fields = output as Record<string, unknown>;
+  // As of Node's processes. Elsewhere a code may mean anything.
+  if (Object.entries(fields).some(endedBadly) || ("stderr" in fields && isNotZero(fields["code"]))) return true;
+  return PASSED_ON.some((key) => typeof fields[key] === "object" && tellsError(fields[key]));
+}
+
+function endedBadly([field, value]: [string, unknown]): boolean {
+  return ENDED_BADLY.get(field.toLowerCase().replaceAll("_", ""))?.(value) === true;
 }
 
 interface Content {

@@ -75,9 +75,10 @@ export function withoutNames(stub: string): string {
   return at === -1 ? stub : stub.slice(0, at);
 }
 
-/** A stub's first sentence, without any word of an output. */
-export function bareStub(stub: string): string {
-  return stub.slice(0, stub.indexOf("]") + 1);
+/** A stub's first sentence with another size, without any word of an output. */
+export function bareStub(stub: string, characters: number): string {
+  const sized = stub.slice(STUB_START.length, stub.indexOf("]") + 1).replace(/^\d+/, `${characters}`);
+  return `${STUB_START}${sized}`;
 }
 
 function stubText(

@@ -23,7 +23,7 @@ export const STUB_START = "[Left out: an output of ";
  * An output of fewer characters stays, because a stub would be as long. This is about a hundred tokens of Latin text.
  * The limit uses the length, so that no view has to count tokens.
  */
-const LEAST_MASKED_CHARS = 350;
+export const LEAST_MASKED_CHARS = 350;
 /** Tokens that a stub counts for its sentence and its words. The shape around them comes on top. */
 export const STUB_TOKENS = 70;
 /** Most characters of the JSON that stays around the text of a stub. About sixty tokens. */
@@ -67,17 +67,29 @@ export function withOutput(part: Part, text: string): Part {
   return { ...tool, output: place === null ? text : withText(tool.output, place, text) };
 }
 
-/** Marks the part of a stub with its text. A symbol is lost where a message is stored or sent, so no tool can write one. */
+/** Marks the part of a stub. A symbol is lost where a message is stored or sent, so no tool can write one. */
 const STUB = Symbol("stub");
+
+export interface Stub {
+  readonly text: string;
+  /** The output that it replaces. */
+  readonly output: unknown;
+}
 
 /** The part with a stub in the place of its output. */
 export function stubOf(part: Part, text: string): Part {
-  return Object.assign({ ...withOutput(part, text) }, { [STUB]: text });
+  const output = stubIn(part)?.output ?? toolPart(part)?.output;
+  return Object.assign({ ...withOutput(part, text) }, { [STUB]: { text, output } satisfies Stub });
 }
 
-/** The text of the stub that a part of a view is. Null for any other part, whatever its output says. */
+/** The stub that a part of a view is. Null for any other part, whatever its output says. */
+export function stubIn(part: object): Stub | null {
+  return (part as { readonly [STUB]?: Stub })[STUB] ?? null;
+}
+
+/** The text of {@link stubIn}. */
 export function readStub(part: object): string | null {
-  return (part as { readonly [STUB]?: string })[STUB] ?? null;
+  return stubIn(part)?.text ?? null;
 }
 
 /** Where the text of a stub stands in an object: the keys that lead there, and whether that is a list of contents. */

@@ -658,13 +658,13 @@ test("in a turn no stub tells what a tool's own toModelOutput left out, and othe
     expect(JSON.stringify((await session.getView()).messages)).toContain("hidden");
     const sent = JSON.stringify((await viewBeforeStep(session, { tools: { read } })()).messages);
     expect(sent).not.toContain("hidden");
-    expect(sent).toContain("Found 24 customers.");
-    expect(sent).toMatch(/Left out: an output of \d+ characters\. recall @[0-9a-z]{7}\.1 reads it again\.\]"/);
+    // So short an answer stays, as any other.
+    expect(sent.split("Found 24 customers.")).toHaveLength(41);
     expect(sent).toMatch(/reads it again\.\] \w+Of\d+x/);
   });
 });
 
-test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked about whole outputs alone", async () => {
+test("in a turn a stub tells the size that a tool's own toModelOutput showed, which is asked about whole outputs alone", async () => {
   const found = tool({
     inputSchema: z.object({ path: z.string() }),
     execute: async ({ path }) => path,
@@ -679,7 +679,9 @@ test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked abo
     const { messages } = await viewBeforeStep(session, { tools: { read: found } })();
     const sent = messages.flatMap(({ role, content }) => (role === "tool" ? [JSON.stringify(content)] : []));
     expect(sent).toHaveLength(60);
-    expect(sent[0]).toContain('{"type":"text","value":"[Left out: an output of ');
+    const shown = `25 hits: ${listing(1).split("\n").join(" ")}`;
+    expect(sent[0]).toContain(`{"type":"text","value":"[Left out: an output of ${shown.length} characters. recall @`);
+    expect(sent[0]).toMatch(/reads it again\.\]"/);
     expect(sent.at(-1)).toContain("25 hits: export function");
     expect(sent.filter((each) => each.includes("25 hits"))).toHaveLength(
       sent.filter((each) => !each.includes("Left out")).length,
@@ -688,10 +690,11 @@ test("in a turn a stub is sent as it is: a tool's own toModelOutput is asked abo
 });
 
 test.for([
-  { ceiling: 60_000, told: "what was done", masks: true },
-  // Stubs would leave less of the span than this summary takes, so its outputs stay until the run ends.
-  { ...LOW, summaryTokens: 1_000, stackTokens: 2_000, told: "what was done ".repeat(150), masks: false },
-])("what a person approves is applied, whatever was said while they thought", async ({ told, masks, ...options }) => {
+  { ceiling: 60_000, told: "what was done", isKept: false },
+  // Stubs would leave less of the span than this summary takes, so its outputs stay, and those behind it are masked.
+  { ...LOW, summaryTokens: 1_000, stackTokens: 2_000, told: "what was done ".repeat(150), isKept: true },
+])("what a person approves is applied, whatever was said and masked while they thought", async (asked) => {
+  const { told, isKept, ...options } = asked;
   const made = newAgent((prompt) => summaryOf(prompt, told));
   const set = (agent: PalimpsestAgent) => Session.create(agent).compactAfter("auto", options).requireApproval({});
   let [runId, n] = ["", 1];
@@ -707,8 +710,16 @@ test.for([
   await inside(made, async (_manager, agent, storage) => {
     const session = set(agent);
     const before = rows(storage);
-    for (const end = n + 60; n < end; n++) await session.appendMessage(large(n, 5));
-    expect(rows(storage) > before).toBe(masks);
+    const shown = new Map((await session.getView()).messages.map((message) => [message.id, message]));
+    const last = Number(agent.palimpsest.runs.mustGet(runId).plan?.span.toId.slice(1));
+    const begun = n;
+    for (const end = n + 30; n < end; n++) await session.appendMessage(large(n, 5));
+    expect(rows(storage)).toBeGreaterThan(before);
+    const now = (await session.getView()).messages;
+    const isSame = (at: number): boolean => textOf(now.slice(at, at + 1)) === textOf([shown.get(`w${at}`) ?? say(0)]);
+    expect(now.slice(1, last + 1).every((_, at) => isSame(at + 1))).toBe(isKept);
+    expect(textOf(now.slice(begun, begun + 5))).toContain("Left out");
+    expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
   });
   await made.agent.approveRun({ runId });
   expect((await made.agent.waitForRun({ runId })).outcome?.kind).toBe("applied");

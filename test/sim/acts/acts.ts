@@ -219,7 +219,8 @@ const ACTS: Record<Verb, Act> = {
       const steps = view?.steps.flatMap(({ maskable }, step) => (maskable > 0 ? [step] : [])) ?? [];
       const to = pick(steps, op.at);
       if (view === null || to === undefined) return "nothing";
-      if (!masks.mask(view, to, op.size % 300)) throw new Violation("masks", `step ${to} of ${seat.id} was not masked`);
+      const edit = { toStep: to, namesTokens: op.size % 300, whole: null };
+      if (!masks.mask(view, edit)) throw new Violation("masks", `step ${to} of ${seat.id} was not masked`);
       count(world.tally.met, "masks");
       return `up to step ${to}`;
     });

@@ -5,7 +5,8 @@ import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { maskMessage } from "../../../src/steps/view/mask.ts";
 import { previewOutputs } from "../../../src/steps/view/preview.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
-import { readStub } from "../../../src/steps/view/stub.ts";
+import { secretRules } from "../../../src/redact/secret-rules.ts";
+import { readStub, stubIn } from "../../../src/steps/view/stub.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const LONG = "The ledger says that every entry is kept where it was written. ".repeat(30);
@@ -222,4 +223,13 @@ test("an output that quotes a stub is previewed and truncated as any other", () 
 test("without the room of recall a stub names no tool", () => {
   const { parts } = maskMessage(looked(LONG), { words: {}, toStep: 0, names: [], canRecall: false });
   expect(readStub(parts[0] ?? {})).toBe(`[Left out: an output of ${LONG.length} characters.]`);
+});
+
+test("a redacted view has its stubs still, with whatever they quote redacted", () => {
+  const secret = "ghp_1234567890abcdefghijABCDEFGHIJ123456";
+  const shown = masked(looked({ log: `${LONG} ${secret}` }), ["ledgerOf7", secret]);
+  const redacted = secretRules().redactMessage(shown);
+  const [part = looked("")] = redacted.parts;
+  expect(readStub(part)).toContain("earlier ones: ledgerOf7");
+  expect(JSON.stringify([stubIn(part), redacted])).not.toContain(secret);
 });

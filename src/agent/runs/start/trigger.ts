@@ -29,6 +29,7 @@ import { PalimpsestError } from "../../../errors.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
+import type { Span } from "../../../steps/plan/outline.ts";
 import type { RentedView } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
@@ -80,23 +81,30 @@ export function maskIfDue(core: Core, sessionId: string, continues: string | nul
   const isAtWork = (): boolean => makesSummaryNow(core, live());
   if (!decideMask({ rents, leastTokens: policy.minSpanTokens, isOver, isAtWork })) return;
   const view = history.masks.rented();
-  if (view === null || !leavesRoom(history, live(), { view, toStep: rents.masks.to })) return;
-  history.masks.mask(view, rents.masks.to, policy.stackTokens);
+  if (view === null) return;
+  const toStep = rents.masks.to;
+  const whole = spanToKeep(history, live(), { view, toStep });
+  // Otherwise an edit would come at nearly every step while the run waits.
+  if (whole !== null && history.masks.freed(view, toStep, whole).outside < policy.minSpanTokens) return;
+  history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
 }
 
-/** Whether stubs leave more of the span of a run that waits than its summary takes. Otherwise it could not come into force (V3). */
-function leavesRoom(
+/**
+ * The span of a run that waits, where stubs would leave less of it than its summary takes. The summary could then not come into force (V3).
+ */
+function spanToKeep(
   history: History,
   run: LiveRun | null,
   { view, toStep }: { readonly view: RentedView; readonly toStep: number },
-): boolean {
-  if (run === null || run.plan === null) return true;
+): Span | null {
+  if (run === null || run.plan === null) return null;
   const { span } = run.plan;
-  const freed = history.masks.freedWithin(view, toStep, span);
-  if (freed === 0) return true;
+  const freed = history.masks.freed(view, toStep, span).within;
+  if (freed === 0) return null;
   const { summaryTokens, pinnedTokens, openingTokens } = run.policy;
   const told = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
-  return (history.spanDigest(span)?.tokens ?? 0) - freed > told + pinnedTokens + openingTokens;
+  const left = (history.spanDigest(span)?.tokens ?? 0) - freed;
+  return left > told + pinnedTokens + openingTokens ? null : span;
 }
 
 /** A new run that the engine has not taken after this long (ms) waits for the engine. */
