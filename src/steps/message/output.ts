@@ -9,33 +9,12 @@ import { jsonText } from "./tool-parts.ts";
 /** The beginning of an output that reports an error as text. */
 const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|fail(?:ed|ure)?\b|panic|npm err!|(?:(?:command|process) )?(?:failed|exit(?:ed)?(?: with)?(?: code| status)?:? [1-9]))/i;
-/** The same at the beginning of an object that is JSON as a text. */
-const JSON_TELLS_ERROR =
-  /^\s*\{[^[{]*?"(?:(?:ok|success)"\s*:\s*false|is_?error"\s*:\s*true|status"\s*:\s*"(?:error|failed|failure)"|exit_?code"\s*:\s*-?[1-9]|error"\s*:\s*(?:"[^"]|\{))/i;
+/** A field by which tools report that they failed, in an object as JSON, before anything that is inside another field. */
+const FIELD_TELLS_ERROR =
+  /^\s*\{[^[{]*?"(?:(?:ok|success)"\s*:\s*false|(?:is_?error|timed_?out)"\s*:\s*true|errors?"\s*:\s*(?:true|"[^"]|\{|\[\s*[^\]\s])|status(?:_?code)?"\s*:\s*(?:"(?:error|failed|failure)\b|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)"\s*:\s*"?-?[1-9]|type"\s*:\s*"error-)/i;
 const TOLD_CHARS = 200;
-const isTrue = (value: unknown): boolean => value === true;
-const isFalse = (value: unknown): boolean => value === false;
-const isNotZero = (value: unknown): boolean => Math.abs(Number(value)) > 0;
-const isTold = (value: unknown): boolean =>
-  value === true || (typeof value === "object" ? value !== null : typeof value === "string" && value !== "");
-/** Fields by which a tool reports how it ended, in small letters without `_`, with the values that report a failure. */
-const ENDED_BADLY: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ["iserror", isTrue],
-  ["timedout", isTrue],
-  ["ok", isFalse],
-  ["success", isFalse],
-  ["error", isTold],
-  ["errors", (value) => Array.isArray(value) && value.length > 0],
-  ["exitcode", isNotZero],
-  ["exitstatus", isNotZero],
-  ["returncode", isNotZero],
-  ["statuscode", (value) => Number(value) >= 400],
-  [
-    "status",
-    (value) => Number(value) >= 400 || (typeof value === "string" && /^(?:error|failed|failure)$/i.test(value)),
-  ],
-  ["type", (value) => value === "error-text" || value === "error-json"],
-]);
+/** Longer than any word of a field that reports a failure. */
+const WORD_CHARS = 12;
 /** Fields in which one tool passes on the answer of another. */
 const PASSED_ON = ["result", "output", "response", "data", "value"] as const;
 /** The types of the items in a list of contents, as the AI SDK and MCP name them. */
@@ -45,7 +24,7 @@ const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_l
 export function tellsError(output: unknown): boolean {
   if (typeof output === "string") {
     const told = output.slice(0, TOLD_CHARS);
-    return TELLS_ERROR.test(told) || JSON_TELLS_ERROR.test(told);
+    return TELLS_ERROR.test(told) || FIELD_TELLS_ERROR.test(told);
   }
   if (typeof output !== "object" || output === null) return false;
   const content = contentOf(output);
@@ -54,12 +33,14 @@ export function tellsError(output: unknown): boolean {
   if (Array.isArray(output)) return false;
   const fields = output as Record<string, unknown>;
   // As of Node's processes. Elsewhere a code may mean anything.
-  if (Object.entries(fields).some(endedBadly) || ("stderr" in fields && isNotZero(fields["code"]))) return true;
+  if (Object.entries(fields).some(endedBadly) || ("stderr" in fields && Number(fields["code"]) > 0)) return true;
   return PASSED_ON.some((key) => typeof fields[key] === "object" && tellsError(fields[key]));
 }
 
 function endedBadly([field, value]: [string, unknown]): boolean {
-  return ENDED_BADLY.get(field.toLowerCase().replaceAll("_", ""))?.(value) === true;
+  const isFilled = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  const said = typeof value === "string" ? `"${value.slice(0, WORD_CHARS)}` : String(isFilled || value);
+  return FIELD_TELLS_ERROR.test(`{"${field}":${said}`);
 }
 
 interface Content {
