@@ -122,7 +122,7 @@ adds up the cost of carrying text that could be removed. It edits when that sum 
 
     (cache write − cache read) × the tokens behind the edit + the summariser's charge
 
-Then stubs replace older tool outputs, or a summary replaces older messages. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
+Then stubs replace older tool outputs, or a summary replaces older messages. With the room [\`recall()\`](recall.md) and its tool, a model reads a masked output again. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
 Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts

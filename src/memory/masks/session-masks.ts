@@ -13,7 +13,7 @@ import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords }
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep } from "./masks.ts";
-import { elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { comparePlaces, elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
 
@@ -93,10 +93,9 @@ export class SessionMasks {
     const [place, top] = [known?.places[toStep], known?.places.at(-1)];
     if (known === null || known !== view || place === undefined || top === undefined) return false;
     const { countTokens, now } = this.#options;
-    const { within, outside } = this.freed(view, toStep, whole);
-    const kept = within === 0 ? null : whole;
-    const room = { shownTokens: this.#shownNames(known), freedTokens: outside };
-    const wholeWords = kept === null ? {} : this.#wholeWords(known, { toStep, whole: kept });
+    const wholeWords = this.#wholeWords(known, { toStep, whole });
+    const freedTokens = this.freed(view, toStep, whole).outside;
+    const room = { shownTokens: this.#shownNames(known), freedTokens };
     const { stubs, names } = chooseMaskWords(this.#maskees(place, wholeWords), roomForNames({ namesTokens, ...room }));
     const most = roomForNames({ namesTokens: Infinity, ...room });
     const fitting = fitNames(names, most, countTokens);
@@ -111,13 +110,10 @@ export class SessionMasks {
   freed(view: RentedView, toStep: number, span: Span | null): { readonly within: number; readonly outside: number } {
     const isWithin = this.#isWithin(span);
     const places = this.#rented === view ? this.#rented.places : [];
-    let [within, outside] = [0, 0];
-    for (const [n, at] of places.slice(0, toStep + 1).entries()) {
-      const freed = view.steps[n]?.maskable ?? 0;
-      if (isWithin(at)) within += freed;
-      else outside += freed;
-    }
-    return { within, outside };
+    const freed = { within: 0, outside: 0 };
+    for (const [n, at] of places.slice(0, toStep + 1).entries())
+      freed[isWithin(at) ? "within" : "outside"] += view.steps[n]?.maskable ?? 0;
+    return freed;
   }
 
   /** Whether a place is in a span. None is where the span is gone. */
@@ -126,11 +122,11 @@ export class SessionMasks {
     if (span === null || first === null || last === null) return () => false;
     const from = { seq: first.seq, step: span.fromStep };
     const to = { seq: last.seq, step: span.toStep };
-    return (at) => !isBehind(at, to) && !isBehind(from, at);
+    return (at) => comparePlaces(at, to) <= 0 && comparePlaces(at, from) >= 0;
   }
 
   /** The outputs of a span that an edit would mask, as outputs that stay whole. */
-  #wholeWords({ steps, places }: Rented, { toStep, whole }: Pick<MaskEdit, "toStep"> & { whole: Span }): StubWords {
+  #wholeWords({ steps, places }: Rented, { toStep, whole }: Omit<MaskEdit, "namesTokens">): StubWords {
     const isWithin = this.#isWithin(whole);
     const stay = places.slice(0, toStep + 1).filter((at, n) => (steps[n]?.maskable ?? 0) > 0 && isWithin(at));
     return Object.assign({}, ...stay.map(({ seq, step }) => wholeStep(this.#tree.shape(seq), step))) as StubWords;
@@ -139,8 +135,7 @@ export class SessionMasks {
   /** Tokens of the names that the view shows now. */
   #shownNames({ places, leafSeq }: Rented): number {
     const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
-    const isShown = places.some(({ seq, step }) => line?.place.seq === seq && line.place.step === step);
-    return line !== null && isShown ? line.namesTokens : 0;
+    return line !== null && places.some((at) => comparePlaces(at, line.place) === 0) ? line.namesTokens : 0;
   }
 
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
@@ -188,7 +183,7 @@ export class SessionMasks {
     const last = elements.findLast((element) => element.kind === "overlay");
     if (last !== undefined) sinceSummary = afterSummary(elements, last.overlay);
     const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
-    const behind = line === null ? 0 : places.findIndex(({ seq, step }) => isBehind({ seq, step }, line.top));
+    const behind = line === null ? 0 : places.findIndex((at) => comparePlaces(at, line.top) > 0);
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
     return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit };
   }
@@ -296,8 +291,4 @@ function afterSummary(elements: readonly Element[], overlay: OverlayRow): number
     }
   }
   return at;
-}
-
-function isBehind(place: Place, top: Place): boolean {
-  return place.seq > top.seq || (place.seq === top.seq && place.step > top.step);
 }
