@@ -9,9 +9,9 @@ import { jsonText } from "./tool-parts.ts";
 /** The beginning of an output that reports an error as text. */
 const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|fail(?:ed|ure)?\b|panic|npm err!|(?:(?:command|process) )?(?:failed|exit(?:ed)?(?: with)?(?: code| status)?:? [1-9]))/i;
-/** A field by which tools report that they failed, in an object as JSON, before anything that is inside another field. */
+/** A field by which tools report that they failed, in an object as JSON without spaces, before anything that is inside another field. */
 const FIELD_TELLS_ERROR =
-  /^\s*\{[^[{]*?"(?:(?:ok|success)"\s*:\s*false|(?:is_?error|timed_?out)"\s*:\s*true|errors?"\s*:\s*(?:true|"[^"]|\{|\[\s*[^\]\s])|status(?:_?code)?"\s*:\s*(?:"(?:error|failed|failure)\b|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)"\s*:\s*"?-?[1-9]|type"\s*:\s*"error-)/i;
+  /^\{[^[{]*?"(?:(?:ok|success)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
 const TOLD_CHARS = 200;
 /** Longer than any word of a field that reports a failure. */
 const WORD_CHARS = 12;
@@ -24,7 +24,7 @@ const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_l
 export function tellsError(output: unknown): boolean {
   if (typeof output === "string") {
     const told = output.slice(0, TOLD_CHARS);
-    return TELLS_ERROR.test(told) || FIELD_TELLS_ERROR.test(told);
+    return TELLS_ERROR.test(told) || FIELD_TELLS_ERROR.test(told.replaceAll(/\s/g, ""));
   }
   if (typeof output !== "object" || output === null) return false;
   const content = contentOf(output);
