@@ -13,6 +13,7 @@ const TELLING_CHARS = 2_000;
 const LETTER = /^\p{L}$/u;
 /** Names written in one, with hyphens or with underscores. */
 const NAMES = /[\p{L}\p{M}\p{N}]+(?:[-_][\p{L}\p{M}\p{N}]+)*/gu;
+const PLAIN_NAMES = /[a-z0-9]+(?:[-_][a-z0-9]+)*/gi;
 const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 /** Numbers written in groups, such as those of accounts, cards and phones. */
 const IN_GROUPS = /\b(?:[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?|\d{2,12}(?: \d{2,12}){1,6})\b/gi;
@@ -182,10 +183,9 @@ export function spellingsOf(text: string): string[] {
   const add = (word: string): void => {
     if (word.length <= MAX_NAME_CHARS && !isUnspaced(word)) spellings.push(...wordsOfText(word));
   };
-  for (const [name] of text.matchAll(NAMES)) {
-    if (name.length > MAX_NAME_CHARS) continue;
+  for (const name of text.match(IS_PLAIN.test(text) ? PLAIN_NAMES : NAMES) ?? []) {
+    if (name.length > MAX_NAME_CHARS || !BETWEEN_PARTS.test(name)) continue;
     const parts = name.split(BETWEEN_PARTS);
-    if (parts.length === 1) continue;
     const isJoined = !/[-_]/.test(name);
     if (isJoined) for (const part of parts) add(part);
     else add(parts.join(""));
