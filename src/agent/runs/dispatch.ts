@@ -3,8 +3,8 @@
  *
  * Every run ends through any crash (R1), because a run is written before anything is started for it. The watchdog is armed before the run's
  * instance is created, and fires after any restart. It acts on the state that it finds. For a pending run it creates the instance, whose
- * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event, a
- * failed instance is restarted a few times, and a missing one is created again from the paid drafts. The ledger's outcome is final,
+ * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event, an
+ * instance that failed or stays silent is restarted a few times, and a missing one is created again from the paid drafts. The ledger's outcome is final,
  * whatever the engine says.
  */
 import { PalimpsestError } from "../../errors.ts";
@@ -26,6 +26,9 @@ const NUDGE_AGAIN_MS = 300_000;
 
 /** A live run without news of a step for this long (ms) is checked. */
 const QUIET_RUN_MS = 15_000;
+
+/** An instance that is at work, says nothing for this long (ms) and was nudged in vain is restarted. No try of a step takes as long. */
+const LOST_RUN_MS = 3_600_000;
 
 /** Instances in these states cannot be controlled, because the engine would throw. */
 const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
@@ -155,6 +158,8 @@ export class Dispatcher {
           this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
         // A run that waits for a person needs no nudge until the decision or the end of its time.
         if (waitsForPerson(run, this.#core.platform.now())) return;
+        if (status !== "queued" && this.#isLost(run))
+          return this.#restartOrFail(run, "The workflow said nothing for an hour, although the engine calls it running.");
         await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
     }
   }
@@ -175,6 +180,10 @@ export class Dispatcher {
   #settle(runId: string, status: "complete" | "terminated"): void {
     if (status === "terminated") this.end(runId, { kind: "cancelled" });
     else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
+  }
+
+  #isLost({ id, createdAt, heardAt }: LiveRun): boolean {
+    return this.#nudgedAt.has(id) && this.#core.platform.now() - (heardAt ?? createdAt) > LOST_RUN_MS;
   }
 
   async #restartOrFail(run: LiveRun, error: string): Promise<void> {

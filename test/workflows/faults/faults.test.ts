@@ -326,6 +326,29 @@ test("an instance that fails is restarted a few times, and then its run fails wi
   expect(await agent.getHistory({})).toEqual(talk(0, ENOUGH));
 });
 
+test("an instance that the engine calls running, and that says nothing for an hour, is nudged first and then restarted (R1)", async () => {
+  const { agent, stub, run, gate } = await runAtGate();
+  const acts = await runInDurableObject(stub, async ({ palimpsest: { dispatcher, platform } }: PalimpsestAgent) => {
+    const told: string[] = [];
+    const instance = platform.instance.bind(platform);
+    Object.assign(platform, {
+      instance: async () => ({
+        status: async () => ({ status: "running" }),
+        nudge: async () => void told.push("nudge"),
+        restart: async () => void told.push("restart"),
+      }),
+    });
+    for (const seconds of [1_800, 1_700, 200, 1_800]) {
+      pass(seconds);
+      await dispatcher.watch();
+    }
+    Object.assign(platform, { instance });
+    return told;
+  });
+  expect(acts).toEqual(["nudge", "nudge", "restart", "nudge"]);
+  expect(await finish(agent, run, gate)).toMatchObject({ restarts: 1, outcome: { kind: "applied" } });
+});
+
 test("a run whose instance failed goes on in a restarted one, from what was already paid for (R1, R3)", async () => {
   const { agent, stub, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
