@@ -66,8 +66,8 @@ export class Summariser {
   /** Tokens in and out that a call reports. */
   readonly #usage: readonly [number, number];
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
-  /** Runs whose own function waits or never settles. The function dies with the object. */
-  readonly #own = new Set<string>();
+  /** Runs whose own function waits or never settles, with their session. The function dies with the object. */
+  readonly #own = new Map<string, string>();
   #mood: Mood = "good";
   #left = 0;
 
@@ -107,25 +107,34 @@ export class Summariser {
   }
 
   /** A session's own function waits like a slow call. */
-  async hold(runId: string): Promise<void> {
+  async hold({ runId, sessionId }: Pick<InlineContext, "runId" | "sessionId">): Promise<void> {
     const gate = makeGate();
     this.#waiting.push({ runId, gate });
-    this.#own.add(runId);
+    this.#own.set(runId, sessionId);
     await gate.pass();
     this.#own.delete(runId);
   }
 
   /** A session's own function never settles. */
-  hang({ runId, signal }: Pick<InlineContext, "runId" | "signal">): Promise<never> {
-    this.#own.add(runId);
+  hang({ runId, sessionId, signal }: Pick<InlineContext, "runId" | "sessionId" | "signal">): Promise<never> {
+    this.#own.set(runId, sessionId);
     signal.addEventListener("abort", () => this.#own.delete(runId));
     return new Promise(() => undefined);
   }
 
   /** The object died, and its running functions with it. */
   die(): void {
-    for (const runId of this.#own) this.letGo(runId);
+    for (const runId of this.#own.keys()) this.letGo(runId);
     this.#own.clear();
+  }
+
+  /** A deploy took a session's function away. Nothing waits for its calls any more, because a workflow takes over their runs. */
+  takeAway(sessionId: string): void {
+    for (const [runId, owner] of this.#own) {
+      if (owner !== sessionId) continue;
+      this.letGo(runId);
+      this.#own.delete(runId);
+    }
   }
 
   readonly script: Script = async (prompt, _call, runId) => {

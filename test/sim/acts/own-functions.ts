@@ -26,13 +26,14 @@ export async function bringFunction(world: World, seat: Seat, { way, size }: Ope
   if (way % 4 === 0) {
     ownFunctions.delete(key);
     await setInline(world, seat, null);
+    world.model.takeAway(seat.id);
     return "no more";
   }
   let calls = 0;
   const compact: InlineCompaction = async (messages, context) => {
     const way: Way = world.isEnding ? "sound" : (WAYS[(size + calls++) % WAYS.length] ?? "sound");
     count(world.tally.answers, `own: ${way}`);
-    if (way === "late") await world.model.hold(context.runId);
+    if (way === "late") await world.model.hold(context);
     if (way === "hangs") await world.model.hang(context);
     return answerIn(way, messages);
   };
