@@ -153,15 +153,19 @@ export class Dispatcher {
       case "waiting":
       case "rollingBack":
       case "unknown":
-        // The instance was resumed outside of this object.
-        if (run.state === "paused")
-          this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
-        // A run that waits for a person needs no nudge until the decision or the end of its time.
-        if (waitsForPerson(run, this.#core.platform.now())) return;
-        if (status !== "queued" && this.#isLost(run))
-          return this.#restartOrFail(run, "The workflow said nothing for an hour, although the engine calls it running.");
-        await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
+        await this.#wakeUp(run, instance, status);
     }
+  }
+
+  /** For an instance that the engine has at work. */
+  async #wakeUp(run: LiveRun, instance: Instance, status: InstanceStatus): Promise<void> {
+    // The instance was resumed outside of this object.
+    if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
+    // A run that waits for a person needs no nudge until the decision or the end of its time.
+    if (waitsForPerson(run, this.#core.platform.now())) return;
+    if (status !== "queued" && this.#isLost(run))
+      await this.#restartOrFail(run, "The workflow said nothing for an hour, although the engine calls it running.");
+    else await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
   }
 
   async #nudge(runId: string, instance: Instance, event?: string): Promise<void> {
