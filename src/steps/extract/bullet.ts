@@ -49,7 +49,7 @@ export function lineOf({ text, references }: Pick<Bullet, "text" | "references">
 /** Label of the user's last words. */
 export const USER_SAID = "User last said: ";
 /** Labels of the assistant's last words, and of its last call if it said nothing after it. */
-export const ASSISTANT_SAID = "Assistant last said: ";
+export const ASSISTANT_SAID = "Last said: ";
 export const LAST_ACTION = "Last action: ";
 /** Labels of open work, and of its obstacles. */
 export const TO_DO = "To do: ";

@@ -5,7 +5,7 @@
  */
 
 const GREETING =
-  /^(?:hi|hello|hey|thanks|thank you|ok(?:ay)?|yes|yep|no|sure|great|perfect|good|nice|wow|cool|bye|yo)\b[\s,!.]*/i;
+  /^(?:(?:hi|hello|hey|got it|ok(?:ay)?|yes|yep|no|sure|great|perfect|good|nice|wow|cool|bye|yo|(?:thanks|thank you)(?: for\b[^,.!?;]{0,40}(?=[,.!?;]|$))?)\b[\s,!.—–]*)+/i;
 const REQUEST =
   /\b(?:please|can you|could you|would you|can we|could we|i(?:['’]d)? (?:want|need|would like|like|wish)|we (?:need|want|should|have) to|let['’]?s|help me|i(?:['’]m| am) (?:looking|trying|hoping)|looking (?:to|for)|how (?:do|can) (?:i|we)|your task|the (?:goal|task) is)\b/i;
 const IMPERATIVE =

@@ -150,7 +150,7 @@ export function roomOfSummary(text: string): number {
 }
 
 /** By the session's own counter, names may take at most this multiple of their budget. */
-export const MOST_COUNTED = 1.5;
+export const MOST_COUNTED = 2;
 /** Most tries to meet that limit. Each try comes close to it. */
 const TRIES = 5;
 

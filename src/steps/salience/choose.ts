@@ -35,7 +35,7 @@ export interface Weights {
    * written soon far more often.
    */
   readonly word: number;
-  /** The same for a number, an address or a compound of plain words. Numbers include times, dates and ranges. */
+  /** The same for an address, a compound of plain words or a number that is no id. Numbers include times, dates and ranges. */
   readonly plain: number;
   /**
    * Names that differ in their digits alone, such as `e101` to `e308`, are a series. The worth of each is divided by
@@ -51,7 +51,8 @@ export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.1, word: 0.55, plain: 
 /** The least nearness of a place that is far from the talk. */
 const SPREAD_LEAST = 0.1;
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}+$/u;
-const PLAIN = /^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$|:\/\//u;
+/** A run of seven digits or more is an id. */
+const PLAIN = /^\p{L}+(?:[-/]\p{L}+)+$|^(?!\d{7,}$)[\d.,:+-]+$|:\/\//u;
 /** The largest bonus for a name whose parts all occur in the talk. */
 const NAME_SHARE = 0.5;
 /**

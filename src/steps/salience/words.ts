@@ -12,9 +12,9 @@ const WINDOWS_PATH = /\b[A-Za-z]:\\[^\s"'`<>|?*,;()]+/g;
 /** Characters that a word neither begins nor ends with. */
 const BEFORE = new Set("./:+~-");
 const BEHIND = new Set("./:+~-@#$");
-/** Escapes, as in JSON inside JSON. */
+/** Escapes, as in JSON inside JSON, and in an address. */
 const ESCAPED_BREAKS = /\\[nr]/g;
-const ESCAPES = /\\[t"]/g;
+const ESCAPES = /\\(?:[t"]|u[\da-f]{4})|%[\dA-F]{2}/g;
 /** A shorter word is more often chance than a name, and a longer one is data. */
 const LEAST_LETTERS = 4;
 /** Most names of Korean have three syllables. */

@@ -184,7 +184,7 @@ function extractOf(messages: readonly UIMessage[], previous: string | null, summ
 
 /** Words that an extractive summary puts before and behind a slice, and between two. */
 const OWN_WORDS =
-  /^(?:User last said|User agreed to|User|To the user|Assistant last said|Last action|Attached|Blocked|To do|Committed|Called|Failed): |\((?:passed later|(?:(?:created|edited|deleted|read)(?: ×\d+)?(?:, )?)+)\)|→|…/g;
+  /^(?:User last said|User agreed to|User|To the user|Last said|Last action|Attached|Blocked|To do|Committed|Called|Failed): |\((?:passed later|(?:(?:created|edited|deleted|read)(?: ×\d+)?(?:, )?)+)\)|→|…/g;
 
 /** Checks each line with content against its sources. Returns their number. */
 function checkBullets(

@@ -106,7 +106,7 @@ describe("a summary worth reading, without a model", () => {
 
       ## State
       - User last said: Yes, go ahead.
-      - Assistant last said: Committed as 1507f8b. … Do you want it in this PR?"
+      - Last said: Committed as 1507f8b. … Do you want it in this PR?"
     `);
   });
 
@@ -141,6 +141,13 @@ describe("a summary worth reading, without a model", () => {
     const text = summarise(talk);
     expect(text).not.toContain("interrupted");
     expect(section(text, "Goal").join(" ")).toContain("release 2.2");
+  });
+
+  it("takes no thanks for a goal", () => {
+    const text = summarise([
+      user("Thanks for pulling that up. Perfect — thanks for confirming. Cancel order W123 now."),
+    ]);
+    expect(section(text, "Goal").join(" ")).toBe("Cancel order W123 now.");
   });
 
   it("takes no later request for a goal that names no subject", () => {
@@ -224,7 +231,7 @@ describe("a summary beside pinned facts", () => {
   it("leaves out what stands beside it: rules, open work and the user's last request, and tells of files only what changed", () => {
     const told = summarise(coding, { pinsBeside: true });
     expect(withoutEmptySections(told)).toContain("## Goal\n- ");
-    expect(told).toContain("Assistant last said: ");
+    expect(told).toContain("Last said: ");
     for (const title of ["Rules", "Questions"]) expect(section(told, title)).toEqual([NOTHING]);
     expect(section(told, "Files")).toEqual(["Changed: src/login.ts, test/login.test.ts"]);
     expect(told).not.toContain("User last said: ");
@@ -249,7 +256,7 @@ describe("a summary beside pinned facts", () => {
     ];
     const told = summarise(talk, { summaryTokens: 110, pinsBeside: true });
     expect(section(told, "State")).toEqual([
-      "Assistant last said: Let me find where settings are updated in `runEnableInteractive`.",
+      "Last said: Let me find where settings are updated in `runEnableInteractive`.",
     ]);
   });
 
@@ -386,7 +393,7 @@ const budget = integer({ min: 80, max: 1_500 });
 
 /** What the module itself writes around slices of its input. */
 const LABELS =
-  /^(?:User agreed to|User last said|User|Assistant last said|Last action|To the user|To do|Blocked|Committed|Called|Attached|Failed): /;
+  /^(?:User agreed to|User last said|User|Last said|Last action|To the user|To do|Blocked|Committed|Called|Attached|Failed): /;
 
 describe("whatever the conversation", () => {
   it("the summary is within its budget, has every section in order and is the same each time", () => {

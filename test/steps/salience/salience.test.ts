@@ -67,6 +67,14 @@ describe("words that name something", () => {
     for (const name of names) for (const frame of frames) expect(wordsIn(frame(name)), frame(name)).toContain(name);
   });
 
+  it("have no rest of an escape before them", () => {
+    expect(wordsIn("?q=%22builder_x%3Afinance.example.com and it\\u2019regex_y")).toEqual([
+      "builder_x",
+      "finance.example.com",
+      "regex_y",
+    ]);
+  });
+
   it("are found in scripts without blanks, and in words of any alphabet", () => {
     expect(wordsIn("「南京ダック」のレシピをリリースパイプラインで確認した。")).toEqual(
       expect.arrayContaining(["南京ダック", "リリースパイプライン"]),
@@ -166,6 +174,10 @@ describe("which words are chosen first", () => {
       expect(choose(read(`${word}\n${id}`), widthOf(id)), word).toEqual([id]);
     }
     expect(choose(wrote("nebulous\nrun_this"), widthOf("nebulous"))).toEqual(["nebulous"]);
+  });
+
+  it("a number of seven digits or more before a shorter one, where only a tool said them", () => {
+    expect(choose(read("120033\n2232444958"), widthOf("2232444958"))).toEqual(["2232444958"]);
   });
 
   it("a word of many places before one of a single place that is as warm", () => {
