@@ -407,7 +407,8 @@ test("older outputs are masked for the model alone, by rent, and the person sees
     call % 2 === 0 ? { tool: "look", id: `look-${call}`, input: { n: 1_000 + call } } : "Seen.";
   for (let n = 0; n < 45; n++) await person.say(user(`u${n}`, "Look."));
   const prompt = told(part.prompts.at(-1));
-  expect(prompt).toMatch(/Left out: an output of \d+ characters\. recall @/);
+  // The agent has no room of recall, so its stubs name no tool.
+  expect(prompt).toMatch(/Left out: an output of \d+ characters\.\]/);
   expect(toolsIn(part.prompts.at(-1)).results).toHaveLength(45);
   // An output is a stub or whole. Shortening outputs as they get older would write the prompt anew again and again.
   expect(prompt).not.toContain("Shortened to save context");
