@@ -47,7 +47,7 @@ const BEHIND_NOUN = /[のはがをにでともやへかなしさすだまよ]/u;
 const KIND_ENDING = /[的時後前中内外向用別等]$/u;
 /** Function words of Chinese, which are part of few names. */
 const GLUE =
-  /(关于|有关|如果|通过|以及|的|了|是|在|和|与|及|或|也|就|都|而|被|让|给|到|但|若|则|其|之|此|该|这|那|我|你|他|她|它|们|个|些|很|更|最|不|没|并|且|还|又|再|才|只|已|等)|([把过着从为以因对如无有会能可要请将中上下后前时])/u;
+  /(关于|有关|如果|通过|以及|一个|一些|一种|的|了|是|在|和|与|及|或|也|就|都|而|被|让|给|到|但|若|则|其|之|此|该|这|那|我|你|他|她|它|们|个|些|很|更|最|不|没|并|且|还|又|再|才|只|已|等)|([把过着从为以因对如无有会能可要请将中上下后前时])/u;
 /** Of three strings of a split at {@link GLUE}, one is a piece, and the others are what stands behind it. */
 const SPLIT_INTO = 3;
 /** Characters of a term that is not quoted. A shorter one is nearly always a common word of Chinese or Japanese. */

@@ -127,6 +127,7 @@ describe("words that name something", () => {
   });
 
   it("have more than two characters in Chinese and Japanese, unless they are quoted", () => {
+    expect(wordsIn("创建一个网站")).toEqual([]);
     expect(wordsIn("検証を表示する | 結果 |")).toEqual([]);
     expect(wordsIn("检查了问题，状态 | 结果 |")).toEqual([]);
     for (const term of ["「軟兜」", "《軟兜》", "`軟兜`", "“軟兜”"])
