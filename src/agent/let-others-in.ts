@@ -21,10 +21,10 @@ export class Uses {
     for (const pause of this.#pauses) if (--pause.left <= 0) pause.end();
   }
 
-  /** Resolves after one round of waiting calls, or after {@link USES_IN_A_PAUSE}. */
-  async letOthersIn(): Promise<void> {
+  /** Resolves after one round of waiting calls, or after so many uses. */
+  async letOthersIn(uses: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const pause = { left: USES_IN_A_PAUSE, end: resolve };
+    const pause = { left: uses, end: resolve };
     this.#pauses.add(pause);
     try {
       await Promise.race([scheduler.wait(0), promise]);
@@ -35,6 +35,6 @@ export class Uses {
 }
 
 /** The pause between two pieces of an agent's long work. */
-export function pauseOf({ uses }: { readonly uses: Uses }): () => Promise<void> {
-  return async () => uses.letOthersIn();
+export function pauseOf({ uses }: { readonly uses: Uses }, most = USES_IN_A_PAUSE): () => Promise<void> {
+  return async () => uses.letOthersIn(most);
 }

@@ -19,8 +19,8 @@ export async function readSlices<T>(
   core: Needs<"read" | "uses">,
   { sessionId, reader }: { readonly sessionId: string; readonly reader: SpanReader },
   work: (messages: readonly UIMessage[]) => T,
+  pause = pauseOf(core),
 ): Promise<T[]> {
-  const pause = pauseOf(core);
   const newestFirst: T[] = [];
   for (;;) {
     const messages = await core.read(sessionId, () => reader.next());
@@ -38,6 +38,9 @@ export const MOST_READS = 3;
 /** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
 const GATHERED_BYTES = 40_000;
 
+/** Uses let in between two of these pieces, so that fewer than one in a hundred calls without a gap waits for one. */
+const USES_WHILE_GATHERING = 250;
+
 export interface Gathered {
   readonly facts: Facts;
   /** Whether the span still has the messages that were read. */
@@ -54,18 +57,11 @@ export async function gatherSpan(
   const reader = history.spanReader(span, GATHERED_BYTES);
   if (reader === null) return null;
   const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
-  const parts = await readSlices(core, { sessionId, reader }, gather);
-  await surveySpan(core, { sessionId, span });
+  const pause = pauseOf(core, USES_WHILE_GATHERING);
+  const parts = await readSlices(core, { sessionId, reader }, gather, pause);
+  // So that the commit compares a span of any length without reading it again.
+  for (const _ of history.survey(span)) await pause();
   return { facts: mergeFacts(parts), isCurrent: () => history.isAsRead(reader, span) };
-}
-
-/** Reads the rows of a span in slices before its commit, so that the commit compares a span of any length without reading it again. */
-async function surveySpan(
-  core: Needs<"memory" | "uses">,
-  { sessionId, span }: { readonly sessionId: string; readonly span: Span },
-): Promise<void> {
-  const pause = pauseOf(core);
-  for (const _ of core.memory.session(sessionId).survey(span)) await pause();
 }
 
 /** The listed messages as they are now, slice by slice. Leaves out those that were deleted since they were listed. */

@@ -41,10 +41,10 @@ async function slicesOf({ palimpsest }: PalimpsestAgent, work: () => Promise<unk
     },
   });
   Object.assign(uses, {
-    letOthersIn: async () => {
+    letOthersIn: async (most: number) => {
       read.pauses++;
       read.now = 0;
-      await originals.letOthersIn();
+      await originals.letOthersIn(most);
       read.now = 0;
     },
   });
@@ -178,9 +178,9 @@ function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: (
   const letOthersIn = uses.letOthersIn.bind(uses);
   let pauses = 0;
   Object.assign(uses, {
-    letOthersIn: async () => {
+    letOthersIn: async (most: number) => {
       if (++pauses === nth) await work();
-      await letOthersIn();
+      await letOthersIn(most);
     },
   });
 }
@@ -293,10 +293,10 @@ test("messages that are edited together during every read are of one time in a w
     const letOthersIn = uses.letOthersIn.bind(uses);
     let edits = 0;
     Object.assign(uses, {
-      letOthersIn: async () => {
+      letOthersIn: async (most: number) => {
         edits++;
         for (const id of ["m1", "m6"]) await session.upsertMessage(long(id, 100_000, `Edit ${edits}. `));
-        await letOthersIn();
+        await letOthersIn(most);
       },
     });
     const { messages } = await session.buildWorkingContext();
