@@ -61,7 +61,7 @@ export function summarySource(
 }
 
 /**
- * The summary with a later one behind it, whose state of things holds. Only a summary made by a template has that section.
+ * The summary with a later one behind it, whose state of things holds. Only a summary made by our template has that section.
  * In a caller's own text such a heading may mean anything.
  */
 export function earlierSummary({ summary, details }: Pick<OverlayRecord, "summary" | "details">): string {

@@ -7,7 +7,8 @@
 import { followFence } from "../text/fences.ts";
 
 const HEADING = /^#{1,6}[ \t]/;
-const STATE = /^#{1,6}[ \t]+(?:current )?state[ \t]*$/i;
+const GOAL = /^#{1,6}[ \t]+goal/i;
+const STATE = /^#{1,6}[ \t]+state[ \t]*$/i;
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 /** Phrases that stand for an empty section. */
 const EMPTY_WORDS =
@@ -25,7 +26,7 @@ export function withoutEmptySections(markdown: string): string {
 
 /**
  * The text without the section on the state of things, for a summary with a later one behind it, whose state holds.
- * Unchanged if it says nothing else.
+ * Unchanged if it says nothing else, and without a goal. It follows another template then, where a state may be anything.
  */
 export function withoutState(markdown: string): string {
   let [fence, isState]: [string | null, boolean] = [null, false];
@@ -34,7 +35,7 @@ export function withoutState(markdown: string): string {
     fence = followFence(fence, line);
     return !isState;
   });
-  return lasting.every((line) => line.trim() === "") ? markdown : lasting.join("\n").trimEnd();
+  return lasting.some((line) => GOAL.test(line)) ? lasting.join("\n").trimEnd() : markdown;
 }
 
 /** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */

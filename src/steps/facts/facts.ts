@@ -12,7 +12,7 @@ const MAX_CONSTRAINT = 400;
 
 /** What happened after, within or without something is no wish. */
 const NOT_TOLD =
-  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|costs|runs|needs|waits|fails) (?:\\w+ ){0,2})";
+  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|runs) (?:\\w+ ){0,2})";
 /** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
@@ -39,7 +39,7 @@ const PRINTED =
 /** A single request is not a rule, and neither is a question about a rule. */
 const QUESTION = /(?<!, (?:ok|okay|alright|please|understood))\?["')\]]*$/i;
 /** A question that asks to leave something undone. */
-const ASKS_NOT = /^(?:please,? )?(?:can|could|would|will) you (?:please |just |kindly )?(?:not|never|avoid|refrain)\b/i;
+const ASKS_NOT = /^(?:please,? )?(?:can|could|would|will) you\b/i;
 const FIRM = /\b(?:never|must|do not|don['’]?t (?:want|use|do|add|touch|change)|prefer|make sure)\b/i;
 const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|were|can i|could i|should i|am i)\b/i;
 

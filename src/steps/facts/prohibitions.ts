@@ -19,7 +19,7 @@ const ORDER =
 
 /** English sentences that forbid. The exceptions after some words only tell of the past or think aloud. */
 const FORBIDS: readonly RegExp[] = [
-  /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!need|proceed|exceed|feed|embed|speed|seed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
+  /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!\w*eed\b|embed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
   new RegExp(
     `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
@@ -45,10 +45,7 @@ const FORBIDS: readonly RegExp[] = [
     "i",
   ),
   new RegExp(`\\b${HARM}e? (?:nothing|none of)\\b`, "i"),
-  new RegExp(
-    `\\b${HARM}e? (?:(?:every|any)thing (?:but|except)|(?:all|any|every)\\b[^.;:!?]{0,60}? (?:except|excluding|other than))\\b`,
-    "i",
-  ),
+  new RegExp(`\\b${HARM}e? (?:(?:every|any)thing (?:but|except)|(?:all|any|every)\\b[^.;:!?]{0,60}? except)\\b`, "i"),
 ];
 
 /** Marks a rule as a prohibition if it has any word that denies or narrows. */
@@ -57,12 +54,12 @@ const DENIES =
 
 /** The same in the languages below, where `§` stands for it. */
 const CLAUSE_ABROAD =
-  "(?<=^|[,;:.!¡] ?|(?<!\\p{L})(?:bitte|und|aber|et|mais|plaît|surtout|favore?|pero|y|e|ma|mas|alsjeblieft|graag|en|maar|proszę|i|ale|пожалуйста|и|но),? )";
+  "(?<=^|[,;:.!¡] ?|(?<!\\p{L})(?:bitte|und|aber|et|mais|plaît|surtout|favore?|pero|y|e|ma|mas|alsjeblieft|proszę|пожалуйста),? )";
 /** Languages that write blanks between words. */
 const SPACED: Readonly<Record<string, string>> = {
   german:
     "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger (?:weg|davon|von)|" +
-    "lass(?:t|en sie)? .{1,60} in ruhe|(?:darf|darfst|dürfen|dürft|soll|sollst|sollen|sollt) (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
+    "lass(?:t|en sie)? .{1,60} in ruhe|(?:d[aü]rf|soll)(?:s?t|en)? (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
     "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|berühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|bearbeiten|umbenennen|pushen|committen|deployen|mergen|ausführen|entfernen|hinzufügen)|" +
     "bitte (?:[^\\s,]+ ){0,3}(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*) [^,.;:!?]{0,60}\\p{L}n|" +
     "§(?:(?:ver)?send|(?:ver)?schick|überweis|(?:be)?zahl|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ)(?:e|e?t|en sie)? (?:.{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)|" +
@@ -81,17 +78,16 @@ const SPACED: Readonly<Record<string, string>> = {
     "vietat[oaie]|proibit[oaie]|in nessun caso|per nessun motivo|evita(?:re|te)|lascia(?:te|re)? (?:stare|in pace)",
   portuguese:
     "jamais|proibid[oa]s?|em hipótese alguma|de forma alguma|em nenhum caso|sob nenhuma circunstância|evitem?|" +
-    "não (?:toques?|toquem|mex(?:as?|am)|apagues?|apaguem|altere[sm]?|mude[sm]?|use[sm]?|modifique[sm]?|exclu(?:as?|am)|delete[sm]?|faç(?:as?|am)|edite[sm]?|execute[sm]?|publique[sm]?|renomeie[sm]?|escrev(?:as?|am)|remov(?:as?|am)|adicione[sm]?|(?:envi|mand|compr|pagu|reserv|ligu|contat|cancel|instal)e[sm]?|(?:abr|mov|vend)(?:as?|am))|" +
+    "não (?:(?:toqu|apagu|alter|mud|us|modifiqu|delet|edit|execut|publiqu|renomei|adicion|envi|mand|compr|pagu|reserv|ligu|contat|cancel|instal)e[sm]?|(?:mex|exclu|faç|escrev|remov|abr|mov|vend)(?:as?|am))|" +
     "§não (?!quer |ser |ter |haver )\\p{L}+[aei]r|" +
     "não (?:deve[sm]?|pode[sm]?) \\p{L}+r",
   dutch:
-    "verboden|in geen geval|(?:mag|mogen|moet) (?:.{0,60} )?(?:niet|nooit|geen)|§(?:(?:niet(?! alle)|nooit|geen(?! idee| fouten)) (?:\\S+ ){0,5}(?:\\p{L}{3,}en|op|in)|blijf .{0,60}af|" +
-    "(?:raak|wijzig|verander|verwijder|gebruik|push|deploy|stuur|maak|kom) (?:.{0,60} )?(?:niet|nooit|geen))",
-  polish:
-    "pod żadnym|zabron\\p{L}+|zakaz\\p{L}*|nie wolno|§(?:nigdy )?nie (?:\\p{L}+(?:[aiuy]j(?:cie)?|[aeiyą]ć)|(?:rób|pisz|płać)(?:cie)?)",
+    "verboden|(?:mag|mogen|moet) (?:.{0,60} )?(?:niet|nooit|geen)|§(?:(?:niet(?! alle)|nooit|geen(?! idee| fouten)) .{0,60}(?:en|op|in)|" +
+    "(?:raak|wijzig|verwijder|gebruik|push|deploy|stuur|kom) (?:.{0,60} )?(?:niet|nooit|geen))",
+  polish: "pod żadnym|zabron\\p{L}+|zakaz\\p{L}*|nie wolno|§(?:nigdy )?nie \\p{L}+(?:[aiuy]j(?:cie)?|[aeiyą]ć)",
   russian:
     "нельзя|запрещ\\p{L}+|ни в коем|§(?:никогда )?не (?:надо|нужно|(?!очень|здесь|\\p{L}+ли(?!\\p{L}))\\p{L}+[йиь](?:те)?)",
-  arabic: "ممنوع|محظور|يُ?منع|إياك|لا يجوز|لا ت(?!عمل|وجد|زال|ظهر|ستطيع)\\p{L}{2,}",
+  arabic: "ممنوع|يُ?منع|لا ت(?!عمل|وجد|زال|ظهر|ستطيع)\\p{L}{2,}",
 };
 const ABROAD = new RegExp(
   `(?<!\\p{L})(?:${Object.values(SPACED).join("|").replaceAll("§", CLAUSE_ABROAD)})(?!\\p{L})`,
@@ -99,7 +95,7 @@ const ABROAD = new RegExp(
 );
 /** Chinese, Japanese and Korean. */
 const UNSPACED =
-  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能(?:再|直接|随便|擅自)?(?:修改|更改|改|动|删|碰|触)(?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:してください|してほしい|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない|지[는도를]? ?(?:마(?:[세십라요\s.!,]|$)|말[고아자라것 ])|면 안 ?[된돼되됩]|금지/;
+  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能.{0,2}[修更改动删碰触](?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不(?:[准準许許]|得(?![不了已])|可以)|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永[远遠]不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:して[くほ]|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|(?:絶対に|決して).{0,40}ない|지[는도를]? ?(?:마(?:[세십라요\s.!,]|$)|말[고아자라것 ])|면 안 ?[된돼되됩]|금지/;
 /** Finds the places to examine in a sentence that is too long to be a rule itself. */
 const CUES = new RegExp(
   `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,

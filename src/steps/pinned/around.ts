@@ -10,7 +10,7 @@ import { talkOf } from "../salience/choose.ts";
 import { gatherWords } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import type { Facts } from "./fact.ts";
-import { askedBy, readSayings } from "./gather.ts";
+import { readSayings, settledIn } from "./gather.ts";
 import { isWhole, keyOf, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
 import { readPinnedRules } from "./render.ts";
@@ -40,7 +40,7 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     talk: talkOf(tables.slice(head.length)),
     shows: (word) => said.has(word) || told(word),
     ruled: sayingIn(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
-    asked: new Set(tail.flatMap(askedBy)),
+    settled: settledIn(tail),
     loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
   };
 }

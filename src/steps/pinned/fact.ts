@@ -10,6 +10,9 @@ import { NO_WORDS, type Words } from "../salience/table.ts";
 /** `rule` is an order or a wish of the user, `task` an open task or question, and `failure` an error not yet put right. */
 export type FactKind = "rule" | "task" | "failure" | "name";
 
+/** What a task is about that only asks the user's question. A user who goes on after an answer settles it, and what the user asks later replaces it. */
+export const QUESTION = "question";
+
 /** One fact, word for word. */
 export interface Fact {
   readonly kind: FactKind;
@@ -19,7 +22,7 @@ export interface Fact {
   readonly messageId: string;
   /** Messages read since the last one that stated it. 0 when that was the newest. */
   readonly age: number;
-  /** The failed call of a failure, or the owner of a task. */
+  /** The failed call of a failure, or the owner of a task, or {@link QUESTION}. */
   readonly about?: string;
   /** Set for a rule that may take back an earlier one, because it is plainly the user's own text and not pasted. */
   readonly revises?: true;
@@ -37,8 +40,12 @@ export interface Facts {
   readonly failures: readonly Fact[];
   /** Instruction files, skills, the plan and calls without a result, as they last stood. */
   readonly loaded: readonly Loaded[];
-  /** Calls that worked. Each settles earlier failures of the same call. */
+  /** Calls that worked, and {@link QUESTION}. Each settles earlier failures of the same call, and that one the user's questions. */
   readonly worked: readonly string[];
+  /** True where the first message is a user's. */
+  readonly goesOn?: boolean;
+  /** True where the last message ends with a text of the assistant that asks nothing. */
+  readonly answers?: boolean;
 }
 
 export const NO_FACTS: Facts = {

@@ -22,10 +22,10 @@ import {
   type ToolPart,
 } from "../message/tool-parts.ts";
 import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
-import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
+import { NO_FACTS, QUESTION, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { readLoaded } from "./loaded.ts";
 import { findRules } from "./ledger.ts";
-import { addRules, boundRules, mergeFacts } from "./merge.ts";
+import { addRules, boundRules, mergeFacts, tasksSettledBy } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
 
 /** The author of a text in a message. Reasoning counts as an output, because its result is in the reply. */
@@ -86,21 +86,27 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   const sayings = readSayings(message);
   const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
   return {
-    ...NO_FACTS,
-    messages: 1,
+    ...readTurn(message, sayings),
     rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
     words: gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text }))),
-    tasks: readTasks(sayings, fact),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
     loaded: isSummary(message) ? [] : readLoaded(message, { messageId, nameCall }),
     worked: outcomes.flatMap(({ call, error }) => (error === null ? [call] : [])),
   };
 }
 
-/** Who says in the message what is to be done. That replaces what the same one said before. */
-export function askedBy(message: UIMessage): readonly (string | undefined)[] {
-  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId: message.id, age: 0, ...more });
-  return readTasks(readSayings(message), fact).map(({ about }) => about);
+/** What earlier tasks are about that the messages settle. */
+export function settledIn(messages: readonly UIMessage[]): ReadonlySet<string | undefined> {
+  return tasksSettledBy(mergeFacts(messages.map((message) => readTurn(message, readSayings(message)))));
+}
+
+/** What a message says is to be done, and how it begins and ends. */
+function readTurn(message: UIMessage, sayings: readonly Saying[]): Facts {
+  const { id, role, parts } = message;
+  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId: originOf(id), age: 0, ...more });
+  const last = parts.findLast((part) => part.type === "text" || toolPart(part) !== null);
+  const answers = role === "assistant" && last?.type === "text" && !isQuestion(fieldText(last.text).trim());
+  return { ...NO_FACTS, messages: 1, tasks: readTasks(sayings, fact), goesOn: role === "user", answers };
 }
 
 /** The texts of a message with their authors. Text of a system message or a summary counts as a tool's output. */
@@ -170,7 +176,9 @@ function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
       if (by === "assistant") return isTodo(sentence) && !isNarration(sentence);
       return isQuestion(sentence) || (isRequest(sentence) && !isLabel(sentence));
     });
-    return open.map(({ text: sentence }) => fact("task", sentence, { about: by }));
+    return open.map(({ text: sentence }) =>
+      fact("task", sentence, { about: by === "user" && !isRequest(sentence) ? QUESTION : by }),
+    );
   });
   return tasks.slice(-MAX_TASKS);
 }

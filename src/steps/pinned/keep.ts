@@ -27,8 +27,8 @@ export interface Around {
   readonly shows: (word: string) => boolean;
   /** True for a request that stands as a rule beside an earlier summary. */
   readonly ruled: (request: string) => boolean;
-  /** Who says in the messages that stay what is to be done, which replaces what the same one said before. */
-  readonly asked: ReadonlySet<string | undefined>;
+  /** What earlier tasks are about that the messages after the hidden ones settle. */
+  readonly settled: ReadonlySet<string | undefined>;
   /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
   readonly loaded: ReadonlySet<string>;
   /** How names are weighed. By default as everywhere. */
@@ -40,7 +40,7 @@ export const NOTHING_AROUND: Around = {
   talk: NO_TALK,
   shows: () => false,
   ruled: () => false,
-  asked: new Set(),
+  settled: new Set(),
   loaded: new Set(),
 };
 
@@ -96,9 +96,9 @@ function withoutWords(facts: Facts): Facts {
 function openFacts(
   facts: Facts,
   { tasks, failures }: Pick<Facts, "tasks" | "failures">,
-  { asked, ruled }: Around,
+  { settled, ruled }: Around,
 ): Facts {
-  return { ...facts, tasks: tasks.filter(({ about, value }) => !asked.has(about) && !ruled(value)), failures };
+  return { ...facts, tasks: tasks.filter(({ about, value }) => !settled.has(about) && !ruled(value)), failures };
 }
 
 /** The budgets beside a summary, and the size of the span that both replace. */

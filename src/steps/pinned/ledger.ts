@@ -31,8 +31,8 @@ const PERMITS = new RegExp(
   `${LEAD}(?:you|we) (?:may|can|could|are (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
   "i",
 );
-/** "We can … again" may be an order or news. */
-const TELLS = new RegExp(`${LEAD}we `, "i");
+/** "We can … again" may be an order or news, and "You can now …" the last line of an installer. */
+const TELLS = new RegExp(`${LEAD}(?:we|you can now) `, "i");
 /** "You can" alone often tells a possibility, so a permission needs one of these words. */
 const AFTER_ALL = /\b(?:may|allowed|free|permission|now|again|any ?more|any longer|after all)\b/i;
 const TAKES_BACK = new RegExp(

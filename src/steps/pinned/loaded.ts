@@ -58,9 +58,11 @@ const MAX_TASKS = 100;
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|[\\/])(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md$|(?:^|[\\/])\.(?:cursorrules|windsurfrules|clinerules|goosehints)$|(?:^|[\\/])\.(?:cursor|clinerules|windsurf|roo|kiro|claude[\\/]rules)[\\/].+\.mdc?$|\.instructions\.md$/i;
-/** A shell command that shows one file and does nothing else. */
+/** A shell command that shows files and does nothing else. */
 const SHOWS_FILE =
   /^\s*(?:cd\s+(?<folder>[^\s"'|;&<>]+)\s*(?:&&|;)\s*)?(?:(?:cat|bat|type|Get-Content)(?:\s+-\w+)*|sed\s+-n\s+["']?1,(?<last>\d+|\$)p["']?|head\s+-n?\s*(?<first>\d+))\s+(?:"(?<quoted>[^"]+)"|(?<path>[^\s"'|;&<>]+))(?:\s*2>\s*(?:\/dev\/null|&1))?(?:\s*\|\|\s*true)?\s*$/;
+/** A part of a shell command that may change the files that it names. */
+const CHANGES_FILES = /(?:^\s*(?:\*\*\*|(?:tee|rm|mv|sed\s+-i)\b)|>)(?<files>.*)$/;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
 const LIST_TOOL =
@@ -169,14 +171,16 @@ function contextKey(input: Fields): string {
 
 /** Only a whole text replaces what stands. A part of a file or a receipt leaves it. */
 function readFile(tool: string, input: Fields, said: string): Found[] {
-  const shell = SHOWS_FILE.exec(commandIn(input))?.groups;
-  const path = nameOf(pathOf(shell === undefined ? firstText(input, PATHS) : shownPath(shell)));
-  if (!INSTRUCTIONS.test(path) || SEARCHES.test(tool)) return [];
+  const command = commandIn(input);
+  const shell = SHOWS_FILE.exec(command)?.groups;
+  const path = pathOf(shell === undefined ? firstText(input, PATHS) : shownPath(shell));
+  if (path === "") return readCommand(command);
+  if (!isInstruction(path) || SEARCHES.test(tool)) return [];
   const edits = editsIn(input);
   if (edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
   const written = firstText(input, CONTENTS);
   if (written !== "" && !tool.includes("append")) return asDocument(path, written);
-  if (shell === undefined && commandIn(input) !== "view" && CHANGES.test(tool))
+  if (shell === undefined && command !== "view" && CHANGES.test(tool))
     return [{ kind: "document", name: path, text: "", ...(!tool.includes("delet") && { edits: [] }) }];
   if (UNCHANGED.test(said) || !isAll(shell === undefined ? input : { limit: shell.last ?? shell.first }, said))
     return [];
@@ -190,12 +194,23 @@ function commandIn(input: Fields): string {
   return (/^-\w*c$/.test(jsonText(list[1])) ? list.slice(2) : list).map(jsonText).join(" ");
 }
 
+/** The file that a shell wrote whole, or the names of those that it may have changed. */
+function readCommand(command: string): Found[] {
+  const parts = command.split(/[\n|;&]+/).map((part) => CHANGES_FILES.exec(part)?.groups?.["files"] ?? "");
+  const changed = parts.flatMap((files) => files.split(/[\s"'<>]+/).map(pathOf)).filter(isInstruction);
+  return changed.map((name) => ({ kind: "document", name, text: "", edits: [] }));
+}
+
 function shownPath({ folder, quoted, path = quoted ?? "" }: Readonly<Record<string, string | undefined>>): string {
   return folder === undefined || /^(?:[\\/~]|\w:)/.test(path) ? path : `${folder}/${path}`;
 }
 
 function pathOf(path: string): string {
-  return path.replace(/^file:\/\//, "").replace(/^(?:\.[\\/])+/, "");
+  return nameOf(path.replace(/^file:\/\//, "").replace(/^(?:\.[\\/])+/, ""));
+}
+
+function isInstruction(path: string): boolean {
+  return INSTRUCTIONS.test(path);
 }
 
 /** Whether a read shows the whole file. One that may end early does so where it says fewer lines than it could. */

@@ -8,7 +8,7 @@ import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } fro
 import { prohibits } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
 import { mergeLoaded } from "./loaded.ts";
-import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
+import { NO_FACTS, QUESTION, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 
 /** The facts of all parts, given oldest first. */
@@ -22,21 +22,29 @@ function settledBy({ worked, failures }: Facts): ReadonlySet<string | undefined>
   return new Set([...worked, ...failures.map(({ about }) => about)]);
 }
 
+/** What earlier tasks are about that later ones and an answer settle. */
+export function tasksSettledBy({ tasks, worked }: Pick<Facts, "tasks" | "worked">): ReadonlySet<string | undefined> {
+  return new Set([...worked, ...tasks.flatMap(({ about }) => (about === "assistant" ? about : ["user", QUESTION]))]);
+}
+
 /** Merges all but the words. */
 function mergeTwo(earlier: Facts, later: Facts): Facts {
   const aged = (facts: readonly Fact[]): Fact[] => facts.map((fact) => ({ ...fact, age: fact.age + later.messages }));
   const settled = settledBy(later);
-  const assigned = new Set(later.tasks.map(({ about }) => about));
+  const isAccepted = earlier.answers === true && later.goesOn === true;
+  const worked = isAccepted ? [...later.worked, QUESTION] : later.worked;
   const open = (facts: readonly Fact[], closed: ReadonlySet<string | undefined>): Fact[] =>
     aged(facts).filter(({ about, age }) => age < MAX_OPEN_MESSAGES && !closed.has(about));
   return {
     messages: earlier.messages + later.messages,
     rules: boundRules(addRules(aged(earlier.rules), later.rules)),
     words: NO_WORDS,
-    tasks: [...open(earlier.tasks, assigned), ...later.tasks].slice(-MAX_TASKS),
+    goesOn: (earlier.messages === 0 ? later : earlier).goesOn ?? false,
+    answers: (later.messages === 0 ? earlier : later).answers ?? false,
+    tasks: [...open(earlier.tasks, tasksSettledBy({ tasks: later.tasks, worked })), ...later.tasks].slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
     loaded: mergeLoaded(earlier.loaded, later.loaded),
-    worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
+    worked: [...new Set([...earlier.worked, ...worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
 }
 

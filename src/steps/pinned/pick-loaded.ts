@@ -15,7 +15,10 @@ export function pickLoaded(
   loaded: readonly Loaded[],
   { budgetTokens, countTokens, omit }: { budgetTokens: number; countTokens: CountTokens; omit: ReadonlySet<string> },
 ): readonly PinnedLoaded[] {
-  const wanted = loaded.filter((each) => !isGone(each) && !omit.has(keyOf(each)));
+  const present = loaded.filter((each) => !isGone(each) && !omit.has(keyOf(each)));
+  // Two paths may lead to one file, so a text is shown once, where it stands last.
+  const last = new Map(present.map((each) => [each.text, each]));
+  const wanted = present.filter((each) => each.kind !== "document" || each.text === "" || last.get(each.text) === each);
   if (budgetTokens <= 0 || wanted.length === 0) return [];
   const queue = byImportance(wanted);
   const whole = new Set<Loaded>();

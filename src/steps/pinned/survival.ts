@@ -6,7 +6,7 @@
  */
 import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
-import type { Fact, FactKind, Facts, PinnedFact } from "./fact.ts";
+import type { Fact, Facts, PinnedFact } from "./fact.ts";
 import { contentWords } from "./ledger.ts";
 import { sayingIn } from "./said.ts";
 import { heatOf } from "../salience/table.ts";
@@ -17,7 +17,6 @@ export interface Survival {
    * facts.
    */
   readonly score: number;
-  readonly kinds: Readonly<Partial<Record<FactKind, { readonly kept: number; readonly of: number }>>>;
   /** The most important first, at most `MAX_MISSING_FACTS`. */
   readonly missing: readonly PinnedFact[];
 }
@@ -76,7 +75,6 @@ export function scoreSurvival(text: string, facts: Facts): Survival {
 }
 
 function addUp(parts: readonly Part[]): Survival {
-  const kinds: Partial<Record<FactKind, { kept: number; of: number }>> = {};
   const missing: PinnedFact[] = [];
   let kept = 0;
   let all = 0;
@@ -86,15 +84,11 @@ function addUp(parts: readonly Part[]): Survival {
     all += share;
     for (const fact of facts) {
       const { kind, value, messageId } = fact;
-      const count = (kinds[kind] ??= { kept: 0, of: 0 });
-      count.of++;
-      if (says(fact)) {
-        count.kept++;
-        kept += (share * fact.weight) / total;
-      } else if (missing.length < MAX_MISSING_FACTS) missing.push({ kind, value, messageId });
+      if (says(fact)) kept += (share * fact.weight) / total;
+      else if (missing.length < MAX_MISSING_FACTS) missing.push({ kind, value, messageId });
     }
   }
-  return { score: all === 0 ? 1 : Math.min(1, kept / all), kinds, missing };
+  return { score: all === 0 ? 1 : Math.min(1, kept / all), missing };
 }
 
 function weighRule({ value }: Fact): number {

@@ -175,7 +175,6 @@ describe("rules of the user are found, word for word", () => {
     "Nooit naar main pushen.",
     "Geen deploys op vrijdag.",
     "Je mag de database niet wijzigen.",
-    "Blijf van de billing-tabel af.",
     "Nie dotykaj tabeli billing.",
     "Proszę nie usuwać danych.",
     "Nigdy nie wdrażaj w piątek.",

@@ -51,6 +51,7 @@ const word = constantFrom(
   "2026-01-02",
   "#12",
   "Can you fix it?",
+  "Why does it fail?",
   "TODO: the tests still fail",
   "</transcript>",
   "```",
@@ -227,6 +228,39 @@ describe("facts of a conversation", () => {
     ["user", "Check: `isAuthenticated()` in auth.ts"],
   ] as const)("no task is what the %s only tells: %s", (role, said) => {
     expect(gatherFacts([say("1", role, text(said))]).tasks).toEqual([]);
+  });
+
+  it.each([
+    ["an answer", []],
+    ["an answer behind a call", [done("c", "fine")]],
+  ])("a question of the user is open no more after %s, and a request is", (_name, calls) => {
+    const said = "Because a.ts has no export.";
+    const asked = [say("1", "user", text("Why does the parser fail? Please fix it."))];
+    const answered = [say("2", "assistant", ...calls, text(said)), say("3", "user", text("Thank you."))];
+    for (const { tasks } of [gatherFacts([...asked, ...answered]), mergeFacts([asked, answered].map(gatherFacts))])
+      expect(tasks.map(({ value }) => value)).toEqual(["Please fix it."]);
+    const around = lookAround({ head: [], tail: answered, summaries: [], hidden: [] });
+    const { pinned } = keepFacts("", gatherFacts(asked), {
+      pinnedTokens: 400,
+      namesTokens: 0,
+      countTokens: estimateTokens,
+      around,
+    });
+    expect(pinned.facts.map(({ value }) => value)).toEqual(["Please fix it."]);
+  });
+
+  it.each([
+    ["a question back", say("2", "assistant", text("Which parser do you mean?")), say("3", "user", text("Mine."))],
+    ["a call alone", say("2", "assistant", text("Let me look."), done("c", "fine")), say("3", "user", text("Hurry."))],
+    [
+      "a text of a turn that goes on",
+      say("2", "assistant", text("I looked.")),
+      say("3", "assistant", text("And read.")),
+    ],
+    ["thanks", say("2", "user", text("Thank you.")), say("3", "user", text("Bye."))],
+  ])("a question of the user stays open after %s", (_name, ...messages) => {
+    const { tasks } = gatherFacts([say("1", "user", text("Why does the parser fail?")), ...messages]);
+    expect(tasks.map(({ value }) => value)).toEqual(["Why does the parser fail?"]);
   });
 
   it("a request that stands as a rule beside an earlier summary is not said again as open", () => {
@@ -446,12 +480,11 @@ describe("the survival score", () => {
     const { survival } = keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 });
     expect(survival.score).toBeCloseTo(1);
     expect(scoreSurvival("", facts).score).toBe(0);
-    expect(scoreSurvival("", NO_FACTS)).toEqual({ score: 1, kinds: {}, missing: [] });
+    expect(scoreSurvival("", NO_FACTS)).toEqual({ score: 1, missing: [] });
   });
 
-  it("counts kinds, and names the most important loss first", () => {
-    const { kinds, missing, score } = scoreSurvival("## Files\n- src/a.ts was changed", facts);
-    expect(kinds).toMatchObject({ rule: { kept: 0, of: 2 }, name: { kept: 1, of: 2 } });
+  it("names the most important loss first", () => {
+    const { missing, score } = scoreSurvival("## Files\n- src/a.ts was changed", facts);
     expect(missing.map(({ value }) => value).slice(0, 2)).toEqual([`Please ${BILLING}.`, "I prefer short names."]);
     expect(score).toBeGreaterThan(0);
     expect(score).toBeLessThan(0.4);
@@ -460,8 +493,8 @@ describe("the survival score", () => {
   it("takes a rule in other words, but not one turned round", () => {
     const inOtherWords = scoreSurvival("- The billing table must not be touched; ask first.", facts);
     const turnedRound = scoreSurvival("- The billing table may be touched.", facts);
-    expect(inOtherWords.kinds.rule?.kept).toBe(1);
-    expect(turnedRound.kinds.rule?.kept).toBe(0);
+    expect(inOtherWords.missing.map(({ value }) => value)).not.toContain(`Please ${BILLING}.`);
+    expect(turnedRound.missing.map(({ value }) => value)).toContain(`Please ${BILLING}.`);
   });
 
   it("never falls when more is said", () => {

@@ -41,6 +41,7 @@ describe("a rule goes when its user plainly takes it back", () => {
 
 describe("a rule stays whenever it is not plain that it was taken back", () => {
   it.each([
+    [BILLING, "You can now touch the billing table."],
     [BILLING, "You may now touch the users table."],
     [BILLING, "You may now touch the billing code."],
     [BILLING, "You may now touch the billing table only after asking me."],

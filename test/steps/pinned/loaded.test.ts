@@ -70,6 +70,32 @@ describe("what was loaded", () => {
     expect(shown([message])).toContain(RULES);
   });
 
+  test.each([
+    "echo '- One more rule.' >> AGENTS.md",
+    "sed -i 's/Every/Each/' ./AGENTS.md",
+    "rm -f AGENTS.md && git status",
+    "cat >> AGENTS.md <<'EOF'\n- One more rule.\nEOF",
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: AGENTS.md\n+- One more rule.\nEOF",
+  ])("is only named once a shell changed the file: %s", (command) => {
+    const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "")]);
+    expect(said).not.toContain("Every number");
+    expect(said).toContain("changed since: read it again");
+  });
+
+  test("is shown once where two paths lead to one text, and twice where they do not", () => {
+    const alike = shown([
+      asked("Read", { path: "CLAUDE.md" }, RULES),
+      asked("Read", { path: "/app/CLAUDE.md" }, RULES),
+    ]);
+    expect(alike.split(RULES)).toHaveLength(2);
+    expect(alike).toContain("### /app/CLAUDE.md");
+    const other = shown([
+      asked("Read", { path: "CLAUDE.md" }, RULES),
+      asked("Read", { path: "/app/web/CLAUDE.md" }, `${RULES}\nUse pnpm.`),
+    ]);
+    expect(other.split("### ")).toHaveLength(3);
+  });
+
   test("says of a file and a plan that a later version holds, because one may stand below", () => {
     const said = shown([
       asked("read_file", { path: "AGENTS.md" }, RULES),
@@ -83,6 +109,9 @@ describe("what was loaded", () => {
     ["what a search found in one", asked("grep", { pattern: "x", path: "/app" }, `AGENTS.md: ${RULES}`)],
     ["the first lines of more", asked("bash", { command: "head -5 AGENTS.md" }, RULES)],
     ["an entry that could not be read", asked("load_context", { label: "a", key: "b" }, `Not done. ${RULES}`)],
+    ["a shell that shows another file too", asked("bash", { command: "cat AGENTS.md src/main.ts" }, RULES)],
+    ["a list with another file", asked("read_files", { paths: ["AGENTS.md", "src/main.ts"] }, RULES)],
+    ["a list of none", asked("read_files", { paths: [] }, RULES)],
     ["a shell that does more", asked("Bash", { command: "cat AGENTS.md | wc -l" }, RULES)],
     [
       "a read that failed",
@@ -186,7 +215,7 @@ describe("what was loaded", () => {
       huge,
     ]);
     for (const each of ["Mend the lock", RULES, "Keys", "huge (@"]) expect(text).toContain(each);
-    const many = Array.from({ length: 60 }, (_, n) => asked("load_skill", { name: `skill-${n}` }, RULES));
+    const many = Array.from({ length: 60 }, (_, n) => asked("load_skill", { name: `skill-${n}` }, `${RULES}${n}`));
     const crowded = shown([list, ...many], 800);
     expect(crowded).toContain("Mend the lock");
     expect(crowded).toMatch(/- and \d\d more/);

@@ -1,0 +1,13 @@
+/** Sections of a summary that a view leaves out. */
+import { expect, test } from "vitest";
+import { withoutState } from "../../../src/steps/draft/empty-sections.ts";
+
+test("an earlier summary by our template is shown without its state", () => {
+  const rest = "## Goal\nShip.\n\n## Progress\n### Today\n```\n## Stage\n```\n- Built.";
+  expect(withoutState(`${rest}\n\n## State\nHalf done.`)).toBe(rest);
+});
+
+test("a section on a state is shown where the summary has another template, and where it says nothing else", () => {
+  for (const summary of ["## State\nTexas.\n\n## Customers\nAcme.", "# Tax\n\n## State\nTexas.", "## State\nDone."])
+    expect(withoutState(summary)).toBe(summary);
+});
