@@ -3,6 +3,7 @@ export {
   CompactingAgent,
   withCompaction,
   type CompactingAgentClass,
+  type CompactingClass,
   type CompactionMembers,
   type CompactionSurface,
   type WithCompactionOptions,

@@ -41,23 +41,26 @@ export interface CompactionMembers<R extends Rooms> {
 
 interface Mixed {
   readonly rooms: Rooms;
-  readonly clientsOf: (agent: object) => Clients;
+  readonly clients: Clients;
 }
 
 /** Any agent class, as far as a mixin needs to know it. */
 type AgentClass = typeof Agent<Cloudflare.Env>;
 
-function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
+function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
   const table = tableOf(rooms);
   // All callable methods of the base class. Where a call of ours has the same name, ours replaces it, and only `clients` opens it.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
+    /** A subclass may have a list of its own, which then counts. */
+    static readonly clients: Clients = clients;
+
     readonly palimpsest: AgentCore;
     readonly #doors: Doors;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      this.#doors = new Doors(clientsOf(this), table);
+      this.#doors = new Doors((this.constructor as typeof Compacting).clients, table);
       hangDoors(this, table, { doors: this.#doors, shadowed });
       refuseClosedCalls(this, table, this.#doors);
       const configure = (sessionId: string): void => {
@@ -124,6 +127,13 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
   return Compacting;
 }
 
+/** An agent class with compaction. */
+export interface CompactingClass<Env extends Cloudflare.Env, Base extends Agent<Env>, R extends Rooms> {
+  /** Calls for connected clients. A subclass may have a list of its own, which then counts. */
+  readonly clients: Clients<R>;
+  new (ctx: DurableObjectState, env: Env): Base & CompactionSurface<R>;
+}
+
 /**
  * Adds durable compaction to an agent class, as in `class Chat extends withCompaction(Agent<Env>, { rooms: [context()] }) {}`. Throws
  * `invalid_options`, also for a class that keeps its messages itself. AIChatAgent has a `withCompaction` in `palimpsest/ai-chat`.
@@ -135,13 +145,12 @@ export function withCompaction<
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
   options: WithCompactionOptions<R> = {},
-): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface<R> {
+): CompactingClass<Env, Base, R> {
   mustKeepNoMessages(base);
   checkFields("withCompaction", options, { clients: true, rooms: true });
   const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
   void new Doors(clients, tableOf(rooms));
-  const mixed = mix(base as unknown as AgentClass, { rooms, clientsOf: () => clients });
-  return mixed as unknown as new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface<R>;
+  return mix(base as unknown as AgentClass, { rooms, clients }) as unknown as CompactingClass<Env, Base, R>;
 }
 
 /** The type of the class {@link CompactingAgent}. */
@@ -154,9 +163,5 @@ export interface CompactingAgentClass {
   ): Agent<Env, State> & CompactionSurface;
 }
 
-const clientsOf: Mixed["clientsOf"] = (agent) => (agent.constructor as unknown as CompactingAgentClass).clients;
-
 /** The Agents SDK's Agent with durable compaction and no optional room, as in `class Chat extends CompactingAgent<Env> {}`. */
-export const CompactingAgent: CompactingAgentClass = Object.assign(mix(Agent, { rooms: [], clientsOf }), {
-  clients: DEFAULT_CLIENTS,
-}) as unknown as CompactingAgentClass;
+export const CompactingAgent = mix(Agent, { rooms: [], clients: DEFAULT_CLIENTS }) as unknown as CompactingAgentClass;

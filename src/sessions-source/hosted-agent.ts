@@ -81,6 +81,12 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
       `This ${source.name} keeps its messages elsewhere than in agents/sessions. Install a version that palimpsest names among its peer dependencies.`,
     );
   }
+  if ("clients" in agent.constructor) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `A static member \`clients\` opens and closes nothing here. Give the list where the agent is declared: withCompaction(${source.name}, { clients: [...] }).`,
+    );
+  }
   const table = tableOf(rooms);
   const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });

@@ -77,6 +77,21 @@ test("a base class that keeps its messages elsewhere than in agents/sessions is 
   expect(refused).toMatch(/\[not_configured\] This AIChatAgent .*agents\/sessions.*peer dependencies/);
 });
 
+test("clients as a static member of a chat is refused with the place where it counts, and never ignored", async () => {
+  const stub = env.StockChat.get(env.StockChat.idFromName("static"));
+  const refused = await runInDurableObject(stub, (_agent, ctx) => {
+    class Closed extends withCompaction(AIChatAgent) {
+      static readonly clients = "none";
+    }
+    try {
+      return new Closed(ctx, env).constructor.name;
+    } catch (error) {
+      return String(error);
+    }
+  });
+  expect(refused).toMatch(/\[invalid_options\] .*withCompaction\(AIChatAgent, \{ clients/);
+});
+
 test("a base class that was upgraded and lost a hook is refused, and the lost one is named", () => {
   expect(() => withCompaction(LaterChat as unknown as typeof AIChatAgent)).toThrow(
     /invalid_options.*no saveMessages: @cloudflare\/ai-chat has changed/,

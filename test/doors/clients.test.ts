@@ -275,6 +275,27 @@ test("a class opens nothing in its parent or its children, whichever of them wak
   ]);
 });
 
+test("a class that says for itself what it opens is heard, whatever its base class was declared with", async () => {
+  const Declared = withCompaction(Agent, { clients: ["watch", "getView"] });
+  class Closed extends withCompaction(Agent) {
+    static override readonly clients = "none" as const;
+  }
+  class Other extends Declared {
+    static override readonly clients = ["append"] as const;
+  }
+  class Heir extends Other {}
+  expect(await openedBy(Declared, Closed, Other, Heir)).toEqual([
+    [...inCore("watch"), "getView"].toSorted(),
+    [],
+    ["append"],
+    ["append"],
+  ]);
+  class Misspelt extends Declared {
+    static override readonly clients = ["reed"] as never;
+  }
+  await expect(openedBy(Misspelt)).rejects.toThrow(/\[invalid_options\] clients: "reed"/);
+});
+
 test("what an author made callable is callable, in a class that opens nothing too", async () => {
   class Author extends CompactingAgent {
     static override readonly clients: Clients<readonly []> = "none";
