@@ -5,22 +5,33 @@ import type { Calls } from "./agent/calls.ts";
 import type { CompactionClient, DEFAULT_CLIENTS } from "./agent/clients.ts";
 import type { CompactionSurface } from "./agent/compacting-agent.ts";
 import type { Rooms } from "./agent/extension.ts";
+import type { CompactionHost } from "./agent/sessions/session.ts";
 import { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
 export { explainCall } from "./explain-call.ts";
 export type { Clients, CompactionClient } from "./agent/clients.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
+type List = "all" | "none" | readonly string[];
+
+/** The list that an agent was declared with. */
+type ListOf<Agent> = Agent extends { readonly palimpsest: { readonly open?: infer Open extends List } }
+  ? Open
+  : typeof DEFAULT_CLIENTS;
+
+/** The rooms that an agent was declared with. */
+type RoomsOf<Agent> = Agent extends CompactionHost<infer R> ? R : readonly [];
+
 /**
- * An agent's type for its clients, which has its own methods and the calls that its list opens. Use it with the SDK's typed clients, as in
- * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list. The third parameter names
- * the agent's rooms.
+ * An agent's type for its clients, which has its own methods and the calls that its declaration opens, those of its rooms among them. Use
+ * it with the SDK's typed clients, as in `new AgentClient<ClientOf<ChatAgent>>(…)`. For a class with a static member `clients` give the
+ * list too, as in `ClientOf<ChatAgent, typeof ChatAgent.clients>`.
  */
-export type ClientOf<
+export type ClientOf<Agent, Open extends List = ListOf<Agent>, R extends Rooms = RoomsOf<Agent>> = Omit<
   Agent,
-  List extends "all" | "none" | readonly string[] = typeof DEFAULT_CLIENTS,
-  R extends Rooms = readonly [],
-> = Omit<Agent, keyof Calls<R> | keyof CompactionSurface<R>> & CompactionClient<List, R>;
+  keyof Calls<R> | keyof CompactionSurface<R>
+> &
+  CompactionClient<Open, R>;
 
 /** Returns the run event in a connection's message, or null for any other message. */
 export function readRunEvent(data: unknown): RunEvent | null {

@@ -27,8 +27,12 @@ interface CoreOptions {
   readonly rooms: Rooms;
 }
 
-/** The core of an agent that was declared with these rooms. */
-export type CoreWith<R extends Rooms> = AgentCore & { readonly declared: R };
+/** The core of an agent that was declared with these rooms, and this list of calls for clients. */
+export type CoreWith<R extends Rooms, Open = unknown> = AgentCore & {
+  readonly declared: R;
+  /** Never set. It brings the type of the list to the types of a client. */
+  readonly open?: Open;
+};
 
 export class AgentCore implements Core {
   /** The rooms as declared. {@link CoreWith} carries their types. */

@@ -16,9 +16,9 @@ import { callPort, RunPort } from "./runs/port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
 
-export interface WithCompactionOptions<R extends Rooms = readonly []> {
+export interface WithCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
   /** Calls for connected clients, `["watch"]` by default. */
-  readonly clients?: Clients<R>;
+  readonly clients?: Open;
   /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
   readonly rooms?: R;
 }
@@ -27,10 +27,11 @@ export interface WithCompactionOptions<R extends Rooms = readonly []> {
  * The members that compaction adds to an agent. The calls are for callers from outside, and treat their caller as one. The agent's own code
  * uses {@link Session} and {@link SessionManager}.
  */
-export type CompactionSurface<R extends Rooms = readonly []> = MethodsOfCalls<Calls<R>> & CompactionMembers<R>;
+export type CompactionSurface<R extends Rooms = readonly [], Open = unknown> = MethodsOfCalls<Calls<R>> &
+  CompactionMembers<R, Open>;
 
-export interface CompactionMembers<R extends Rooms> {
-  readonly palimpsest: CoreWith<R>;
+export interface CompactionMembers<R extends Rooms, Open = unknown> {
+  readonly palimpsest: CoreWith<R, Open>;
   /** Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session. */
   configureSession(session: SessionOf<R>): void;
   /** For workflows. It covers everything that one run may do to this agent. */
@@ -128,10 +129,10 @@ function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
 }
 
 /** An agent class with compaction. */
-export interface CompactingClass<Env extends Cloudflare.Env, Base extends Agent<Env>, R extends Rooms> {
+export interface CompactingClass<Env extends Cloudflare.Env, Base extends Agent<Env>, R extends Rooms, Open> {
   /** Calls for connected clients. A subclass may have a list of its own, which then counts. */
   readonly clients: Clients<R>;
-  new (ctx: DurableObjectState, env: Env): Base & CompactionSurface<R>;
+  new (ctx: DurableObjectState, env: Env): Base & CompactionSurface<R, Open>;
 }
 
 /**
@@ -142,15 +143,16 @@ export function withCompaction<
   Env extends Cloudflare.Env,
   Base extends Agent<Env>,
   const R extends Rooms = readonly [],
+  const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options: WithCompactionOptions<R> = {},
-): CompactingClass<Env, Base, R> {
+  options: WithCompactionOptions<R, Open> = {},
+): CompactingClass<Env, Base, R, Open> {
   mustKeepNoMessages(base);
   checkFields("withCompaction", options, { clients: true, rooms: true });
   const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
   void new Doors(clients, tableOf(rooms));
-  return mix(base as unknown as AgentClass, { rooms, clients }) as unknown as CompactingClass<Env, Base, R>;
+  return mix(base as unknown as AgentClass, { rooms, clients }) as unknown as CompactingClass<Env, Base, R, Open>;
 }
 
 /** The type of the class {@link CompactingAgent}. */
@@ -160,7 +162,7 @@ export interface CompactingAgentClass {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,
     env: Env,
-  ): Agent<Env, State> & CompactionSurface;
+  ): Agent<Env, State> & CompactionSurface<readonly [], typeof DEFAULT_CLIENTS>;
 }
 
 /** The Agents SDK's Agent with durable compaction and no optional room, as in `class Chat extends CompactingAgent<Env> {}`. */

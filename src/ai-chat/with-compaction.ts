@@ -25,7 +25,7 @@ export { compactAfter, type CompactionSettings, type HostCompaction } from "../s
 export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts";
 
 /** The members that compaction adds to an AIChatAgent, beside the calls that were opened to clients. */
-export interface ChatCompaction<R extends Rooms = readonly []> extends HostCompaction<R> {
+export interface ChatCompaction<R extends Rooms = readonly [], Open = unknown> extends HostCompaction<R, Open> {
   /** Values to spread into `streamText`, which are the view, and a `prepareStep` that sends the current view at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
 }
@@ -37,7 +37,8 @@ export interface ChatCompactionOptions<R extends Rooms = readonly [], Open exten
   readonly rooms?: R;
 }
 
-type Compacted<R extends Rooms, Open> = ChatCompaction<R> & Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
+type Compacted<R extends Rooms, Open> = ChatCompaction<R, Open> &
+  Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
 
 type ChatClass = typeof AIChatAgent<Cloudflare.Env>;
 

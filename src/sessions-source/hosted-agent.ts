@@ -30,7 +30,7 @@ export function compactAfter(threshold: Threshold, options: CompactAfterOptions 
 }
 
 /** The core of an agent whose base class keeps the messages. */
-export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
+export type HostedCore<R extends Rooms = readonly [], Open = unknown> = CoreWith<R, Open> & {
   /** A session as the agent's own code uses it. Without an argument it is the conversation. */
   session(sessionId?: string): SessionOf<R>;
   /** Configures the conversation again, for a base class whose own settings changed. */
@@ -38,8 +38,8 @@ export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
 };
 
 /** The members that compaction adds to an agent whose base class keeps the messages, beside the calls that were opened to clients. */
-export interface HostCompaction<R extends Rooms = readonly []> {
-  readonly palimpsest: HostedCore<R>;
+export interface HostCompaction<R extends Rooms = readonly [], Open = unknown> {
+  readonly palimpsest: HostedCore<R, Open>;
   /** When the conversation is compacted, as in `compaction = compactAfter(60_000)`. */
   compaction?: ((session: SessionOf<R>) => unknown) | undefined;
   /** For workflows. It covers everything that one run may do to this agent. */

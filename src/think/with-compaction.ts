@@ -32,7 +32,8 @@ export interface ThinkCompactionOptions<R extends Rooms = readonly [], Open exte
   readonly rooms?: R;
 }
 
-type Compacted<R extends Rooms, Open> = HostCompaction<R> & Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
+type Compacted<R extends Rooms, Open> = HostCompaction<R, Open> &
+  Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
 
 type ThinkClass = typeof Think<Cloudflare.Env>;
 

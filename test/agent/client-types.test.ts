@@ -6,6 +6,9 @@ import { describe, expectTypeOf, test } from "vitest";
 import type { AllRooms, CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import type { Clients, CompactionClient } from "../../src/agent/clients.ts";
 import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
+import type { ClientOf } from "../../src/client.ts";
+import { inspect } from "../../src/inspect/room.ts";
+import { notes } from "../../src/notes/room.ts";
 
 type Reader = CompactionClient<readonly ["watch", "read", "append"]>;
 
@@ -23,6 +26,11 @@ class Plain extends Agent {
   }
 }
 class Notebook extends withCompaction(Plain, { clients: "none" }) {}
+class Roomy extends withCompaction(Plain, { rooms: [notes(), inspect()] }) {}
+class Reading extends withCompaction(Plain, { rooms: [notes()], clients: ["watch", "getHistory", "getNotes"] }) {}
+class Stricter extends Reading {
+  static override readonly clients = ["status"] as const;
+}
 
 const message: UIMessage = { id: "m1", role: "user", parts: [{ type: "text", text: "Hello" }] };
 
@@ -56,6 +64,19 @@ describe("the compiler knows", () => {
     >();
   });
 
+  test("from an agent's class alone, the calls that its declaration opens, its rooms' calls among them, beside its own methods", () => {
+    type CallsOf<Client> = Extract<keyof Client, CallName | "note" | "palimpsest">;
+    type Watch = keyof CompactionClient;
+    expectTypeOf<CallsOf<ClientOf<Roomy>>>().toEqualTypeOf<Watch | "plan" | "hindsight" | "note">();
+    expectTypeOf<CallsOf<ClientOf<Reading>>>().toEqualTypeOf<Watch | "getHistory" | "getNotes" | "note">();
+    expectTypeOf<CallsOf<ClientOf<Notebook>>>().toEqualTypeOf<"note">();
+    expectTypeOf<CallsOf<ClientOf<Chat>>>().toEqualTypeOf<Watch>();
+    expectTypeOf<CallsOf<ClientOf<Chat, typeof Chat.clients>>>().toEqualTypeOf<keyof Reader>();
+    expectTypeOf<CallsOf<ClientOf<Stricter, typeof Stricter.clients>>>().toEqualTypeOf<"status" | "note">();
+    expectTypeOf<ClientOf<Reading>["getNotes"]>().toEqualTypeOf<Reading["getNotes"]>();
+    expectTypeOf(throughARoomyClient).toBeFunction();
+  });
+
   test("the same through the SDK's client and beside an agent's own methods: what is closed, not there or wrong does not compile", () => {
     expectTypeOf(throughAClient).toBeFunction();
     expectTypeOf(throughAStub).toBeFunction();
@@ -80,6 +101,13 @@ async function throughAClient(): Promise<void> {
   await stub.deleteSession({ sessionId: "" });
   // @ts-expect-error It is not open.
   await call("clearMessages", [{}]);
+}
+
+async function throughARoomyClient(agent: AgentClient<ClientOf<Reading>>): Promise<void> {
+  expectTypeOf(await agent.call("getHistory", [{}])).toEqualTypeOf<CallResult<"getHistory">>();
+  expectTypeOf(await agent.stub.getNotes()).toEqualTypeOf<CallResult<"getNotes">>();
+  // @ts-expect-error A room brings it, and it is not open.
+  await agent.call("updateNotes", [{ sections: [] }]);
 }
 
 async function throughAStub(chat: Chat, notebook: Notebook): Promise<void> {
