@@ -35,7 +35,9 @@ const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "erro
 
 export class Dispatcher {
   readonly #core: Core;
-  /** When each run was last nudged by this incarnation of the object. The first look after a start always nudges. */
+  /**
+   * When this incarnation of the object created or last nudged the instance of each run. The first look after a start always nudges.
+   */
   readonly #nudgedAt = new Map<string, number>();
   readonly #dispatching = new Set<string>();
 
@@ -75,7 +77,8 @@ export class Dispatcher {
   async #createInstance(run: LiveRun): Promise<void> {
     // The function that began it was removed by a deploy.
     if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
-    const made = await this.#core.platform.createInstance(run);
+    // The local engine reports a second creation as an uncaught exception, although it is caught here.
+    const made = this.#nudgedAt.has(run.id) ? "joined" : await this.#core.platform.createInstance(run);
     if (made === "created") this.#nudgedAt.set(run.id, this.#core.platform.now());
     else await this.#reconcile(run);
   }
@@ -135,6 +138,7 @@ export class Dispatcher {
     if (!this.#isLive(run.id)) return;
     switch (status) {
       case "missing":
+        this.#nudgedAt.delete(run.id);
         this.#core.runs.change(run.id, { state: "pending" });
         return;
       case "complete":
