@@ -1,8 +1,11 @@
-/** Code in the pages, copied out of them. Every snippet with its own imports compiles unchanged, under the name that its page gives it. */
+/**
+ * Code in the pages, copied out of them. Every snippet with its own imports compiles unchanged, under the name that its page gives it. So
+ * does every class, with imports of the names that its page spoke of before.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = join(root, ".state", `snippets-${process.pid}`);
@@ -17,7 +20,19 @@ declare namespace Cloudflare {
 }
 interface Env extends Cloudflare.Env {}
 declare function userOf(request: Request, env: Env): Promise<string | null>;
+declare const session: import("palimpsest").SessionOf<[ReturnType<typeof import("palimpsest/import").transcripts>]>;
+declare const text: string;
+declare function write(line: string): void;
 `;
+
+/** Where a class without imports takes its names from. */
+const IMPORTS = {
+  Agent: "agents",
+  CompactingAgent: "palimpsest",
+  Session: "palimpsest",
+  transcripts: "palimpsest/import",
+  withCompaction: "palimpsest",
+};
 
 interface Snippet {
   readonly page: string;
@@ -31,7 +46,10 @@ const snippets: Snippet[] = pages
     const text = readFileSync(join(root, page), "utf8");
     return [...text.matchAll(/(?:^`([\w-]+\.ts)`:\n\n)?^```ts\n([\s\S]*?)^```$/gm)]
       .map(([, name, code = ""], index) => ({ page, code, file: name ?? `${index}.ts` }))
-      .filter(({ code }) => /^(?:import|export \{)/m.test(code));
+      .flatMap(({ code, ...named }) => {
+        const whole = wholeOf(code);
+        return whole === null ? [] : [{ ...named, code: whole }];
+      });
   });
 
 /** A whole `wrangler.jsonc`, as far as an agent needs it. */
@@ -62,9 +80,38 @@ test.each(["README.md", "docs/ai-chat.md", "docs/think.md"])(
   },
 );
 
-test("whole snippets of the pages compile", () => {
+/** A snippet as it compiles. Null for one that is a part of something. */
+function wholeOf(code: string): string | null {
+  if (/^(?:import|export \{)/m.test(code)) return code;
+  if (!/^(?:export )?class /m.test(code)) return null;
+  const used = Object.entries(IMPORTS).filter(([name]) => new RegExp(`\\b${name}\\b`).test(code));
+  const classes = [...code.matchAll(/^class (\w+)/gm)].map(([, name]) => name);
+  return [
+    ...used.map(([name, from]) => `import { ${name} } from "${from}";`),
+    code,
+    `export { ${classes.join()} };`,
+  ].join("\n");
+}
+
+/** Does not compile, because the compiler then writes a type as an editor does. */
+const TYPES = `
+import { Agent } from "agents";
+import { Session, withCompaction } from "palimpsest";
+import { notes } from "palimpsest/notes";
+import { recall } from "palimpsest/recall";
+class Chat extends withCompaction(Agent, { rooms: [notes(), recall()] }) {
+  session = Session.create(this).compactAfter(60_000);
+}
+export const wrong = (chat: Chat): never => chat.session;
+`;
+
+/** The compiler's lines on the snippets, and on {@link TYPES}. */
+let said: { readonly snippets: string; readonly types: string };
+
+beforeAll(() => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "prelude.d.ts"), PRELUDE);
+  writeFileSync(join(folder, "types.ts"), TYPES);
   for (const { page, file, code } of snippets) {
     const ofPage = join(folder, page.replaceAll(/\W/g, "-"));
     mkdirSync(ofPage, { recursive: true });
@@ -78,8 +125,19 @@ test("whole snippets of the pages compile", () => {
     compilerOptions: { rootDir: root },
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  expect(snippets.length).toBeGreaterThan(5);
-  expect(compile()).toBe("");
+  const { true: types = [], false: others = [] } = Object.groupBy(compile().split("\n"), (line) =>
+    String(line.includes(`snippets-${process.pid}/types.ts`)),
+  );
+  said = { snippets: others.join("\n"), types: types.join("\n") };
+});
+
+test("whole snippets and classes of the pages compile", () => {
+  expect(snippets.length).toBeGreaterThan(8);
+  expect(said.snippets).toBe("");
+});
+
+test("an editor shows a session with the names of its agent's rooms", () => {
+  expect(said.types).toContain("Type 'SessionOf<readonly [NotesExtension, RecallExtension]>' is not assignable");
 });
 
 function compile(): string {
