@@ -31,8 +31,11 @@ class ApprovalBuilder implements ApprovalMethods {
   }
 }
 
+/** The room as an agent is declared with it. */
+export interface ApprovalExtension extends Extension<ApprovalMethods, ApprovalMethods, typeof approvalCalls> {}
+
 /** Adds `requireApproval` to each session, and the calls of whom it asks, as in `withCompaction(Base, { rooms: [approval()] })`. */
-export function approval(): Extension<ApprovalMethods, ApprovalMethods, typeof approvalCalls> {
+export function approval(): ApprovalExtension {
   addApproval(waitForApproval);
   return {
     name: "approval",

@@ -191,8 +191,11 @@ export interface ManagerContextMethods extends ContextBuilder {
   withSearchableHistory(label: string): this;
 }
 
+/** The room as an agent is declared with it. */
+export interface ContextExtension extends Extension<ContextMethods, ManagerContextMethods, typeof contextCalls> {}
+
 /** Adds context blocks to each session, as in `withCompaction(Base, { rooms: [context()] })`. */
-export function context(): Extension<ContextMethods, ManagerContextMethods, typeof contextCalls> {
+export function context(): ContextExtension {
   return { name: "context", calls: contextCalls, install };
 }
 

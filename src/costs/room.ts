@@ -43,10 +43,13 @@ class SessionCosts {
 /** The methods that the room adds to a session. */
 export interface CostMethods extends Methods<SessionCosts> {}
 
+/** The room as an agent is declared with it. */
+export interface CostsExtension extends Extension<CostMethods, object, typeof costCalls> {}
+
 /**
  * What conversations cost, as in `withCompaction(Base, { rooms: [costs({ prices })] })`. Throws `invalid_options`.
  */
-export function costs(options: CostsOptions = {}): Extension<CostMethods, object, typeof costCalls> {
+export function costs(options: CostsOptions = {}): CostsExtension {
   checkFields("costs", options, { prices: true });
   const prices = options.prices === undefined ? {} : checkPrices(options.prices);
   return { name: "costs", calls: costCalls, install: (core) => install(core, prices) };

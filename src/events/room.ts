@@ -79,7 +79,10 @@ class SessionEvents {
 /** The methods that the room adds to a session. */
 export interface EventMethods extends Methods<SessionEvents> {}
 
+/** The room as an agent is declared with it. */
+export interface EventsExtension extends Extension<EventMethods, object, typeof eventCalls> {}
+
 /** Offers a session's messages as events, singly or by turn, as in `withCompaction(Base, { rooms: [events()] })`. */
-export function events(): Extension<EventMethods, object, typeof eventCalls> {
+export function events(): EventsExtension {
   return { name: "events", calls: eventCalls, install: () => ({ session: (state) => new SessionEvents(state) }) };
 }

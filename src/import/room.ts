@@ -89,8 +89,11 @@ class SessionTranscripts {
 /** The methods that the room adds to a session. */
 export interface TranscriptMethods extends Methods<SessionTranscripts> {}
 
+/** The room as an agent is declared with it. */
+export interface TranscriptsExtension extends Extension<TranscriptMethods, object, typeof transcriptCalls> {}
+
 /** Imports and exports transcript files, as in `withCompaction(Base, { rooms: [transcripts()] })`. */
-export function transcripts(): Extension<TranscriptMethods, object, typeof transcriptCalls> {
+export function transcripts(): TranscriptsExtension {
   return {
     name: "transcripts",
     calls: transcriptCalls,

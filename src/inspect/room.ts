@@ -65,8 +65,11 @@ class SessionInspection {
 /** The methods that the room adds to a session. */
 export interface InspectMethods extends Methods<SessionInspection> {}
 
+/** The room as an agent is declared with it. */
+export interface InspectExtension extends Extension<InspectMethods, object, typeof inspectCalls> {}
+
 /** Forecasts, hindsight, health, and the sources of summaries, as in `withCompaction(Base, { rooms: [inspect()] })`. */
-export function inspect(): Extension<InspectMethods, object, typeof inspectCalls> {
+export function inspect(): InspectExtension {
   return {
     name: "inspect",
     calls: inspectCalls,

@@ -30,8 +30,11 @@ export interface NotesMethods extends Methods<Omit<NotesOfSession, keyof NotesBu
 /** The methods that the room adds to a manager of sessions. */
 export interface ManagerNotesMethods extends NotesBuilder {}
 
+/** The room as an agent is declared with it. */
+export interface NotesExtension extends Extension<NotesMethods, ManagerNotesMethods, typeof notesCalls> {}
+
 /** Adds notes to each session, as in `withCompaction(Base, { rooms: [notes()] })`. */
-export function notes(): Extension<NotesMethods, ManagerNotesMethods, typeof notesCalls> {
+export function notes(): NotesExtension {
   addLine("notes", updateNotes);
   answerOwnTask(NOTES_TASK.name, extractEdits);
   return { name: "notes", calls: notesCalls, install };

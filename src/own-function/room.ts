@@ -62,8 +62,11 @@ class FunctionBuilder implements FunctionMethods {
 /** A function is declared in code and not from outside. */
 const NO_CALLS = {};
 
+/** The room as an agent is declared with it. */
+export interface OwnFunctionExtension extends Extension<FunctionMethods, FunctionMethods, typeof NO_CALLS> {}
+
 /** Adds `onCompaction` to each session, as in `withCompaction(Base, { rooms: [ownFunction()] })`. */
-export function ownFunction(): Extension<FunctionMethods, FunctionMethods, typeof NO_CALLS> {
+export function ownFunction(): OwnFunctionExtension {
   return {
     name: "ownFunction",
     calls: NO_CALLS,

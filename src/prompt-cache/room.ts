@@ -66,8 +66,11 @@ export interface PromptCacheMethods extends Methods<SessionPrompts> {}
 /** A prompt is remembered by the agent's own code alone. */
 const NO_CALLS = {};
 
+/** The room as an agent is declared with it. */
+export interface PromptCacheExtension extends Extension<PromptCacheMethods, object, typeof NO_CALLS> {}
+
 /** Remembers prompts, as in `withCompaction(Base, { rooms: [promptCache()] })`. Throws `invalid_options`. */
-export function promptCache(options: PromptCacheOptions = {}): Extension<PromptCacheMethods, object, typeof NO_CALLS> {
+export function promptCache(options: PromptCacheOptions = {}): PromptCacheExtension {
   checkFields("promptCache", options, { keptForMs: true });
   const { keptForMs = KEPT_FOR_MS } = options;
   if (!Number.isFinite(keptForMs) || keptForMs <= 0) {

@@ -138,10 +138,11 @@ export interface RecallMethods extends Methods<SessionRecall> {}
 /** What it adds to a manager of sessions. */
 export interface ManagerRecallMethods extends Methods<ManagerRecall> {}
 
+/** The room as an agent is declared with it. */
+export interface RecallExtension extends Extension<RecallMethods, ManagerRecallMethods, typeof recallCalls> {}
+
 /** Search, and the originals under the summaries: `withCompaction(Base, { rooms: [recall()] })`. Throws `invalid_options`. */
-export function recall(
-  options: RecallOptions = {},
-): Extension<RecallMethods, ManagerRecallMethods, typeof recallCalls> {
+export function recall(options: RecallOptions = {}): RecallExtension {
   checkFields("recall", options, { embeddings: true });
   const { embeddings = null } = options;
   if (embeddings !== null && typeof (embeddings as Partial<Embeddings>).open !== "function") {

@@ -114,8 +114,11 @@ export interface ShadowMethods extends Methods<Omit<SessionShadows, keyof Shadow
 /** The methods that the room adds to a manager of sessions. */
 export interface ManagerShadowMethods extends ShadowBuilder {}
 
+/** The room as an agent is declared with it. */
+export interface ShadowExtension extends Extension<ShadowMethods, ManagerShadowMethods, typeof shadowCalls> {}
+
 /** Second summaries that nobody is shown, as in `withCompaction(Base, { rooms: [shadow()] })`. */
-export function shadow(): Extension<ShadowMethods, ManagerShadowMethods, typeof shadowCalls> {
+export function shadow(): ShadowExtension {
   addAfterLine(summarizeShadows);
   return { name: "shadow", calls: shadowCalls, install };
 }
