@@ -105,7 +105,8 @@ async function askForTicket({ url, agent, name, secret }: Target): Promise<Admis
   if (answer.ok && isTicket(body)) return { ticket: body.ticket, refusal: null };
   const refused = refusalIn(answer.status, body, secret);
   if (refused !== null) throw new CommandFailure(EXIT.unreachable, refused, "unauthorized");
-  const refusal = `The Worker answered with status ${answer.status} and no ticket, and no agent answers without one. Check --url, --agent-class and --agent.`;
+  const advice = "--agent-class takes the name of your Durable Object binding, such as ChatAgent. Check --url as well.";
+  const refusal = `The Worker at ${url.href} has no agent "${name}" of the class "${agent}" (status ${answer.status}). ${advice}`;
   return { ticket: null, refusal };
 }
 

@@ -25,6 +25,7 @@ import {
   showRuns,
   showSessions,
   showShadows,
+  showUnpriced,
   tellOutcome,
 } from "./show.ts";
 
@@ -129,8 +130,20 @@ export async function watch(context: Context, runId: string | undefined): Promis
 }
 
 export async function health({ connect, paint, sessionId }: Context, limit: number): Promise<Done> {
-  const answer = await (await connect()).call("health", { sessionId, limit });
-  return { answer, lines: showHealth(answer, paint), exitCode: answer.state === "down" ? EXIT.no : 0 };
+  const remote = await connect();
+  const answer = await remote.call("health", { sessionId, limit });
+  const lines = [...showHealth(answer, paint), ...showUnpriced(await listUnpriced(remote, sessionId))];
+  return { answer, lines, exitCode: answer.state === "down" ? EXIT.no : 0 };
+}
+
+/** Empty where the agent counts no costs, or does not open them to clients. */
+async function listUnpriced(remote: Remote, sessionId: string): Promise<readonly string[]> {
+  try {
+    return (await remote.call("getCosts", { sessionId })).unpriced;
+  } catch (error) {
+    if (errorCode(error) === "not_configured") return [];
+    throw error;
+  }
 }
 
 export async function shadows({ connect, sessionId }: Context, limit: number): Promise<Done> {

@@ -16,7 +16,7 @@ export class CommandFailure extends Error {
   readonly exitCode: number;
   readonly code: string;
 
-  constructor(exitCode: number, message: string, code = "failed") {
+  constructor(exitCode: number, message: string, code = "unreachable") {
     super(message);
     this.exitCode = exitCode;
     this.code = code;

@@ -4,6 +4,8 @@
  * Answers go to `out` as a table, or as JSON with `--json`. Progress and errors go to `err`, and with `--json` every error is JSON as well.
  * failure.ts lists the exit codes.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../../src/agent/events.ts";
 import { isAgentName, MAX_AGENT_NAME_CHARS } from "../../src/doors/agent-name.ts";
@@ -60,7 +62,12 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
 function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Work) => Promise<void>): Command {
   const program = new Command("palimpsest")
     .description("Sessions and runs of a Palimpsest agent. The Worker's secret is read from PALIMPSEST_SECRET.")
-    .option("--url <url>", "where the Worker is", terminal.env["PALIMPSEST_URL"] ?? "http://localhost:8787")
+    .version(readVersion(), "--version", "print the version of the package")
+    .option(
+      "--url <url>",
+      "where the Worker is; read from PALIMPSEST_URL unless given",
+      terminal.env["PALIMPSEST_URL"] ?? "http://localhost:8787",
+    )
     .option("--agent <name>", "the agent's name", "demo")
     .option("--agent-class <class>", "its class, as your code or its addresses name it", "palimpsest-agent")
     .option("--session <id>", "the session", "")
@@ -77,6 +84,12 @@ function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Wor
   addReads(command, run);
   addSteering(command, run);
   return program;
+}
+
+/** The bundled command line in `dist/bin` stands as deep in the package as this file in the project. */
+function readVersion(): string {
+  const manifest = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
 type Add = (usage: string, description: string) => Command;

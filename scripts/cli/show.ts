@@ -134,6 +134,13 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
   ];
 }
 
+/** Models whose costs are not in any sum. */
+export function showUnpriced(models: readonly string[]): string[] {
+  if (models.length === 0) return [];
+  const names = models.map((model) => inert(model) || "calls without a model").join(", ");
+  return [`no price is set for ${names}: their costs are not known, nor is the total`];
+}
+
 /** The currency is that of the prices. */
 function tellDollars(name: string, dollars: UsageDollars): string {
   const { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction } = dollars;

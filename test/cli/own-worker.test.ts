@@ -54,7 +54,7 @@ test("hello.ts ends with a compaction, and the command line shows its run and as
 test.for<[string, number, string[]]>([
   ["rooms: [inspect()]", 2, ["health"]],
   ['clients: ["watch", "listSessions"]', 2, ["sessions"]],
-  ["Check --url, --agent-class and --agent", 3, ["--agent-class", "NoSuchAgent", "runs"]],
+  ['has no agent "ada" of the class "no-such-agent"', 3, ["--agent-class", "NoSuchAgent", "runs"]],
 ])("what this Worker lacks is said: %s", async ([message, code, args]) => {
   expect(await palimpsest(...args)).toMatchObject({ code, out: "", err: expect.stringContaining(message) });
 });

@@ -1,4 +1,6 @@
 /** What the command line says, with which exit code, where it cannot do what was asked. The Worker is played: no process, no network. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { runProgram, type Terminal } from "../../scripts/cli/program.ts";
 
@@ -94,6 +96,29 @@ test("a Worker that does not answer has exit code 3, and the way to start one is
   const { code, err } = await run("runs --url http://localhost:9");
   expect(code).toBe(3);
   expect(err).toContain("No Worker answers at http://localhost:9/ (connect ECONNREFUSED). Start one with");
+  expect(JSON.parse((await run("runs --json")).err)).toMatchObject({ error: { code: "unreachable" } });
+});
+
+test("a class or an agent that the Worker does not have is named, with what to give in its place", async () => {
+  playWorker({ status: 400, body: "Invalid request" });
+  vi.stubGlobal(
+    "WebSocket",
+    class extends EventTarget {
+      static readonly CONNECTING = 0;
+      readyState = 0;
+      constructor() {
+        super();
+        setTimeout(() => this.dispatchEvent(new Event("error")));
+      }
+      close(): void {
+        this.readyState = 3;
+      }
+    },
+  );
+  const { code, err } = await run("--agent-class ChatAgnt --agent ada runs");
+  expect(code).toBe(3);
+  expect(err).toContain('has no agent "ada" of the class "chat-agnt" (status 400)');
+  expect(err).toContain("--agent-class takes the name of your Durable Object binding, such as ChatAgent");
 });
 
 test("a Worker that asks for its secret, or does not take the one given, has exit code 3", async () => {
@@ -134,6 +159,38 @@ test("a call of a room that the agent lacks names the room, and one that it does
   const list = await run("sessions");
   expect(list.code).toBe(2);
   expect(list.err).toContain('clients: ["watch", "listSessions"]');
+});
+
+test("models without a price are named beside health, as on the page, and an agent that counts no costs has none", async () => {
+  const health = {
+    state: "ok",
+    breakers: [],
+    spend: { dayTokens: 0, sessionTokens: 0 },
+    budget: null,
+    usage: [],
+    failures: [],
+    runs: [],
+    savedTokens: 0,
+    spentTokens: 0,
+  };
+  playWorker(OPEN, (method) => ({ result: method === "health" ? health : { unpriced: ["own", ""] } }));
+  expect((await run("health")).out).toContain("no price is set for own, calls without a model");
+  playWorker(OPEN, (method) =>
+    method === "health" ? { result: health } : { error: '[not_configured] This agent has no method "getCosts".' },
+  );
+  const plain = await run("health");
+  expect(plain.code).toBe(0);
+  expect(plain.out).not.toContain("no price");
+});
+
+test("--version is the package's, and --help names what the environment sets", async () => {
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8")) as {
+    readonly version: string;
+  };
+  expect(await run("--version")).toEqual({ code: 0, out: `${version}\n`, err: "" });
+  const { code, out } = await run("--help");
+  expect(code).toBe(0);
+  for (const name of ["PALIMPSEST_URL", "PALIMPSEST_SECRET"]) expect(out).toContain(name);
 });
 
 test("an answer is printed as lines, or as JSON, with exit code 0", async () => {
