@@ -445,6 +445,9 @@ export type MethodsOfCalls<Table> = {
 
 /** The table of an agent with these rooms. Throws `invalid_options` for two calls of one name. */
 export function tableOf(rooms: Rooms): CallTable {
+  if (!Array.isArray(rooms) || rooms.some((room: Partial<Rooms[number]> | null) => room?.install === undefined)) {
+    throw new PalimpsestError("invalid_options", "rooms: give a list of rooms, each of them called: [notes()].");
+  }
   const tables: readonly CallTable[] = [calls, ...rooms.map((room) => room.calls)];
   const names = tables.flatMap((table) => Object.keys(table));
   const twice = names.find((name, at) => names.indexOf(name) !== at);

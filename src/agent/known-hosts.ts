@@ -1,6 +1,8 @@
 /**
- * Base classes that keep their messages themselves. Their methods identify them, because their code is not imported here.
+ * Base classes that agents are declared with. Those that keep their messages themselves are told by their methods, because their code is
+ * not imported here.
  */
+import { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 
 interface KnownHost {
@@ -28,8 +30,22 @@ export function isHost(base: unknown, { methods }: KnownHost): boolean {
   return typeof prototype === "object" && prototype !== null && methods.every((name) => name in prototype);
 }
 
-/** Throws `invalid_options` for a base class that keeps its messages, because compaction would never see them. */
+/** Throws `invalid_options` for a class that is no Agent, and for an Agent that would not know our callable methods. */
+function mustBeAgent(base: unknown): void {
+  const prototype: unknown = typeof base === "function" ? base.prototype : null;
+  if (base === Agent || prototype instanceof Agent) return;
+  const isCopy = typeof prototype === "object" && prototype !== null && "getCallableMethods" in prototype;
+  throw new PalimpsestError(
+    "invalid_options",
+    isCopy
+      ? 'This Agent is from another copy of "agents" than the one that palimpsest imports, so it would refuse each call. `npm ls agents` shows both. Bring them to one version.'
+      : 'withCompaction takes Agent of "agents", or a class that extends it.',
+  );
+}
+
+/** Throws `invalid_options` for a base class that is no Agent, or keeps its messages, because compaction would never see them. */
 export function mustKeepNoMessages(base: unknown): void {
+  mustBeAgent(base);
   const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
   if (host === undefined) return;
   throw new PalimpsestError(
@@ -40,7 +56,7 @@ export function mustKeepNoMessages(base: unknown): void {
 
 /** Throws `invalid_options` for a base class that is not this host, or one that lacks a required method. */
 export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
-  if (isHost(base, host)) return;
+  if (isHost(base, host)) return mustBeAgent(base);
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
   const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
   const advice =

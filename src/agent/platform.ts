@@ -17,7 +17,7 @@ import { Telemetry, type TelemetryEnv } from "./reports/telemetry.ts";
 
 /** The binding of the Workflow for every run. */
 const BINDING = "COMPACTION_WORKFLOW";
-const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "palimpsest-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`;
+const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "<your worker>-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc. The name must be unique in your account.`;
 
 /** The part of a Worker's environment that sets the watchdog. */
 export interface WatchdogEnv {

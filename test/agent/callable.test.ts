@@ -1,6 +1,10 @@
 /** The agent's callable surface, with its events, its pages and its errors for wrong input. */
 import { Session } from "../../src/agent/sessions/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { withCompaction } from "../../src/agent/compacting-agent.ts";
+import { notes } from "../../src/notes/room.ts";
 import { runInDurableObject } from "cloudflare:test";
+import { Agent } from "agents";
 import { env, exports } from "cloudflare:workers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
@@ -171,6 +175,34 @@ test("what was asked wrongly is refused with its code on the far side of a socke
 
 // --- an agent that was set up wrongly -----------------------------------------------------------------------------------
 
+/** An Agent as a second copy of its package defines it. */
+class OtherCopy {
+  getCallableMethods(): Map<string, unknown> {
+    return new Map();
+  }
+}
+
+test.each([
+  ["a room that was not called", () => withCompaction(Agent, { rooms: [notes] as never }), /rooms: .*notes\(\)/],
+  ["a room without a list", () => withCompaction(Agent, { rooms: notes() as never }), /rooms: .*\[notes\(\)\]/],
+  ["nothing in the list", () => withCompaction(Agent, { rooms: [undefined] as never }), /rooms: /],
+  ["a class that is no Agent", () => withCompaction(Date as never), /takes Agent of "agents"/],
+  ["no class", () => withCompaction(undefined as never), /takes Agent of "agents"/],
+  ["the Agent of a second copy", () => withCompaction(OtherCopy as never), /another copy of "agents".*npm ls agents/],
+])("%s is refused where the class is declared, with what to write", (_what, declare, says) => {
+  expect(declare).toThrow(says);
+  expect(declare).toThrow(/^\[invalid_options\] /);
+});
+
+test.each([{}, undefined, new OtherCopy()])(
+  "sessions of what has no compaction are refused with what to write",
+  (agent) => {
+    for (const Kind of [Session, SessionManager]) {
+      expect(() => Kind.create(agent as never)).toThrow(/^\[not_configured\] .*withCompaction\(Agent\)/);
+    }
+  },
+);
+
 test("a session without a policy keeps its messages and says what is missing when asked to compact", async () => {
   const agent = env.BareAgent.get(env.BareAgent.idFromName("bare")) as unknown as BareAgent;
   await agent.appendAll({ messages: talk(0, 40) });
@@ -209,7 +241,7 @@ test.each(["at its first call", "when it is used no further"])(
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^\[not_configured\] UnboundAgent: .*Export CompactionWorkflow from your Worker/);
     expect(lines[0]).toContain(
-      '{ "name": "palimpsest-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }',
+      '{ "name": "<your worker>-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }',
     );
   },
 );

@@ -17,7 +17,7 @@ import type { ManagerMethodsOf, Rooms } from "../extension.ts";
 import { endRun } from "../runs/end-run.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
 import { SessionState } from "./session-state.ts";
-import { Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
+import { coreOf, Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
 
 /** A manager of the sessions of an agent with these rooms. */
@@ -29,7 +29,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   private constructor(host: CompactionHost<R>) {
     super();
     this.#host = host;
-    const { palimpsest: core } = host;
+    const core = coreOf(host);
     for (const part of core.rooms.managerParts({ core, tell: (told) => void this.tell(told) })) addMethods(this, part);
   }
 

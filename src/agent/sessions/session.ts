@@ -35,6 +35,17 @@ export interface CompactionHost<R extends Rooms = Rooms> {
   readonly palimpsest: CoreWith<R>;
 }
 
+/** The core of a host. Throws `not_configured` for anything else. */
+export function coreOf<R extends Rooms>(host: CompactionHost<R>): CoreWith<R> {
+  // Code without types may give an agent that was declared without compaction.
+  const core = (host as Partial<CompactionHost<R>> | undefined)?.palimpsest;
+  if (core !== undefined) return core;
+  throw new PalimpsestError(
+    "not_configured",
+    "This agent has no compaction. Declare it as a class that extends CompactingAgent or withCompaction(Agent).",
+  );
+}
+
 /** The ledger row of the requested run, and whether that run was already live on this branch. */
 export interface CompactReceipt {
   readonly run: RunRecord;
@@ -86,7 +97,7 @@ export class Session extends Configured {
    * applied together before the session's first use.
    */
   static create<R extends Rooms>(agent: CompactionHost<R>): SessionOf<R> {
-    return new Session(agent.palimpsest, "") as SessionOf<R>;
+    return new Session(coreOf(agent), "") as SessionOf<R>;
   }
 
   get id(): string {

@@ -79,8 +79,9 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
 
 function atLeast(name: keyof WhenOptions, value: number, least: number): void {
   if (Number.isSafeInteger(value) && value >= least) return;
-  throw new PalimpsestError(
-    "invalid_options",
-    `${name} is ${String(value)}: give a whole number of at least ${least}${least > 1 ? ", the threshold" : ""}.`,
-  );
+  const advice =
+    name === "windowTokens" && value > 0
+      ? `give a threshold below the window, not ${least}`
+      : `give a whole number of at least ${least}${least > 1 ? ", the threshold" : ""}`;
+  throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: ${advice}.`);
 }

@@ -130,6 +130,12 @@ const WRONG: readonly WhenOptions[] = [
   { prices: { cacheWrite: 0 } },
 ];
 
+test("a window below the threshold is refused with the number to change", () => {
+  expect(() => resolveWhen(60_000, { windowTokens: 32_000 })).toThrow(
+    /^\[invalid_options\] windowTokens is 32000: give a threshold below the window, not 60000/,
+  );
+});
+
 test.each(WRONG)("%o is refused with advice", (options) => {
   const refusal = (() => {
     try {
