@@ -44,12 +44,15 @@ const RETRYABLE = {
   rate_limited: true,
 } as const satisfies Record<string, boolean>;
 
+/** The code of an error, which stays the same from release to release. It says what is wrong, and the message says what to do. */
 export type ErrorCode = keyof typeof RETRYABLE;
 
 /** An error with a stable code and advice. `retryable` is true when the same call may succeed later. */
 export class PalimpsestError extends Error {
   override readonly name = "PalimpsestError";
+  /** Tells errors apart, also where the class was lost on the way. See {@link errorCode}. */
   readonly code: ErrorCode;
+  /** Whether the same call may succeed later without a change. */
   readonly retryable: boolean;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {

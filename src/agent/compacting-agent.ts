@@ -16,6 +16,7 @@ import { callPort, RunPort } from "./runs/port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
 
+/** Options of {@link withCompaction}. */
 export interface WithCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
   /** Calls for connected clients, `["watch"]` by default. */
   readonly clients?: Open;
@@ -30,6 +31,7 @@ export interface WithCompactionOptions<R extends Rooms = readonly [], Open exten
 export type CompactionSurface<R extends Rooms = readonly [], Open = unknown> = MethodsOfCalls<Calls<R>> &
   CompactionMembers<R, Open>;
 
+/** The members that are no calls. */
 export interface CompactionMembers<R extends Rooms, Open = unknown> {
   readonly palimpsest: CoreWith<R, Open>;
   /** Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session. */

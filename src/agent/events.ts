@@ -5,23 +5,35 @@
 import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs/runs.ts";
 import { withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
 
+/** The `type` of a run event among the messages of a connection. */
 export const RUN_EVENT = "palimpsest:run";
 
+/** The picture of a run at one moment, as connected clients are told of it. Each event repeats everything. */
 export interface RunEvent {
   readonly type: typeof RUN_EVENT;
+  /** The run, by the id that `getRun` takes. */
   readonly runId: string;
+  /** The session that it works for. */
   readonly sessionId: string;
+  /** The run's number in its session, from 1. */
   readonly n: number;
+  /** What it was started by. */
   readonly trigger: Trigger;
+  /** Where it stands. `ended` comes with an outcome. */
   readonly state: RunState;
   /** The running step, or the last one. */
   readonly step: string | null;
+  /** The attempt of that step, from 1. 0 before the first step. */
   readonly attempt: number;
   /** Steps done, and steps in all, known once the cut is planned. */
   readonly done: number;
+  /** At least one more than `done` while the run is live. */
   readonly total: number;
+  /** Billed calls of models so far. */
   readonly modelCalls: number;
+  /** Tokens that those calls read. */
   readonly inputTokens: number;
+  /** Tokens that they wrote. */
   readonly outputTokens: number;
   /** Set once, at the end. */
   readonly outcome: Outcome | null;

@@ -22,6 +22,7 @@ import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./sessions/shown-view.ts";
 
+/** Options of a compaction that is asked for by hand. A wrong one throws `invalid_input`. */
 export interface CompactOptions {
   /** A person's words about the summary's focus. */
   readonly focus?: string | undefined;

@@ -23,11 +23,13 @@ export interface WorkerEnv extends DoorEnv {
 
 /** An admitted caller in your own words, such as a user's id. All of their connections to an agent share one budget of calls. */
 export interface KnownCaller {
+  /** The name, such as `user-7`. */
   readonly caller: string;
 }
 
 type Authorized = boolean | KnownCaller | Response;
 
+/** Options of {@link createWorker}. */
 export interface WorkerOptions<Env> {
   /**
    * Your own rules in place of the secret's. They decide whether this caller may reach this agent, and may name the caller. A bare `true`
@@ -45,6 +47,10 @@ type Admission =
   | { readonly kind: "admitted"; readonly visit: Visit & { readonly caller: string } }
   | { readonly kind: "refused"; readonly answer: Response };
 
+/**
+ * A Worker that serves agents and the project's page behind one door. Without a secret and without `authorize` it serves callers on its
+ * own machine alone.
+ */
 export function createWorker<Env extends object & WorkerEnv>(
   options: WorkerOptions<Env> = {},
 ): { fetch(request: Request, env: Env): Promise<Response> } {

@@ -14,6 +14,7 @@ import { followUp, lineOf } from "./lines.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
+/** What an instance of the Workflow is created with. The agent makes it. */
 export interface CompactionParams {
   readonly runId: string;
   readonly kind: RunRecord["kind"];

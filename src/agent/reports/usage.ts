@@ -14,8 +14,11 @@ import { MAX_CALL_TOKENS, type UsageDollars, type UsageReport } from "./usage-re
 export interface ModelUsage {
   /** "" for calls that named no model. */
   readonly model: string;
+  /** Recorded calls. */
   readonly calls: number;
+  /** Tokens of their prompts. */
   readonly inputTokens: number;
+  /** Tokens of their answers. */
   readonly outputTokens: number;
   /** Counted tokens per estimated token. */
   readonly ratio: number;

@@ -23,6 +23,7 @@ import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.t
 /** A manager of the sessions of an agent with these rooms. */
 export type ManagerOf<R extends Rooms> = SessionManager<R> & ManagerMethodsOf<R>;
 
+/** All sessions of an agent, and settings for each of them. Get one with {@link SessionManager.create}. */
 export class SessionManager<R extends Rooms = Rooms> extends Configured {
   readonly #host: CompactionHost<R>;
 
@@ -60,6 +61,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.#sessions.create(crypto.randomUUID(), name, parseInput(inputs.createSession, options));
   }
 
+  /** What is known of a session. Null when there is none. Throws `invalid_input`. */
   get(id: string): SessionInfo | null {
     checkGiven(given.session, { sessionId: id });
     return this.#sessions.get(id);
@@ -159,10 +161,12 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   // --- messages, by session id ---------------------------------------------------------------------------------------
 
+  /** As {@link Session.appendMessage}. A session that does not exist is made. */
   async append(id: string, message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     return this.getSession(id).appendMessage(message, parent);
   }
 
+  /** As {@link Session.upsertMessage}. */
   async upsert(id: string, message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     return this.getSession(id).upsertMessage(message, parent);
   }
@@ -172,6 +176,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.getSession(id).appendAll(messages, parent);
   }
 
+  /** As {@link Session.getHistory}, which is the view of a branch, oldest first. */
   async getHistory(id: string, leaf?: LeafInput): Promise<UIMessage[]> {
     return this.getSession(id).getHistory(leaf);
   }
@@ -181,14 +186,17 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.getSession(id).getPathLength();
   }
 
+  /** As {@link Session.clearMessages}. The session keeps its name, its blocks and its sums. */
   async clearMessages(id: string): Promise<void> {
     return this.getSession(id).clearMessages();
   }
 
+  /** As {@link Session.deleteMessages}. Returns how many were deleted. */
   async deleteMessages(id: string, messageIds: readonly string[]): Promise<number> {
     return this.getSession(id).deleteMessages(messageIds);
   }
 
+  /** As {@link Session.getBranches}, which are the messages that answer this one. */
   async getBranches(id: string, messageId: string): Promise<UIMessage[]> {
     return this.getSession(id).getBranches(messageId);
   }
@@ -202,6 +210,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.getSession(id).addCompaction(summary, ...range);
   }
 
+  /** As {@link Session.getCompactions}, which are all summaries in every state, oldest first. */
   async getCompactions(id: string): Promise<OverlayRecord[]> {
     return this.getSession(id).getCompactions();
   }

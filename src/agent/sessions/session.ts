@@ -32,6 +32,7 @@ import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
 export interface CompactionHost<R extends Rooms = Rooms> {
+  /** The inside of the agent. Its members are no part of the interface. */
   readonly palimpsest: CoreWith<R>;
 }
 
@@ -48,20 +49,25 @@ export function coreOf<R extends Rooms>(host: CompactionHost<R>): CoreWith<R> {
 
 /** The ledger row of the requested run, and whether that run was already live on this branch. */
 export interface CompactReceipt {
+  /** The ledger row of the run, as it was when the call returned. */
   readonly run: RunRecord;
+  /** True when the run was live before, so that none was started. */
   readonly joined: boolean;
 }
 
 /** A session's status. Cheap enough to ask for after every append. */
 export interface SessionStatus {
+  /** The newest message of the active branch. Null in an empty session. */
   readonly leafId: string | null;
   /** The provider's count of the active branch's view. It is the estimate until the first {@link Session.recordUsage}. */
   readonly viewTokens: number;
+  /** Tokens of a view from which it is compacted. Null without a policy. */
   readonly thresholdTokens: number | null;
   /** Elements of that view. Each visible message, and each summary, is one. */
   readonly viewMessages: number;
   /** The bound on them. Null where only tokens count. */
   readonly maxMessages: number | null;
+  /** Ids of the runs that have no outcome yet. */
   readonly liveRunIds: readonly string[];
   /** With `auto`, the cost so far of carrying content that could have gone, and the cost of an edit. Null for a fixed threshold. */
   readonly rents: Rents | null;
@@ -80,6 +86,7 @@ export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export interface Session extends Methods<SessionMessages> {}
 
+/** One conversation of an agent, with its settings, its messages and its summaries. Get one with {@link Session.create}. */
 export class Session extends Configured {
   readonly #core: AgentCore;
   readonly #state: SessionState;
@@ -100,6 +107,7 @@ export class Session extends Configured {
     return new Session(coreOf(agent), "") as SessionOf<R>;
   }
 
+  /** The id of the session. The default one is `""`. */
   get id(): string {
     return this.#state.id;
   }
@@ -135,6 +143,7 @@ export class Session extends Configured {
     return this.#core.rooms.reminder(this.id);
   }
 
+  /** The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted. */
   async status(): Promise<SessionStatus> {
     return this.#state.read((history) => {
       const leafId = history.leafId();

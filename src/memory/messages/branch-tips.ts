@@ -10,8 +10,11 @@ import type { Tree } from "./tree.ts";
 /** The most branches that a page shows, newest first. Each costs a read of its last message. */
 const MAX_BRANCH_TIPS = 100;
 
+/** The last message of a branch. */
 export interface BranchTip {
+  /** The id of that message. */
   readonly leafId: string;
+  /** The role of that message. */
   readonly role: string;
   /** The beginning of the leaf's text. Null when the leaf has no text. */
   readonly title: string | null;

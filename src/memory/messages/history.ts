@@ -39,7 +39,9 @@ import { elementTokens, walkShown, walkView, type Element } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
+/** What became of a message that was to be stored. */
 export interface AppendResult {
+  /** False when a message with this id was there already. */
   readonly inserted: boolean;
   /** True when the message came out of a view (a summary, or a part of a message). Such a message is never stored. */
   readonly synthetic: boolean;

@@ -59,6 +59,7 @@ export type { OverlayState } from "./changes.ts";
  */
 export type StaleReason = "gone" | "changed" | "overlap" | "larger" | "open";
 
+/** What became of a summary that was to be put into force. */
 export type CommitResult =
   | { readonly kind: "applied"; readonly overlay: OverlayRecord }
   /** This run or this very overlay was committed before. This call wrote nothing. */

@@ -10,12 +10,17 @@ import { parseChanges, type OverlayChange, type OverlayState } from "./changes.t
 import { parseDetails, type OverlayDetails } from "./details.ts";
 import type { OverlayRow } from "../statements.ts";
 
+/** A summary over a span of messages, with its text, its sizes and its history. The messages under it stay stored. */
 export interface OverlayRecord {
+  /** The id that `rollback`, `restore` and `expand` take. */
   readonly id: string;
   /** The session's first overlay is 1. */
   readonly n: number;
+  /** Whether it is in force, and if not, why. */
   readonly state: OverlayState;
+  /** The first and the last message that it stands for. */
   readonly span: Span;
+  /** The text that a view shows in place of the span. */
   readonly summary: string;
   /**
    * True where covered messages were edited or deleted since. Then `summary` is empty and the details quote nothing of
@@ -28,8 +33,11 @@ export interface OverlayRecord {
   readonly spanTokens: number;
   /** The number of messages that it stands for. */
   readonly spanMessages: number;
+  /** A digest of the messages as they were summarised. An edit of one of them changes it. */
   readonly spanDigest: string;
+  /** The run that made it. Null where none did. */
   readonly runId: string | null;
+  /** Facts beside the text, such as its model, its trigger and the drafts that it was made from. */
   readonly details: OverlayDetails;
   /** Epoch ms. */
   readonly createdAt: number;

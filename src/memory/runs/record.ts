@@ -75,6 +75,7 @@ export type Outcome =
  */
 export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound" | "agent-gone";
 
+/** A run's place in its life: `pending`, `running`, `paused`, `waiting` for a person, or `ended` with an outcome. */
 export type RunState = RunRecord["state"];
 
 /** A draft that waits for a person's approval. Times in epoch ms. */
@@ -95,16 +96,23 @@ export function waitsForPerson({ approval }: Pick<LiveRun, "approval">, now: num
 
 /** One step of a run as the ledger recorded it. Times in epoch ms. */
 export interface StepRecord {
+  /** The name of the step, such as `plan the cut`. */
   readonly name: string;
+  /** Attempts so far, the first included. */
   readonly attempts: number;
+  /** When its first attempt began. */
   readonly startedAt: number;
+  /** When it was done. Null while it is not. */
   readonly endedAt: number | null;
+  /** Tokens that the models of its billed calls read. */
   readonly inputTokens: number;
+  /** Tokens that they wrote. */
   readonly outputTokens: number;
   /** The part of the input that providers read from their prompt cache. Absent where they reported none. */
   readonly cachedTokens?: number;
   /** The part of these tokens that we estimated because no provider reported them. */
   readonly estimatedTokens: number;
+  /** Billed calls, those whose answer was not used included. */
   readonly calls: number;
   /** Time spent on calls without an answer (ms). At the step's limit the model is asked no more. */
   readonly askedMs: number;

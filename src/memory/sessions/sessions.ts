@@ -24,7 +24,9 @@ import { SessionStatements, type SessionRow, type Stretch } from "./statements.t
 import type { Statements } from "../statements.ts";
 import { Tree } from "../messages/tree.ts";
 
+/** What is known of a session without reading its messages. */
 export interface SessionInfo {
+  /** The default session is `""`. */
   readonly id: string;
   /** The given name, or else the beginning of its first user message, with a mark for a fork. Null while there is neither. */
   readonly name: string | null;
@@ -34,6 +36,7 @@ export interface SessionInfo {
   readonly lastMessageAt: number | null;
   /** The session that it was forked or split from. Also null when that one was deleted. */
   readonly parentSessionId: string | null;
+  /** The model that was named when it was made. For the caller alone. */
   readonly model: string | null;
   /** Its origin in the caller's words. `fork` for a fork, `split` for one that continues an ended session. */
   readonly source: string | null;
@@ -41,7 +44,9 @@ export interface SessionInfo {
   readonly metadata: SessionMetadata | null;
   /** Sums of the calls to `recordUsage` and `addUsage`. */
   readonly inputTokens: number;
+  /** Tokens that models wrote in those calls. */
   readonly outputTokens: number;
+  /** Money, in the unit that the caller gave. */
   readonly cost: number;
   /** Epoch ms. Null while the session goes on. */
   readonly endedAt: number | null;
@@ -54,14 +59,19 @@ export interface SessionInfo {
 /** Anything that JSON can hold, under names of the caller's. */
 export type SessionMetadata = Readonly<Record<string, unknown>>;
 
+/** What a new session is made with. All of it is optional. */
 export interface CreateSessionOptions {
+  /** A session that this one belongs to. It must exist. */
   readonly parentSessionId?: string | undefined;
+  /** The name of its model, for the caller alone. */
   readonly model?: string | undefined;
+  /** Its origin in the words of the caller. */
   readonly source?: string | undefined;
   /** Kept with the session, up to 16,384 characters of JSON. */
   readonly metadata?: SessionMetadata | undefined;
 }
 
+/** A page of sessions. */
 export interface ListSessionsOptions {
   /** Sessions per page, 1 to 500. */
   readonly limit: number;

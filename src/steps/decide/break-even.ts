@@ -11,9 +11,13 @@ import type { Policy } from "../plan/policy.ts";
 
 /** Prices per token, relative to each other. `input` and `output` are the summariser's. */
 export interface Prices {
+  /** A token that the summariser reads. */
   readonly input: number;
+  /** A token that it writes. */
   readonly output: number;
+  /** A token of the conversation's prompt that is read from the provider's cache. */
   readonly cacheRead: number;
+  /** A token of that prompt that is sent anew, and written to the cache. */
   readonly cacheWrite: number;
 }
 

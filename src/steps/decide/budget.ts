@@ -10,7 +10,9 @@ import { checkFields } from "../../known-fields.ts";
 
 /** Tokens in and out of the summariser. Null means without bound. */
 export interface Budget {
+  /** Tokens for one session, over its whole life. */
   readonly sessionTokens: number | null;
+  /** Tokens for all sessions of the agent on one day (UTC). */
   readonly dayTokens: number | null;
 }
 
@@ -18,7 +20,9 @@ export type BudgetOptions = { readonly [Key in keyof Budget]?: Budget[Key] | und
 
 /** The tokens spent by the session so far, and by every session today. */
 export interface Spend {
+  /** Tokens of this session. */
   readonly sessionTokens: number;
+  /** Tokens of all sessions of the agent today (UTC). */
   readonly dayTokens: number;
 }
 

@@ -49,14 +49,19 @@ export interface RentTerms {
 export interface Rent {
   /** In tokens of uncached input, as prices are. */
   readonly paid: number;
+  /** What the edit would cost now, in the same unit. */
   readonly price: number;
   /** Tokens by which every later request would be shorter. */
   readonly freedTokens: number;
+  /** Whether enough was paid for the edit to be made now. */
   readonly isDue: boolean;
 }
 
+/** The two edits that `auto` weighs. */
 export interface Rents {
+  /** Replacing older tool outputs by stubs. */
   readonly mask: Rent;
+  /** Replacing older messages by a summary. */
   readonly summary: Rent;
   /**
    * The steps that an edit would mask, which are all maskable ones from `from` to `to`, both included. Null where there

@@ -7,6 +7,7 @@ import type { NothingReason } from "../plan/plan.ts";
 /** Reasons of cost and patience. They do not count over the hard line, or when a person insists. */
 export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent" | "not-worth-it";
 
+/** Why nothing was compacted, or will be. */
 export type WhyNot =
   | NothingReason
   | SoftReason
@@ -19,7 +20,9 @@ export type WhyNot =
   | "up-to-date"
   | "not-due";
 
+/** Why a session is not compacted now. */
 export interface Waiting {
+  /** The reason as a code. */
   readonly reason: WhyNot;
   /** The finding, with its numbers. */
   readonly detail: string;
