@@ -1,9 +1,12 @@
 /** The answers of `recall`. */
 
+/** An original that the text of an answer shows. */
 export interface RecalledMessage {
+  /** The message's id. */
   readonly id: string;
   /** As summaries name it. */
   readonly reference: string;
+  /** The message's role. */
   readonly role: string;
   /** Epoch ms. */
   readonly createdAt: number;

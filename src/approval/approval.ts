@@ -26,6 +26,7 @@ import type { ApprovalSettings } from "../agent/settings.ts";
 const DEFAULT_APPROVAL_MS = 86_400_000;
 const MAX_APPROVAL_MS = 30 * 86_400_000;
 
+/** How long a person is waited for, and what happens without an answer. */
 export interface ApprovalOptions {
   /** How long a summary waits for a person (ms). Default a day. */
   readonly timeoutMs?: number | undefined;
@@ -35,8 +36,11 @@ export interface ApprovalOptions {
 
 /** A summary that waits for a person. */
 export interface Proposal {
+  /** The run that waits, as `approveRun` and `rejectRun` take it. */
   readonly runId: string;
+  /** The text that would stand in the view. */
   readonly summary: string;
+  /** Its estimated tokens. */
   readonly tokens: number;
   /** Estimated tokens of the span that it would replace. */
   readonly spanTokens: number;
@@ -44,7 +48,9 @@ export interface Proposal {
   readonly degraded: boolean;
   /** Epoch ms. */
   readonly askedAt: number;
+  /** When the waiting ends, epoch ms. */
   readonly expiresAt: number;
+  /** What happens then. */
   readonly onTimeout: ApprovalSettings["onTimeout"];
 }
 

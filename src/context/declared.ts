@@ -11,6 +11,7 @@ import { sessionScope } from "../memory/sessions/room-rows.ts";
 import { claim, labelFor, release, SHARED_SCOPE, type BlockScope } from "./scope.ts";
 import { sqliteBlock } from "./sqlite-block.ts";
 
+/** Options of a context block, at its declaration. */
 export interface BlockOptions {
   /** One line about the block's purpose. The model sees it in the prompt and in the tools. */
   readonly description?: string | undefined;

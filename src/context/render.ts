@@ -19,13 +19,19 @@ const STALE = "These blocks could not be read just now; what the system prompt s
 
 /** A block in its current state. `tokens` is an estimate of its content. */
 export interface ContextBlock {
+  /** The name of the block, unique in its session. */
   readonly label: string;
+  /** Its purpose, in a line. */
   readonly description?: string;
+  /** Its text as it is now. */
   readonly content: string;
+  /** Estimated tokens of the text. */
   readonly tokens: number;
   /** Limit of the content, or of one entry where the block is keyed (searchable or loadable). */
   readonly maxTokens?: number;
+  /** What its provider can do. */
   readonly kind: BlockKind;
+  /** Whether the model may write it. */
   readonly writable: boolean;
   /** True for a block of `whenChanged: "remind"`. It has a section even when it is read-only and empty. */
   readonly remind: boolean;

@@ -11,6 +11,7 @@ import { EXTRACTIVE_NAME } from "../model/extractive.ts";
 export interface ModelPrices {
   /** Tokens of a prompt that no cache has, and that none keeps. */
   readonly input: number;
+  /** Tokens of an answer. */
   readonly output: number;
   /** Tokens read from the provider's prompt cache. Default: as `input`. */
   readonly cacheRead?: number | undefined;

@@ -11,11 +11,13 @@ import type { Policy } from "../steps/plan/policy.ts";
 import { waitFor, type Waiting } from "../steps/decide/why-not.ts";
 import type { Foreseen, NotesForecast } from "../agent/core.ts";
 
+/** What a compaction would do now, and what it would cost and save. Nothing is written for it. */
 export interface PlanReport {
   /** Where the notes serve, the span that they would replace, whose chunks no model reads. With `own-function` nothing is planned. */
   readonly plan: Plan | { readonly kind: "nothing"; readonly reason: "own-function"; readonly detail: string };
   /** Whether the session's notes would be the summary, and if not, why. Null where none are kept. */
   readonly notes: NotesForecast | null;
+  /** The resolved limits that the plan keeps. */
   readonly policy: Policy;
   /** Tokens of the view now, overhead included. */
   readonly viewTokens: number;
@@ -44,9 +46,13 @@ export interface PlanReport {
   readonly lines: readonly string[];
 }
 
+/** An estimate of what a run asks of its model. */
 export interface SummariserCost {
+  /** Calls of the model. */
   readonly calls: number;
+  /** Tokens that it reads. */
   readonly inputTokens: number;
+  /** Tokens that it writes, at most. */
   readonly outputTokens: number;
 }
 

@@ -20,23 +20,33 @@ export interface BreakerHealth {
   readonly until: number | null;
   /** The code of the last failure, and advice for it. Null while there is none. */
   readonly code: string | null;
+  /** What a person can do about it. */
   readonly advice: string | null;
 }
 
 /** One run, as a point of a plot. */
 export interface RunHealth {
+  /** The run, by the id that `getRun` takes. */
   readonly runId: string;
+  /** Its number in the session, from 1. */
   readonly n: number;
+  /** What it was started by. */
   readonly trigger: RunRecord["trigger"];
+  /** Where it stands. */
   readonly state: RunRecord["state"];
+  /** The kind of its outcome. Null while it has none. */
   readonly outcome: string | null;
+  /** True when no model made the summary. */
   readonly degraded: boolean;
   /** What came of the names that the view of its overlay hid. Null without one, and while it is not known. */
   readonly hindsight: Hindsight | null;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** Epoch ms. Null while it is live. */
   readonly endedAt: number | null;
+  /** Tokens of the view when it was asked for. */
   readonly tokensBefore: number;
+  /** Tokens of the view after it. Null where it did not change the view. */
   readonly tokensAfter: number | null;
   /** Tokens by which each later call is shorter. */
   readonly savedTokens: number;
@@ -46,6 +56,7 @@ export interface RunHealth {
   readonly estimatedTokens: number;
 }
 
+/** How the compaction of a session fares, over a page of its runs. */
 export interface HealthReport {
   /**
    * `down` means that a breaker is open, or that the last run failed. `degraded` means that no model made the last summary. `idle` means
@@ -54,8 +65,11 @@ export interface HealthReport {
   readonly state: "ok" | "degraded" | "down" | "idle";
   /** Epoch ms. */
   readonly at: number;
+  /** A breaker for each model that was asked. */
   readonly breakers: readonly BreakerHealth[];
+  /** Tokens that summarising has cost so far. */
   readonly spend: Spend;
+  /** The bounds on them. Null without a policy. */
   readonly budget: Budget | null;
   /** The session's usage by model, the last called first. `ratio` is the provider's count per estimated token. */
   readonly usage: readonly ModelUsage[];
@@ -65,6 +79,7 @@ export interface HealthReport {
   readonly runs: readonly RunHealth[];
   /** Sums over the page. */
   readonly savedTokens: number;
+  /** Tokens in and out of the summariser. */
   readonly spentTokens: number;
 }
 

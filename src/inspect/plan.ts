@@ -10,11 +10,13 @@ import { rentsNow } from "../agent/runs/start/rents.ts";
 import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
 import { findReasonToWait } from "../agent/runs/start/trigger.ts";
 
+/** The compaction that a plan is asked for. */
 export interface PlanQuestion {
   /** The active branch by default. */
   readonly leafId?: string | undefined;
   /** Plans as if asked for by hand. */
   readonly manual?: boolean;
+  /** Plans the summaries anew from their first drafts, as `compact({ rebuild: true })` makes them. */
   readonly rebuild?: boolean;
 }
 

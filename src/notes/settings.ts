@@ -18,6 +18,7 @@ import type { When } from "../steps/decide/when.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SessionSettings } from "../agent/settings.ts";
 
+/** When notes are updated, and what a compaction keeps beside them. */
 export interface KeepNotesOptions extends NotesShapeOptions {
   /**
    * New tokens after which the notes are updated. By default an update waits until a compaction is near, and then for 10,000 new tokens,

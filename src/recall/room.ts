@@ -32,6 +32,7 @@ interface Searches {
   readonly meaning: MeaningSearch | null;
 }
 
+/** Options of {@link recall}. */
 export interface RecallOptions {
   /** A search by meaning beside the one by words, from `palimpsest/embeddings`. Default: words alone. */
   readonly embeddings?: Embeddings | undefined;

@@ -14,7 +14,9 @@ import { pointTo } from "./pointer.ts";
 
 /** One section with its heading and its text, which is trimmed, and empty when there is nothing yet. */
 export interface NotesSection {
+  /** The heading. */
   readonly title: string;
+  /** Markdown. Empty when there is nothing yet. */
   readonly text: string;
 }
 

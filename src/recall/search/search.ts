@@ -31,6 +31,7 @@ const MOST_SHARE = 0.5;
 const MOST_ROWS = 2_400;
 const MOST_HOLDING = 400;
 
+/** What of the messages is searched. */
 export interface SearchOptions {
   /** Defaults to all sessions. */
   readonly sessionId?: string;
@@ -38,10 +39,13 @@ export interface SearchOptions {
   readonly limit?: number;
 }
 
+/** A message that was found. */
 export interface SearchHit {
+  /** The session that holds it. */
   readonly sessionId: string;
   /** The message's id. */
   readonly id: string;
+  /** The message's role. */
   readonly role: string;
   /** The part of its text that contains the words, about 240 characters, with cuts marked by "…". */
   readonly snippet: string;
