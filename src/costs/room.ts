@@ -16,6 +16,7 @@ import { checkPrices, type PriceList } from "./prices.ts";
 import { CostStatements, type CostRow } from "./statements.ts";
 import { addCall, addSummary, dollarsByModel, reportCosts, type Costs } from "./sums.ts";
 
+/** Options of {@link costs}. */
 export interface CostsOptions {
   /** What a million tokens cost, by model. Without it costs are null, and tokens are counted all the same. */
   readonly prices?: PriceList | undefined;

@@ -67,15 +67,21 @@ function emptyRow(model: string, summarises: number): CostRow {
 export interface ModelCosts {
   /** "" for calls that named no model. */
   readonly model: string;
+  /** Calls of the model. */
   readonly calls: number;
   /** Tokens of all prompts, those read from and written to a cache among them. */
   readonly inputTokens: number;
+  /** Those read from the provider's cache. */
   readonly cachedTokens: number;
+  /** Those written to it. */
   readonly writtenTokens: number;
+  /** Tokens of all answers. */
   readonly outputTokens: number;
+  /** In the currency of the prices. */
   readonly cost: number | null;
 }
 
+/** What a conversation has cost so far, by model. */
 export interface Costs {
   /** The agent's own models, and the summarisers. */
   readonly agent: readonly ModelCosts[];

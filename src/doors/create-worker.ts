@@ -16,6 +16,7 @@ import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type Doo
 import { issueTicket, readTicket, type AgentPlace } from "./tickets.ts";
 import { writeVisit, type Visit } from "./visit.ts";
 
+/** The bindings and variables that the Worker reads. */
 export interface WorkerEnv extends DoorEnv {
   /** The page's files. */
   readonly ASSETS?: { fetch(request: Request): Promise<Response> };

@@ -16,11 +16,15 @@ import { eventsToMessages } from "./project.ts";
 
 /** A message in the simplest form. A string becomes one text part, and a missing id is created. */
 export interface ContextMessage {
+  /** Its id. */
   readonly id?: string;
+  /** Its role. */
   readonly role: UIMessage["role"];
+  /** Its text, or its parts. */
   readonly content: string | UIMessage["parts"];
 }
 
+/** What a working context shows of the events. */
 export interface WorkingContextOptions {
   /** System text that stands before the conversation. Never stored. */
   readonly system?: string;
@@ -33,6 +37,7 @@ export interface WorkingContextOptions {
   readonly eventToMessage?: (event: ConversationEvent) => UIMessage | ContextMessage | null;
 }
 
+/** The messages of one turn in memory: those that were stored, and those that the turn adds. */
 export class WorkingContext {
   /** The newest stored message that the context was built from, or null without one. */
   readonly leafId: string | null;

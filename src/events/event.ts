@@ -67,6 +67,7 @@ interface CompactionEvent extends EventBase {
   readonly messages: number;
 }
 
+/** One thing that happened in a conversation. `action` says which. */
 export type ConversationEvent =
   | TextEvent<"system_instruction">
   | TextEvent<"user_message">
@@ -74,6 +75,7 @@ export type ConversationEvent =
   | ToolCallEvent
   | ToolResultEvent
   | CompactionEvent;
+/** The kinds of events. */
 export type EventAction = ConversationEvent["action"];
 export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
 

@@ -22,6 +22,7 @@ import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
 import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
 import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
 
+/** A page of events. */
 export interface LoadEventsOptions {
   /** Most events of a page. Default 50, at most 500. */
   readonly limit?: number | undefined;

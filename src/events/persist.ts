@@ -14,9 +14,11 @@ import { appendOnce } from "./log.ts";
 export interface Turn {
   /** The newest message that the turn's model was shown. Null for an empty session. */
   readonly leafId: string | null;
+  /** The messages of the turn, oldest first. */
   readonly messages: readonly UIMessage[];
 }
 
+/** What became of a turn that was to be stored. */
 export interface PersistedTurn {
   /** False when the turn was stored before. */
   readonly inserted: boolean;

@@ -16,9 +16,12 @@ import { importPace } from "./pace.ts";
 import { assemble, UniqueIds, type Assembled, type Chat } from "./turns.ts";
 import { readUIMessages } from "./uimessage.ts";
 
+/** The formats of transcripts that can be read. */
 export const FORMATS = ["uimessage-jsonl", "openai", "anthropic", "pi", "claude-code"] as const;
+/** One of {@link FORMATS}. */
 export type Format = (typeof FORMATS)[number];
 
+/** How a text is read. */
 export interface ImportOptions {
   /** Skips the detection of the format. */
   readonly format?: Format;
@@ -41,8 +44,11 @@ export interface Conversation {
   readonly disowned: ReadonlyMap<string, string>;
 }
 
+/** The conversations of a text. */
 export interface ImportResult {
+  /** The format, as it was given or detected. */
   readonly format: Format;
+  /** In the order of the text. */
   readonly conversations: Conversation[];
   /** Notes for the reader about entries that were no messages, calls without a result, and ids that had to change. */
   readonly notes: string[];

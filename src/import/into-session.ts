@@ -14,8 +14,11 @@ import { MAX_IMPORTING_CHARS } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
 
+/** How a transcript is read. */
 export interface ImportTranscriptOptions {
+  /** Skips the detection of the format. */
   readonly format?: Format | undefined;
+  /** Takes the conversation at this index, counted from 0, of a text with several. */
   readonly index?: number | undefined;
 }
 

@@ -12,9 +12,13 @@ import { readFile, storeFile, type ImportTranscriptOptions, type Reading } from 
 import type { StoredConversation } from "./store.ts";
 import { takeIn, type TakenIn } from "./take-in.ts";
 
+/** What came of an import. */
 export interface ImportReceipt {
+  /** The format that was read. */
   readonly format: Format;
+  /** The name of the conversation in the file. */
   readonly name: string;
+  /** Number of messages in it. */
   readonly messages: number;
   /** Number of new messages. Messages whose ids the session already had are not changed. */
   readonly inserted: number;

@@ -14,9 +14,13 @@ export interface StoredPlace {
   readonly parentId: string | null;
 }
 
+/** A summary of another store, over messages of one path. */
 export interface StoredSummary {
+  /** Its text. */
   readonly summary: string;
+  /** The first message that it stands for. */
   readonly fromMessageId: string;
+  /** The last one. */
   readonly toMessageId: string;
 }
 

@@ -15,6 +15,7 @@ import type { StoredConversation, StoredPlace, StoredSummary } from "./store.ts"
 /** Messages of one transaction. The number needs few transactions and fits in memory. */
 const PAGE_MESSAGES = 100;
 
+/** What came of taking in a stored conversation. */
 export interface TakenIn {
   /** Number of messages in the store. */
   readonly messages: number;

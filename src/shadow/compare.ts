@@ -14,18 +14,22 @@ export interface SummaryScore extends Spent {
 
 /** A shadow of one compaction. An `outcome` of null says that it is not done. */
 export interface ShadowScore extends SummaryScore {
+  /** The name of the shadow. */
   readonly name: string;
   readonly outcome: ShadowOutcome | null;
 }
 
 /** One compaction that had shadows. */
 export interface ShadowedCompaction {
+  /** The real summary. */
   readonly overlayId: string;
   /** The number of its overlay. The session's first is 1. */
   readonly n: number;
   /** When the first of its shadows began (epoch ms). */
   readonly createdAt: number;
+  /** What the real summary scored. */
   readonly real: SummaryScore;
+  /** What each shadow scored. */
   readonly shadows: readonly ShadowScore[];
 }
 
@@ -41,6 +45,7 @@ export interface ShadowSum extends Spent {
 
 /** A shadow beside the real summaries. */
 export interface ShadowTotals {
+  /** The name of the shadow. */
   readonly name: string;
   /** Compactions for which it was tried. Calls and tokens count all of them. */
   readonly compactions: number;
@@ -50,10 +55,13 @@ export interface ShadowTotals {
   readonly compared: number;
   /** Hidden names that came up again after them. */
   readonly names: number;
+  /** Sums of the real summaries. */
   readonly real: ShadowSum;
+  /** Sums of the shadow. */
   readonly shadow: ShadowSum;
 }
 
+/** Shadows beside the real summaries, in sum and one by one. */
 export interface ShadowComparison {
   /** By name. */
   readonly shadows: readonly ShadowTotals[];

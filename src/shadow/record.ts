@@ -21,14 +21,19 @@ export type ShadowOutcome =
 
 /** The calls of a summariser with their tokens. */
 export interface Spent {
+  /** Billed calls. */
   readonly calls: number;
+  /** Tokens read. */
   readonly inputTokens: number;
+  /** Tokens written. */
   readonly outputTokens: number;
 }
 
 /** The real summary beside a shadow. */
 export interface RealSummary extends Spent {
+  /** The model that made it. */
   readonly model: string;
+  /** Estimated tokens of its text. */
   readonly tokens: number;
 }
 

@@ -23,7 +23,9 @@ import { ShadowStatements } from "./statements.ts";
 
 /** A shadow of one compaction, with its summary. */
 export interface ShadowSummary {
+  /** The name of the shadow. */
   readonly name: string;
+  /** The model that was asked. Null before it is known. */
   readonly model: string | null;
   /** Null while it is not done. */
   readonly outcome: ShadowOutcome | null;

@@ -34,6 +34,7 @@ import type { Session } from "../agent/sessions/session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
 import { stepParts } from "./step-parts.ts";
 
+/** What a view shows, and how large it may be. */
 export interface ViewOptions extends GetViewOptions {
   /**
    * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. By default messages may
@@ -46,6 +47,7 @@ export interface ViewOptions extends GetViewOptions {
   readonly tools?: ToolSet | undefined;
 }
 
+/** How a turn is kept. */
 export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
   /** The stored assistant message to which the turn's steps are added. It may be empty. */
   readonly replyId: string;
@@ -146,6 +148,7 @@ export function keepTurn<S extends Session>(session: S, { replyId, ...options }:
   };
 }
 
+/** The provider's counts of a step, as {@link Session.recordUsage} takes them. A count that is missing is 0. */
 export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
   return {
     inputTokens: countedTokens(usage.inputTokens),
@@ -161,12 +164,17 @@ function countedTokens(tokens: number | undefined): number {
   return isTokenCount(tokens) ? tokens : 0;
 }
 
+/** A prompt for one step of a turn. */
 export interface Prompt {
+  /** The view that it was made from. */
   readonly view: ShownView;
+  /** The messages for the model. */
   readonly messages: ModelMessage[];
 }
 
+/** How a prompt is made. */
 export interface PromptOptions extends ViewOptions {
+  /** The end of the prompt, which is not stored. Null for none. */
   readonly reminder: string | null;
   /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;

@@ -13,6 +13,7 @@ import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
 /** `Prompt` is a conversation in a request of the format. */
 export interface ModelFormatAdapter<Prompt> {
+  /** The name of the format. */
   readonly name: string;
   /** Returns the messages as a model receives them, with every tool call paired with its result. */
   toModel(messages: readonly UIMessage[]): Promise<Prompt>;

@@ -18,9 +18,11 @@ import {
   type ModelFormatAdapter,
 } from "./adapter.ts";
 
+/** A prompt of Anthropic's Messages API. */
 export interface AnthropicPrompt {
   /** Null when there is none. */
   readonly system: string | null;
+  /** The conversation behind the system prompt. */
   readonly messages: AnthropicMessage[];
 }
 
@@ -40,6 +42,7 @@ export type AnthropicBlock =
   | { type: "tool_use"; id: string; name: string; input: object }
   | { type: "tool_result"; tool_use_id: string; content: string; is_error?: true };
 
+/** Messages of Anthropic's Messages API. */
 export const anthropicAdapter: ModelFormatAdapter<AnthropicPrompt> = {
   name: "anthropic",
   async toModel(messages) {

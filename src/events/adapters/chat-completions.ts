@@ -25,6 +25,7 @@ export type WorkersAiMessage = ChatMessage & { reasoning?: string };
 
 type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
 
+/** Messages of OpenAI's chat completions. */
 export const openAiAdapter: ModelFormatAdapter<ChatMessage[]> = {
   name: "openai",
   async toModel(messages) {
@@ -33,6 +34,7 @@ export const openAiAdapter: ModelFormatAdapter<ChatMessage[]> = {
   fromModel: (messages, newId) => readChat(messages, newId, "OpenAI chat completions"),
 };
 
+/** Messages of Workers AI's chat models. */
 export const workersAiAdapter: ModelFormatAdapter<WorkersAiMessage[]> = {
   name: "workers-ai",
   async toModel(messages) {
