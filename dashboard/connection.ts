@@ -15,10 +15,10 @@ import { AGENT, agentPath } from "./place.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 
 /**
- * `lost` was open, or should be, and is being opened again. `locked` means that the Worker wants the secret. `refused` means that the
- * Worker denies access or has no such agent.
+ * `lost` was open, or should be, and is being opened again. `locked` means that the Worker wants the secret. `closed` means that it
+ * lets nobody in. `refused` means that it has no such agent, or not for this caller.
  */
-export type Link = "connecting" | "open" | "lost" | "locked" | "refused";
+export type Link = "connecting" | "open" | "lost" | "locked" | "closed" | "refused";
 
 /** Time limit of one call (ms). The slowest is a search that first indexes a long session. */
 const CALL_MS = 60_000;

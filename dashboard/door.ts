@@ -8,10 +8,13 @@ import { agentPath } from "./place.ts";
 
 const SECRET_KEY = "palimpsest:secret";
 
-/** The door's answer. `shut` means that nobody answered, or not now. */
+/**
+ * The door's answer. `shut` means that nobody answered, or not now. `closed` means that nobody is let in until somebody changes the Worker,
+ * such as its secret. `refused` means that the agent is not there, or not for this caller.
+ */
 export type Admission =
   | { readonly kind: "open"; readonly ticket: string | null }
-  | { readonly kind: "locked" | "refused" | "shut"; readonly why: string | null };
+  | { readonly kind: "locked" | "closed" | "refused" | "shut"; readonly why: string | null };
 
 /** Says why a text cannot be a secret, or returns null when it can. A header holds no other characters, and `fetch` would throw. */
 export function findOddSecret(secret: string): string | null {
@@ -41,7 +44,8 @@ export async function askForTicket(agentName: string, ms: number): Promise<Admis
       return { kind: "locked", why: kept === null ? null : "The Worker did not take this secret." };
     }
     const why = await adviceIn(answer);
-    return answer.status === 403 || answer.status === 404 ? { kind: "refused", why } : { kind: "shut", why };
+    if (answer.status === 403) return { kind: "closed", why };
+    return { kind: answer.status === 404 ? "refused" : "shut", why };
   } catch {
     return { kind: "shut", why: null };
   }

@@ -79,6 +79,7 @@ const LINKS = {
   open: "live",
   lost: "offline",
   locked: "locked",
+  closed: "closed",
   refused: "not found",
 } as const;
 

@@ -19,6 +19,16 @@ export function LinkBanner() {
       </div>
     );
   }
+  if (link === "closed") {
+    return (
+      <div className="banner" role="alert">
+        This page is closed. {why !== null && `${why} `}
+        <button type="button" onClick={() => connection.retry()}>
+          Try again
+        </button>
+      </div>
+    );
+  }
   if (link === "refused") {
     return (
       <div className="banner" role="alert">
@@ -59,7 +69,7 @@ function Unlock({ why }: { why: string | null }) {
         setWrong(connection.unlock(secret.trim()));
       }}
     >
-      <p>Give its secret, such as PALIMPSEST_SECRET. It stays in this tab, and goes to this Worker alone.</p>
+      <p>Give the secret that its operator chose. It stays in this tab, and goes to this Worker alone.</p>
       <TextField
         type="password"
         value={secret}

@@ -1,6 +1,6 @@
 /** Placeholders for an answer that is loading, failed or empty. */
 import type { ReactNode } from "react";
-import type { Act, Asked } from "../use-agent.ts";
+import { useLink, type Act, type Asked } from "../use-agent.ts";
 
 /** Shows an answer once it is there. It is pale while the socket is down. */
 export function Shown<T>({
@@ -22,9 +22,11 @@ export function Shown<T>({
 }
 
 export function Loading({ what }: { what: string }) {
+  const link = useLink();
+  const waitsForPerson = link === "locked" || link === "closed" || link === "refused";
   return (
     <p className="loading" role="status">
-      Reading {what} …
+      {waitsForPerson ? `Not read yet: ${what}.` : `Reading ${what} …`}
     </p>
   );
 }

@@ -38,6 +38,22 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     return page;
   }
 
+  test("a Worker that lets nobody in is told by its own words, and nothing is said to be read meanwhile", async () => {
+    const message = "[unauthorized] The page is locked, and its secret is not set.";
+    const page = await stage.visit("#sessions?agent=demo", {
+      mayFail: true,
+      before: (opened) =>
+        opened.route("**/ticket", (route) => route.fulfill({ status: 403, json: { error: { message } } })),
+    });
+    await page.getByText("This page is closed. The page is locked, and its secret is not set.").waitFor();
+    await page.getByText("Not read yet: the sessions.").waitFor();
+    expect(await page.getByText("is not here, or not yours").count()).toBe(0);
+    await expectAccessible(page);
+    await page.unroute("**/ticket");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByLabel("Secret").waitFor();
+  });
+
   test("asks for the secret, refuses a wrong one, and never puts it into an address", async () => {
     const page = await stage.visit("#sessions?agent=demo", { mayFail: true });
     const asked: string[] = [];
@@ -46,7 +62,15 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await page.getByLabel("Secret").fill("a-wrong-secret-of-24-chars");
     await expectAccessible(page);
     await page.getByRole("button", { name: "Unlock" }).click();
-    await page.getByText("The Worker did not take this secret.").waitFor();
+    const said = page.getByText("The Worker did not take this secret.");
+    await said.waitFor();
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 800 });
+      const note = await said.boundingBox();
+      const button = await page.getByRole("button", { name: "Unlock" }).boundingBox();
+      expect(button?.y).toBeGreaterThan((note?.y ?? 0) + (note?.height ?? 0));
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     await expectAccessible(page);
     // One that no header can hold is not even sent, and not kept for the next time.
     await page.getByLabel("Secret").fill(`“${SECRET}”`);
