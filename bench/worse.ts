@@ -15,6 +15,8 @@ export interface Loss {
 
 export interface Losses {
   readonly title: string;
+  /** What each of them is, in the plural. */
+  readonly are: string;
   readonly losses: readonly Loss[];
 }
 
@@ -34,12 +36,20 @@ export function listLosses(results: Results): readonly Losses[] {
   const [bad] = tablesOf("bad-summariser");
   const bills = tablesOf("cost-of-a-conversation");
   return [
-    { title: "Rows", losses: losesRows(tablesOf("growth")[0]) },
-    { title: "Time", losses: [...losesTime(tablesOf("side-by-side")[0]), ...losesWait(behind)] },
-    { title: "Model calls", losses: losesCalls(behind[0], bad) },
-    { title: "The view after a summariser of no use, in thresholds", losses: losesBad(bad, "view, in thresholds") },
-    { title: "Tokens that a summariser reads", losses: losesBill(bills, "in", "none") },
-    { title: "Dollars", losses: losesBill(bills, "both $") },
+    { title: "Rows", are: "counts of rows", losses: losesRows(tablesOf("growth")[0]) },
+    { title: "Time", are: "times", losses: [...losesTime(tablesOf("side-by-side")[0]), ...losesWait(behind)] },
+    { title: "Model calls", are: "counts of model calls", losses: losesCalls(behind[0], bad) },
+    {
+      title: "The view after a summariser of no use, in thresholds",
+      are: "view sizes",
+      losses: losesBad(bad, "view, in thresholds"),
+    },
+    {
+      title: "Tokens that a summariser reads",
+      are: "counts of a summariser's tokens",
+      losses: losesBill(bills, "in", "none"),
+    },
+    { title: "Dollars", are: "bills", losses: losesBill(bills, "both $") },
   ].filter(({ losses }) => losses.length > 0);
 }
 

@@ -11,7 +11,8 @@ for (let n = 1; n <= 20; n++) console.log(`said ${n}, view: ${await agent.stub.s
 for (;;) {
   const [run] = await agent.stub.runs();
   if (run?.outcome) {
-    console.log(`compacted: ${run.outcome.kind}, view: ${(await agent.stub.status()).viewTokens} tokens`);
+    const why = "reason" in run.outcome ? ` (${run.outcome.reason})` : "";
+    console.log(`compacted: ${run.outcome.kind}${why}, view: ${(await agent.stub.status()).viewTokens} tokens`);
     break;
   }
   await new Promise((resolve) => setTimeout(resolve, 200));

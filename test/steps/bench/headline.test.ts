@@ -7,6 +7,8 @@ import { once } from "../../../bench/noise.ts";
 import type { Results } from "../../../bench/results.ts";
 
 const [BEGIN, END] = ["<!-- measured: written by npm run bench -->", "<!-- end of measured -->"];
+const SHORT = "<!-- measured in short: written by npm run bench -->\n<!-- end of measured in short -->";
+const EMPTY = `${SHORT}\n${BEGIN}\n${END}`;
 const ROOT = join(import.meta.dirname, "../../..");
 
 async function readAll(): Promise<{ readme: string; results: Results }> {
@@ -18,6 +20,22 @@ async function readAll(): Promise<{ readme: string; results: Results }> {
 test("every figure of the README's proof is the one in bench/results.json", async () => {
   const { readme, results } = await readAll();
   expect(readme).toBe(showFigures(readme, results));
+});
+
+test("each promise at the README's top has a figure, and that of the SDK's sessions beside it", async () => {
+  const { readme, results } = await readAll();
+  const top = readme.slice(0, readme.indexOf("## Use it"));
+  const promises = top.split("\n").filter((line) => line.startsWith("- **"));
+  expect(promises).toHaveLength(3);
+  for (const promise of promises)
+    expect(promise).toMatch(/ [\d,]+ (?:ms|rows|times).*\((?:the SDK's sessions: )?[\d,]+\)\.$/);
+  expect(showFigures(EMPTY, results)).toContain(promises.join("\n"));
+});
+
+test("the README stays short: 150 lines of 120 characters", async () => {
+  const lines = (await readAll()).readme.trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(150);
+  expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 
 test("the README says what summaries and names bring back, beside the floor and at the worst", () => {
@@ -41,9 +59,9 @@ test("the README says what summaries and names bring back, beside the floor and 
     rows: [row],
   }));
   const finding = once({ title: "", about: "", checks: [], tables });
-  const shown = showFigures(`${BEGIN}\n${END}`, { fidelity: { date: "", commit: "", versions: {}, finding } });
-  for (const figure of ["0.71", "0.74", "0.04", "0.33", "0.20", "40"]) expect(shown).toContain(figure);
-  expect(showFigures(`${BEGIN}\n${END}`, {})).not.toContain("session");
+  const shown = showFigures(EMPTY, { fidelity: { date: "", commit: "", versions: {}, finding } });
+  for (const figure of ["0.71", "0.74", "0.33", "0.20", "40"]) expect(shown).toContain(figure);
+  expect(showFigures(EMPTY, {})).not.toContain("recorded sessions");
 });
 
 test("the README says what conversations are billed at by their rent, beside the SDK's sessions", () => {
@@ -54,7 +72,7 @@ test("the README says what conversations are billed at by their rent, beside the
   ];
   const caption = "31 sessions, dear writes: bills over that of the sdk at 60,000, and what is kept";
   const finding = once({ title: "", about: "", checks: [], tables: [{ caption, columns, rows }] });
-  const shown = showFigures(`${BEGIN}\n${END}`, { cost: { date: "", commit: "", versions: {}, finding } });
+  const shown = showFigures(EMPTY, { cost: { date: "", commit: "", versions: {}, finding } });
   for (const figure of ["31", "0.77", "0.83", "0.62"]) expect(shown).toContain(figure);
 });
 
@@ -62,7 +80,7 @@ test("a line that was measured of nobody is not shown, and one that was of some 
   const columns = ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"];
   const rows = [["first view", 9_000, 32, 0, 77, 0, 1, 0]];
   const finding = once({ title: "", about: "", checks: [], tables: [{ columns, rows }] });
-  const shown = showFigures(`${BEGIN}\n${END}`, { growth: { date: "", commit: "", versions: {}, finding } });
+  const shown = showFigures(EMPTY, { growth: { date: "", commit: "", versions: {}, finding } });
   expect(shown).toMatch(/first view of 9,000 messages \| +32 \| +77 \| +1 \| +– \|/);
   expect(shown).not.toContain("Names");
 });
@@ -80,11 +98,10 @@ test("the worst append is told in milliseconds, from when it was due and not fro
   const tables = [called, { ...behind, caption: "from when each was due" }];
   const finding = once({ title: "", about: "", checks: [], tables });
   const results = { "behind-summariser": { date: "", commit: "", versions: {}, finding } };
-  expect(showFigures(`${BEGIN}\n${END}`, results)).toMatch(
-    /while a summariser takes 5 s \| +71 \| +5,005 \| +– \| +– \|/,
-  );
+  expect(showFigures(EMPTY, results)).toMatch(/while a summariser takes 5 s \| +71 \| +5,005 \| +– \| +– \|/);
 });
 
 test("a README without room for figures is refused, not overwritten", () => {
-  expect(() => showFigures("# Palimpsest", {})).toThrow(/no room for figures/);
+  for (const readme of ["# Palimpsest", SHORT, `${BEGIN}\n${END}`])
+    expect(() => showFigures(readme, {})).toThrow(/no room for figures/);
 });

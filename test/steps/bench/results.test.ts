@@ -15,7 +15,7 @@ const measured = (name: string, tables: Finding["tables"]): Results => ({
 const times = (median: number) => ({ median, least: 0, most: 9 });
 
 const show = (about: Finding["about"]): string =>
-  renderFinding(once({ title: "Rows", about, checks: [], tables: [] }), null);
+  renderFinding(once({ title: "Rows", are: "counts of rows", about, checks: [], tables: [] }), null);
 
 const bill = (caption: string, dollars: number) => ({
   caption: `${caption}: the bill`,
@@ -57,6 +57,7 @@ test("what another does with fewer rows is listed, with the figures of the large
   expect(listLosses(measured("growth", [{ columns, rows }]))).toEqual([
     {
       title: "Rows",
+      are: "counts of rows",
       losses: [
         { name: "search", says: "`search` reads 7, where 0.32 reads 2 (N = 100 to 900)" },
         { name: "start", says: "`start` reads 32, where 0.20 reads 1 (N = 900)" },
@@ -77,6 +78,7 @@ test("what another does in less time is listed, and a tie is not", () => {
   expect(listLosses(measured("side-by-side", [{ columns, rows }]))).toEqual([
     {
       title: "Time",
+      are: "times",
       losses: [
         { name: "update", says: "`update`: 0.32 takes 0.50 of our time (N = 100)" },
         { name: "first view, from outside", says: "`first view, from outside`: 0.20 takes 0.80 of our time (N = 100)" },
@@ -87,7 +89,7 @@ test("what another does in less time is listed, and a tie is not", () => {
 
 test("a policy that costs less is named, and a conversation that nobody keeps cheaper is not", () => {
   expect(listLosses(measured("cost-of-a-conversation", [bill("long", 1), bill("short", 3)]))).toEqual([
-    { title: "Dollars", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
+    { title: "Dollars", are: "bills", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
   ]);
 });
 
@@ -100,8 +102,12 @@ test("ours with notes is held to the bills of others as well, and not to that of
     ["ours with notes", 60, 4],
   ];
   expect(listLosses(measured("cost-of-a-conversation", [{ caption: "long: the bill", columns, rows }]))).toEqual([
-    { title: "Tokens that a summariser reads", losses: [{ name: "long", says: "long: ours with notes 60, sdk 50" }] },
-    { title: "Dollars", losses: [{ name: "long", says: "long: ours with notes 4, sdk 3" }] },
+    {
+      title: "Tokens that a summariser reads",
+      are: "counts of a summariser's tokens",
+      losses: [{ name: "long", says: "long: ours with notes 60, sdk 50" }],
+    },
+    { title: "Dollars", are: "bills", losses: [{ name: "long", says: "long: ours with notes 4, sdk 3" }] },
   ]);
 });
 
@@ -124,9 +130,10 @@ test("behind a summariser, more model calls and later appends are listed, and wh
   };
   const late = "appends behind a summariser, at most late by ms from when each was due";
   expect(listLosses(measured("behind-summariser", [called, due]))).toEqual([
-    { title: "Time", losses: [{ name: late, says: `${late}: Ours 69, Sdk032 0` }] },
+    { title: "Time", are: "times", losses: [{ name: late, says: `${late}: Ours 69, Sdk032 0` }] },
     {
       title: "Model calls",
+      are: "counts of model calls",
       losses: [{ name: "the summariser: slow", says: "the summariser: slow: Ours 4, Sdk032 1" }],
     },
   ]);
@@ -144,6 +151,7 @@ test("a view that is larger after a summariser of no use is listed, among those 
   expect(listLosses(measured("bad-summariser", [{ columns, rows }]))).toEqual([
     {
       title: "The view after a summariser of no use, in thresholds",
+      are: "view sizes",
       losses: [{ name, says: `${name}: Ours 1.23, Sdk032 0.82` }],
     },
   ]);
