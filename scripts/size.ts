@@ -2,7 +2,7 @@
  * Compares the bundle size of a chat on Palimpsest with the same chat on the Agents SDK's own sessions.
  *
  * Bundled is the built package, as a user installs it. wrangler bundles both chats, minified, as for a deploy. The gzip size counts,
- * because Cloudflare limits it. Fails above the budget.
+ * because Cloudflare limits it. Fails above the budget. A chat on AIChatAgent and one on Think are weighed with and without us as well.
  *
  *     npm run size [-- --modules]     modules lists what each folder and each heavy file of `src` adds after gzip
  */
@@ -41,6 +41,15 @@ if (process.argv.includes("--modules")) {
       row(name, { bytes: minified, gzipBytes: gzip });
     }
   }
+}
+
+console.log("\n| A chat on | alone, gzip | with Palimpsest | times |\n| --- | ---: | ---: | ---: |");
+for (const [host, alone, compacted] of [
+  ["AIChatAgent", await bundle("stock-ai-chat"), await bundle("ai-chat")],
+  ["Think", await bundle("stock-think"), await bundle("think")],
+] as const) {
+  const [without, times] = [alone.gzipBytes, (compacted.gzipBytes / alone.gzipBytes).toFixed(2)];
+  console.log(`| ${host} | ${kib(without)} | ${kib(compacted.gzipBytes)} | ${times} |`);
 }
 
 const times = ours.gzipBytes / sdk.gzipBytes;

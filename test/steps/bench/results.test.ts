@@ -15,7 +15,7 @@ const measured = (name: string, tables: Finding["tables"]): Results => ({
 const times = (median: number) => ({ median, least: 0, most: 9 });
 
 const show = (about: Finding["about"]): string =>
-  renderFinding(once({ title: "Rows", are: "counts of rows", about, checks: [], tables: [] }), null);
+  renderFinding(once({ title: "Rows", about, checks: [], tables: [] }), null);
 
 const bill = (caption: string, dollars: number) => ({
   caption: `${caption}: the bill`,
