@@ -16,7 +16,7 @@ import { allRooms, type AllRooms } from "./rooms.ts";
 
 export { CompactionWorkflow } from "./providers/models.ts";
 
-interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
+interface Settings extends ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   /** Tokens of a view beyond which it is compacted. Without it the cost of carrying a view decides, up to a ceiling. */
   readonly PALIMPSEST_THRESHOLD?: string;
   /** What a million tokens cost, by model, as JSON. `{"*":{"input":3,"output":15,"cacheRead":0.3,"cacheWrite":3.75}}` */
@@ -33,10 +33,13 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
 
+/** `wrangler types` may know a binding of the settings as one that is always there. */
+type Env = Cloudflare.Env & Settings;
+
 /** A caller that the door admits may do everything. */
 export class PalimpsestAgent extends withCompaction(Agent<Env>, {
   clients: "all",
-  rooms: allRooms(readPrices(bindings as Pick<Env, "PALIMPSEST_PRICES">)),
+  rooms: allRooms(readPrices(bindings as Pick<Settings, "PALIMPSEST_PRICES">)),
 }) {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);

@@ -136,6 +136,16 @@ test("whole snippets and classes of the pages compile", () => {
   expect(said.snippets).toBe("");
 });
 
+test("every subpath of the package is named in a page", () => {
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly exports: object };
+  const told = pages
+    .filter((page) => page.endsWith(".md"))
+    .map((page) => readFileSync(join(root, page), "utf8"))
+    .join("\n");
+  const names = Object.keys(exports).filter((path) => path !== "./package.json");
+  expect(names.filter((path) => !new RegExp(`palimpsest${path.slice(1)}["\`]`).test(told))).toEqual([]);
+});
+
 test("an editor shows a session with the names of its agent's rooms", () => {
   expect(said.types).toContain("Type 'SessionOf<readonly [NotesExtension, RecallExtension]>' is not assignable");
 });
