@@ -144,7 +144,9 @@ export function refuseClosedCalls(agent: Agent, table: CallTable, doors: Doors):
   refusals.set(agent, (call) =>
     Object.hasOwn(table, call)
       ? `This agent does not open ${call} to clients. List it where the agent is declared: clients: ["watch", "${call}"].`
-      : `This agent has no method ${JSON.stringify(call)} for its clients. It opens ${open.join(", ") || "none"}. A room may bring it: docs/clients.md.`,
+      : Object.hasOwn(agent.constructor.prototype as object, call)
+        ? `This agent has no method "${call}" for its clients: it is not @callable(), or that is of another copy of "agents" than palimpsest imports (npm ls agents).`
+        : `This agent has no method ${JSON.stringify(call)} for its clients. It opens ${open.join(", ") || "none"}. A room may bring it: docs/clients.md.`,
   );
   const inner = agent.onMessage.bind(agent);
   agent.onMessage = async (connection, message) => {

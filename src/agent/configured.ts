@@ -8,6 +8,7 @@
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
 import type { Told } from "./core.ts";
+import { missingRoom, ROOM_OF_SETTING } from "./missing-room.ts";
 import {
   type AfterCompaction,
   compactAfter,
@@ -57,5 +58,15 @@ export abstract class Configured {
   /** Called for every run that ends as `failed`. Its errors are swallowed. */
   onCompactionError(onError: OnCompactionError): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
+  }
+
+  // A room that the agent has puts its own methods before these.
+  static {
+    for (const [name, room] of Object.entries(ROOM_OF_SETTING)) {
+      const value = (): never => {
+        throw missingRoom(name, room);
+      };
+      Object.defineProperty(this.prototype, name, { value, configurable: true });
+    }
   }
 }

@@ -76,7 +76,7 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
 }
 
 /** Stands in place of words for a client that may not read. */
-const UNTOLD = "Only clients that may read are told.";
+const UNTOLD = 'Only clients that may read are told: clients: ["watch", "read"].';
 
 export function eventWithoutWords(event: RunEvent): RunEvent {
   return event.outcome === null ? event : { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };

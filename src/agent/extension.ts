@@ -2,12 +2,12 @@
  * The interface of optional rooms. It holds the additions of a room to an agent that was declared with it, and the calls that the room
  * receives.
  *
- * The core names no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two. Their methods stand on each session and their
+ * The core imports no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two. Their methods stand on each session and their
  * calls in the table of calls. A Worker without rooms has none of their code.
  */
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
-import { PalimpsestError } from "../errors.ts";
+import { missingRoom } from "./missing-room.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type {
   ApprovalRoom,
@@ -215,19 +215,13 @@ export class InstalledRooms implements RoomHooks {
   searchAll(): (query: string) => Promise<string | null> {
     const room = this.#rooms.find(({ searchAll }) => searchAll !== undefined);
     if (room?.searchAll !== undefined) return room.searchAll;
-    throw new PalimpsestError(
-      "not_configured",
-      "Nothing searches what was said. Add the room where the agent is declared: withCompaction(Base, { rooms: [recall()] }).",
-    );
+    throw missingRoom("A search of what was said", "recall");
   }
 
   /** Throws `not_configured` where no room shows texts. */
   declareText(sessionId: string, label: string, text: ShownText): void {
     const room = this.#rooms.find(({ declareText }) => declareText !== undefined);
     if (room?.declareText !== undefined) return room.declareText(sessionId, label, text);
-    throw new PalimpsestError(
-      "not_configured",
-      `Block "${label}" needs context blocks. Add the room where the agent is declared: withCompaction(Base, { rooms: [context()] }).`,
-    );
+    throw missingRoom(`Block "${label}"`, "context");
   }
 }

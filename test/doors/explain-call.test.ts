@@ -38,6 +38,7 @@ test("the agent itself tells a bare client which calls it opens, and the list th
   expect(error).toBe(
     '[not_configured] This agent has no method "search" for its clients. It opens compact, runs, liveRuns, getRun, cancelRun, status, needsCompaction. A room may bring it: docs/clients.md.',
   );
+  expect((await bare.call("configureSession", {})).error).toMatch(/not @callable\(\), or .* another copy of "agents"/);
   expect((await bare.call("append", { message: { method: "status" } })).error).toBe(
     '[not_configured] This agent does not open append to clients. List it where the agent is declared: clients: ["watch", "append"].',
   );

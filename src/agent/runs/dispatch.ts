@@ -67,8 +67,10 @@ export class Dispatcher {
       // The watchdog retries when the platform is busy or restarting. A missing binding will not appear.
       const refused = error instanceof PalimpsestError && !error.retryable;
       const hopeless = refused || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
-      if (hopeless)
-        this.end(run.id, { kind: "failed", reason: error instanceof Error ? error.message : String(error) });
+      if (!hopeless) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      const lacks = refused && error.code === "not_configured";
+      this.end(run.id, { kind: "failed", reason, ...(lacks && { code: "not-configured" }) });
     } finally {
       this.#dispatching.delete(run.id);
     }

@@ -61,19 +61,27 @@ export type Outcome =
   | { readonly kind: "stale"; readonly reason: StaleReason }
   | { readonly kind: "nothing"; readonly reason: WhyNot | "declined"; readonly detail: string }
   | { readonly kind: "cancelled" }
-  /** `code` says how a caller's own function failed. The reason is for people. */
+  /** `code` says how a caller's own function failed, or that the agent lacks something. The reason is for people. */
   | { readonly kind: "failed"; readonly reason: string; readonly code?: FailureCode };
 
 /**
- * How a caller's own compaction function failed:
+ * How a caller's own compaction function failed, and what keeps any run from its start:
  * - `timed-out`: it ran out of time.
  * - `interrupted`: its object died again and again.
  * - `threw`: it threw an error.
  * - `invalid-answer`: its return value is not a summary of the messages it was shown.
  * - `unsound`: the audit refused its text.
  * - `agent-gone`: the sub-agent was deleted with its ledger. Only its Workflow reports this code.
+ * - `not-configured`: a binding is missing, such as the Workflow's. Every client is told the reason.
  */
-export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound" | "agent-gone";
+export type FailureCode =
+  | "timed-out"
+  | "interrupted"
+  | "threw"
+  | "invalid-answer"
+  | "unsound"
+  | "agent-gone"
+  | "not-configured";
 
 /** A run's place in its life: `pending`, `running`, `paused`, `waiting` for a person, or `ended` with an outcome. */
 export type RunState = RunRecord["state"];
@@ -358,6 +366,7 @@ export function withoutWords(run: RunRecord, instead: string): RunRecord {
 
 /** A provider's error, or the words of a person who declined, may quote the conversation. */
 export function withoutWordsIn(outcome: Outcome, instead: string): Outcome {
-  if (outcome.kind === "failed") return { ...outcome, reason: instead };
+  // What an agent lacks is said in words of ours alone.
+  if (outcome.kind === "failed") return outcome.code === "not-configured" ? outcome : { ...outcome, reason: instead };
   return outcome.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;
 }
