@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import { MAX_SLICE_BYTES, SLICE_BYTES, type SpanReader } from "../../src/memory/messages/span-reader.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -74,7 +75,7 @@ test("no slice reads more than the stated bytes, whatever the sizes of the messa
           read.bytes = 0;
         });
         expect(messages).toEqual(history.spanMessages(asked));
-        expect(reader !== null && history.hasRead(reader, history.sourceDigest(asked) ?? "")).toBe(true);
+        expect(reader !== null && reader.digest === history.sourceDigest(asked)).toBe(true);
       });
     }),
     { numRuns: tries(16) },
@@ -113,7 +114,128 @@ test("what changes between two slices is noticed: an edit, a deletion, and not a
       readAll(reader, (slice) => {
         if (slice === 0) change(history);
       });
-      expect(reader !== null && history.hasRead(reader, planned), name).toBe(name === "append");
+      expect(reader !== null && reader.digest === planned, name).toBe(name === "append");
+    });
+  }
+});
+
+/** The words of messages, which is what a summary can tell. */
+const wordsOf = (messages: readonly UIMessage[] | null): string =>
+  JSON.stringify(messages?.map(({ role, parts }) => [role, parts]) ?? null);
+
+/** What may happen to `part`, of which a span covers the step that says "two", and to a message that it covers whole. */
+const BETWEEN: Record<string, (history: History, part: UIMessage) => unknown> = {
+  "an edit of the part": (history, part) => history.update(withStep(part, 1, "other")),
+  "an edit of the part that is taken back later": (history, part) => history.update(part),
+  "growth behind the part": (history, part) =>
+    history.update({ ...part, parts: [...part.parts, ...said("more").parts] }),
+  "another step of the message": (history, part) => history.update(withStep(part, 0, "new")),
+  "metadata alone": (history, part) => history.update({ ...part, metadata: { seen: true } }),
+  "a deletion": (history) => history.delete(["part"]),
+  "a deletion, and the same message again": (history, part) => {
+    history.delete(["part"]);
+    history.append(part);
+  },
+  "an edit of a whole message": (history) => history.update(say("m2", "another text")),
+  "the whole message as it was": (history) => history.update(say("m2", FILLING)),
+  "an append": (history) => history.append(say(`later-${history.leafId()?.length}`)),
+  nothing: () => undefined,
+};
+const FILLING = "x".repeat(SLICE_BYTES / 2);
+
+const said = (...texts: readonly string[]): UIMessage => steps("part", ...texts);
+
+function withStep(message: UIMessage, step: number, text: string): UIMessage {
+  const parts = message.parts.map((part, at) => (at === 2 * step + 1 ? { type: "text" as const, text } : part));
+  return { ...message, parts };
+}
+
+test("C3: what counts as read has the very words that stand there, whatever was changed and taken back between two slices", async () => {
+  const changes = fc.array(fc.constantFrom(...Object.keys(BETWEEN)), { minLength: 1, maxLength: 8 });
+  let [read, missed] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(changes, fc.boolean(), fc.boolean(), async (names, isFirst, isLong) => {
+      await withProbe(({ history }) => {
+        const part = isLong ? said("one", "two ".repeat(8_000), "three") : said("one", "two", "three");
+        if (isFirst) history.append(part);
+        for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
+        if (!isFirst) history.append(part);
+        const asked = isFirst ? span("part", "m3", [1, WHOLE_MESSAGE]) : span("m0", "part", [0, 1]);
+        const planned = { digest: history.sourceDigest(asked), words: wordsOf(history.spanMessages(asked)) };
+        const reader = history.spanReader(asked);
+        const words = wordsOf(readAll(reader, (slice) => BETWEEN[names[slice] ?? "nothing"]?.(history, part)));
+        if (reader?.digest === planned.digest) expect(words).toBe(planned.words);
+        const isCurrent = reader !== null && history.isAsRead(reader, asked);
+        if (isCurrent) expect(words).toBe(wordsOf(history.spanMessages(asked)));
+        if (isCurrent) read++;
+        else missed++;
+      });
+    }),
+    { numRuns: tries(120) },
+  );
+  expect(Math.min(read, missed)).toBeGreaterThan(0);
+});
+
+/** Whether the covered part has the same words after the change. */
+const KEEPS_PART: Record<string, boolean> = {
+  "an edit of the part": false,
+  "another step of the message": false,
+  "growth behind the part": true,
+  "metadata alone": true,
+};
+
+test("C3: an edit of a part after it was read is noticed, and growth behind it is no edit", async () => {
+  for (const [name, isKept] of Object.entries(KEEPS_PART)) {
+    await withProbe(({ history }) => {
+      for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
+      history.append(said("one", "two", "three"));
+      const asked = span("m0", "part", [0, 1]);
+      const planned = history.sourceDigest(asked);
+      const reader = history.spanReader(asked);
+      readAll(reader, (slice) => {
+        if (slice === 0) BETWEEN[name]?.(history, said("one", "two", "three"));
+      });
+      expect(reader?.digest, name).toBe(planned);
+      expect(reader !== null && history.isAsRead(reader, asked), name).toBe(isKept);
+    });
+  }
+});
+
+test("C3: a part that was read with other words is not what was planned, although the words are back", async () => {
+  for (const [name, isKept] of Object.entries(KEEPS_PART)) {
+    await withProbe(({ history }) => {
+      const part = said("one", "two", "three");
+      for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
+      history.append(part);
+      const asked = span("m0", "part", [0, 1]);
+      const planned = history.sourceDigest(asked);
+      BETWEEN[name]?.(history, part);
+      const reader = history.spanReader(asked);
+      readAll(reader, (slice) => {
+        if (slice === 0) history.update(part);
+      });
+      expect(reader?.digest === planned, name).toBe(isKept);
+      expect(reader !== null && history.isAsRead(reader, asked), name).toBe(isKept);
+    });
+  }
+});
+
+test("C3: a message of several rows that changes between two of them and back is not as it was read, whole or in part", async () => {
+  for (const cut of [0, 1]) {
+    await withProbe(({ history }) => {
+      const part = said("one", "two ".repeat(30_000), "three");
+      history.append(part);
+      history.append(say("end"));
+      const asked = span("part", "end", [cut, WHOLE_MESSAGE]);
+      const reader = history.spanReader(asked);
+      let slices = 0;
+      readAll(reader, () => {
+        slices++;
+        if (slices === 2) history.update(withStep(part, 1, "other ".repeat(600_000)));
+        if (slices === 3) history.update(part);
+      });
+      expect(slices).toBeGreaterThan(3);
+      expect(reader !== null && history.isAsRead(reader, asked)).toBe(false);
     });
   }
 });
@@ -185,4 +307,52 @@ test("C3: an edit, a deletion and a rollback after the slices are seen by the co
       });
     }
   }
+});
+
+test("a survey reads no more than the stated bytes at once of messages that its range or its overlays cut", async () => {
+  await withProbe(({ storage, reopen }) => {
+    const { memory, read } = countReads(storage);
+    const history = memory.session("");
+    history.append(steps("part", "one", "z".repeat(12_000_000 / 80), "three"));
+    for (let n = 0; n < 5; n++) history.append(steps(`m${n}`, "one", "z".repeat(1_500_000 / 80), "three"));
+    for (let n = 0; n < 4; n++) history.addOverlay({ span: span(`m${n}`, `m${n + 1}`, [2, 0]), summary: "S" });
+    expect(history.view().elements.filter(({ kind }) => kind === "overlay")).toHaveLength(4);
+    const asked = span("part", "m4", [1, WHOLE_MESSAGE]);
+    read.bytes = 0;
+    const most: number[] = [];
+    for (const _ of history.survey(asked)) {
+      most.push(read.bytes);
+      read.bytes = 0;
+    }
+    most.push(read.bytes);
+    expect(Math.max(...most)).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
+    expect(most.length).toBeGreaterThan(5);
+    read.bytes = 0;
+    const found = history.spanDigest(asked);
+    expect(read.bytes).toBeLessThan(BESIDE);
+    expect(found).toEqual(reopen().session("").spanDigest(asked));
+  });
+});
+
+test("C3: the commit over thousands of messages reads none of them once more where another message grew meanwhile", async () => {
+  await withProbe(({ storage }) => {
+    const { memory, read } = countReads(storage);
+    const history = memory.session("");
+    const asked = fillLong(history);
+    let grown = 0;
+    const grow = (): unknown => history.upsert(steps("live", "one", `more ${grown++}`));
+    const reader = history.spanReader(asked);
+    readAll(reader, grow);
+    for (const _ of history.survey(asked)) grow();
+    grow();
+    expect(grown).toBeGreaterThan(4);
+    read.bytes = 0;
+    expect(reader !== null && history.isAsRead(reader, asked)).toBe(true);
+    const found = history.spanDigest(asked);
+    expect(read.bytes).toBeLessThan(BESIDE);
+    expect(found?.digest).toBe(history.sourceDigest(asked));
+    history.update(say("m700", "another text"));
+    expect(reader !== null && history.isAsRead(reader, asked)).toBe(false);
+    expect(history.spanDigest(asked)?.digest).not.toBe(found?.digest);
+  });
 });

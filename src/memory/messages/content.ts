@@ -102,6 +102,15 @@ export function hostedSliceDigest(
   return digest(id, role, `${fromStep}-${toStep}`, ...stepDigests.slice(fromStep, toStep + 1));
 }
 
+/** The digest of what some steps of a message show. It stays the same while the message grows behind them. */
+export function partsDigest(
+  { id, role }: { readonly id: string; readonly role: string },
+  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
+  parts: UIMessage["parts"],
+): string {
+  return digest(id, role, `${fromStep}-${toStep}`, JSON.stringify(parts));
+}
+
 function factsJson(message: UIMessage, facts: Facts): string {
   const json = JSON.stringify(facts);
   if (json.length <= FACTS_MAX_CHARS) return json;

@@ -16,7 +16,7 @@ import { isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
-import { partsDigest, storedMessage } from "../overlays/overlays.ts";
+import { slicedDigest, storedMessage } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import {
@@ -554,8 +554,8 @@ export class History extends SessionOverlays {
     let stored: UIMessage | null = null;
     return (steps) => {
       if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
-      const changed = hostedSliceDigest(encoded, steps) ?? partsDigest(message, steps);
-      const known = hostedSliceDigest(row, steps) ?? partsDigest((stored ??= storedMessage(this.tree, row)), steps);
+      const changed = hostedSliceDigest(encoded, steps) ?? slicedDigest(message, steps);
+      const known = hostedSliceDigest(row, steps) ?? slicedDigest((stored ??= storedMessage(this.tree, row)), steps);
       return known === changed;
     };
   }

@@ -5,17 +5,19 @@
  * A slice takes messages of {@link SLICE_BYTES} and ends with the row that no longer fits. A message that is stored in
  * several rows is read a row a slice. So no slice reads more than {@link MAX_SLICE_BYTES}, however large a message is.
  *
- * The messages may change between two slices. The sum of the digests that were read tells the caller.
+ * The messages may change between two slices. Each is digested as it was read, and the sum of these digests tells the
+ * caller. The rows as they are later would not, because a change may have been taken back by then.
  */
 import type { UIMessage } from "ai";
 import { ROW_MAX_BYTES } from "../../limits.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import type { ContentRow, Place, ShapeRow } from "../statements.ts";
-import { decodeMessage } from "./content.ts";
+import { sumDigests } from "../../steps/text/digest.ts";
+import type { ContentRow, Place } from "../statements.ts";
+import { decodeMessage, hostedSliceDigest, partsDigest } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessages, shownPart } from "./view.ts";
-import { walkView, type MessageElement } from "./walk.ts";
+import { isWhole, walkView, type MessageElement } from "./walk.ts";
 
 /** Bytes of messages that one slice takes, more than a usual chunk has. It is decoded in a few milliseconds. */
 export const SLICE_BYTES = 256_000;
@@ -23,6 +25,13 @@ export const SLICE_BYTES = 256_000;
 export const MAX_SLICE_BYTES = SLICE_BYTES + ROW_MAX_BYTES;
 
 type Read = MessageElement<ContentRow>;
+
+/** A message of several rows, with those that were read, and the tree's epoch then. */
+interface Long {
+  readonly element: Read;
+  readonly pieces: string[];
+  epoch: number;
+}
 
 export class SpanReader {
   readonly #tree: Tree;
@@ -32,10 +41,12 @@ export class SpanReader {
   #at: Place | null;
   /** A message that was read and did not fit into its slice. */
   #waiting: Read | null = null;
-  /** A message of several rows, as far as it was read. */
-  #long: { readonly element: Read; readonly pieces: string[] } | null = null;
-  readonly #elements: MessageElement<ShapeRow>[] = [];
+  /** A message that is read a row a slice. */
+  #long: Long | null = null;
+  /** The sum of the digests of what was read. Null once a message of several rows changed between two of them. */
+  #digest: string | null = sumDigests([]);
   #epoch: number;
+  readonly #end: number;
   readonly #began: number;
 
   /** `bytes` is the size of a slice. */
@@ -45,17 +56,18 @@ export class SpanReader {
     this.#at = to;
     this.#bytes = bytes;
     this.#epoch = tree.epoch;
-    this.#began = tree.epoch;
+    this.#end = to.seq;
+    this.#began = tree.epochUpTo(to.seq);
   }
 
-  /** Whether nothing but appends came to the session since the first slice. */
+  /** Whether nothing came to the path since the first slice but what lies behind the span. */
   get isUntouched(): boolean {
-    return this.#tree.epoch === this.#began;
+    return this.#tree.epochUpTo(this.#end) === this.#began;
   }
 
-  /** What was read so far, newest first, pruned messages included. */
-  get elements(): readonly MessageElement<ShapeRow>[] {
-    return this.#elements;
+  /** The digest of the messages as they were read, pruned ones included. Null for one that was never stored as it was read. */
+  get digest(): string | null {
+    return this.#digest;
   }
 
   /** Whether nothing is left to read. */
@@ -66,20 +78,32 @@ export class SpanReader {
   /** The messages of the next slice, oldest first. Empty while a message of several rows is read. Null when none is left. */
   next(): UIMessage[] | null {
     if (this.#long !== null) return this.#readPiece(this.#long);
-    const begin = { at: this.#waiting === null ? this.#at : placeOf(this.#waiting), read: this.#elements.length };
-    if (this.#waiting !== null) begin.read--;
+    const begin = this.#waiting === null ? this.#at : placeOf(this.#waiting);
+    const read = this.#digest;
     const slice = this.#readSlice();
     try {
-      const messages = elementMessages(this.#tree, slice.toReversed());
+      const oldestFirst = slice.toReversed();
+      const messages = elementMessages(this.#tree, oldestFirst);
+      for (const [at, element] of oldestFirst.entries()) this.#add(element, messages[at]);
       return slice.length === 0 && this.#at === null && this.#long === null ? null : messages;
     } catch (error) {
       // A host must deliver the messages first. The slice is then read again, because its rows may have changed.
-      this.#at = begin.at;
+      this.#at = begin;
       this.#waiting = null;
       this.#long = null;
-      this.#elements.length = begin.read;
+      this.#digest = read;
       throw error;
     }
+  }
+
+  /** Adds a message to the digest as it was read. Undefined for a pruned one. */
+  #add(element: Read, shown: UIMessage | undefined): void {
+    if (this.#digest === null) return;
+    const { row } = element;
+    const own = isWhole(element)
+      ? row.digest
+      : (hostedSliceDigest(row, element) ?? partsDigest(row, element, shown?.parts ?? []));
+    this.#digest = sumDigests([this.#digest, own]);
   }
 
   #readSlice(): Read[] {
@@ -91,13 +115,14 @@ export class SpanReader {
     const options = { content: true, overlays: [], floor: this.#from, pruned: true } as const;
     for (const element of walkView(this.#tree, this.#at, options)) {
       if (element.kind === "overlay") continue;
-      const { content: _, ...shape } = element.row;
-      this.#elements.push({ ...element, row: shape });
       const { parentSeq, bytes, parts } = element.row;
       this.#at = parentSeq === null ? null : { seq: parentSeq, step: WHOLE_MESSAGE };
-      if (isPruned(element.row)) continue;
+      if (isPruned(element.row)) {
+        this.#add(element, undefined);
+        continue;
+      }
       if (parts > 1) {
-        this.#long = { element, pieces: [element.row.content] };
+        this.#long = { element, pieces: [element.row.content], epoch: this.#tree.epoch };
         return slice;
       }
       left -= bytes;
@@ -120,13 +145,18 @@ export class SpanReader {
     return sql.messageShape(sessionId, seq) === undefined;
   }
 
-  #readPiece({ element, pieces }: { readonly element: Read; readonly pieces: string[] }): UIMessage[] {
-    const { sql, sessionId } = this.#tree;
+  #readPiece(long: Long): UIMessage[] {
+    const { sql, sessionId, epoch } = this.#tree;
+    const { element, pieces } = long;
     const { row } = element;
+    if (epoch !== long.epoch && sql.messageShape(sessionId, row.seq)?.digest !== row.digest) this.#digest = null;
+    long.epoch = epoch;
     pieces.push(sql.messagePart(sessionId, row.seq, pieces.length)?.content ?? "");
     if (pieces.length < row.parts) return [];
     this.#long = null;
-    return [shownPart(decodeMessage(pieces, row), element)];
+    const shown = shownPart(decodeMessage(pieces, row), element);
+    this.#add(element, shown);
+    return [shown];
   }
 }
 

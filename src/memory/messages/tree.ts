@@ -17,6 +17,9 @@ import { Fingerprints } from "./fingerprints.ts";
 import { Masks, type PathPart } from "../masks/masks.ts";
 import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
 
+/** Rows whose changes are told apart. Beyond that all count as changed at once. */
+const MOST_CHANGES = 1_000;
+
 interface Top {
   readonly newest: { readonly seq: number; readonly id: string } | null;
   /** The `seq` of the next message. */
@@ -35,6 +38,8 @@ export class Tree {
   readonly #now: () => number;
   /** Rises with every write that invalidates open cursors and cached totals. */
   #epoch = 0;
+  /** The rows from which on something changed, and the epoch since then. Both rise from entry to entry. */
+  #changes: { readonly fromSeq: number; readonly epoch: number }[] = [];
   /** The newest row and the next `seq`, once read. */
   #top: Top | null = null;
 
@@ -61,9 +66,17 @@ export class Tree {
     return this.#epoch;
   }
 
-  /** Invalidates open cursors because rows changed. */
-  touch(): void {
+  /** Invalidates open cursors because rows changed, all of them at `fromSeq` or behind it. */
+  touch(fromSeq = 0): void {
     this.#epoch++;
+    while ((this.#changes.at(-1)?.fromSeq ?? -1) >= fromSeq) this.#changes.pop();
+    this.#changes.push({ fromSeq, epoch: this.#epoch });
+    if (this.#changes.length > MOST_CHANGES) this.touch();
+  }
+
+  /** The epoch of the last change of a row up to `seq`, so that a message which grows behind it counts for nothing. */
+  epochUpTo(seq: number): number {
+    return this.#changes.findLast(({ fromSeq }) => fromSeq <= seq)?.epoch ?? 0;
   }
 
   /** Drops everything cached in memory. */
@@ -157,7 +170,7 @@ export class Tree {
     this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content });
     if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
     this.#insertRest(row.seq, pieces);
-    this.touch();
+    this.touch(row.seq);
   }
 
   /** Deletes rows. Children move under the nearest remaining ancestor. */
@@ -182,7 +195,7 @@ export class Tree {
       this.sql.raiseNextSeq(this.sessionId, top.next);
       this.#top = null;
     }
-    this.touch();
+    this.touch(Math.min(...gone.keys()));
   }
 
   /** Keeps the rows of messages that a host pruned, but removes their content and hides them from views. */

@@ -21,7 +21,7 @@ import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../..
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
-import { hostedSliceDigest, parseFacts } from "../messages/content.ts";
+import { hostedSliceDigest, parseFacts, partsDigest } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
 import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
@@ -29,7 +29,7 @@ import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { earlierSummary, summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { Line } from "../masks/masks.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
-import { SLICE_BYTES } from "../messages/span-reader.ts";
+import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
   comparePlaces,
@@ -147,7 +147,12 @@ export class Overlays {
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
     if (overlays !== undefined) {
       const elements = walkSpan(this.#tree, range, { content: false, overlays });
-      return elements === null ? null : this.sum(elements);
+      return elements === null
+        ? null
+        : sum(
+            elements,
+            elements.map((element) => this.#digestOf(element)),
+          );
     }
     const survey = this.survey(range);
     while (survey.next().done !== true);
@@ -155,8 +160,8 @@ export class Overlays {
   }
 
   /**
-   * Describes a range in slices, one a step, so that {@link describe} answers without a read while nothing but appends follows. Begins anew
-   * where the session changed between two steps, and gives up where it keeps changing.
+   * Describes a range in slices, one a step, so that {@link describe} answers without a read while nothing changes but what lies behind the
+   * range. Begins anew where the range changed between two steps, and gives up where it keeps changing.
    */
   *survey(range: Range): Generator<undefined, void> {
     for (let tries = 0; tries < MOST_SURVEYS; tries++) {
@@ -169,7 +174,7 @@ export class Overlays {
 
   *#sumInSlices(range: Range): Generator<undefined, SpanDigest | null> {
     const tree = this.#tree;
-    const { epoch } = tree;
+    const epoch = tree.epochUpTo(range.to.seq);
     // Measures the view with its stubs, because a summary must be smaller than that view (V3).
     const line = this.#line();
     const parts: SpanDigest[] = [];
@@ -177,11 +182,17 @@ export class Overlays {
     let start: Place | null = null;
     for (let at: Place | null = range.to; at !== null && comparePlaces(at, range.from) >= 0;) {
       if (parts.length > 0) yield;
-      if (tree.epoch !== epoch) return null;
+      if (tree.epochUpTo(range.to.seq) !== epoch) return null;
       const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
       const oldest = slice.at(-1);
       if (oldest === undefined) return null;
-      parts.push(this.sum(line === null ? slice : slice.map((element) => withMask(element, line))));
+      const digests: string[] = [];
+      for (const element of slice) {
+        const digest = yield* this.#digestInPieces(element);
+        if (digest === null || tree.epochUpTo(range.to.seq) !== epoch) return null;
+        digests.push(digest);
+      }
+      parts.push(sum(line === null ? slice : slice.map((element) => withMask(element, line)), digests));
       start = startOf(oldest);
       at = placeAfterWalking(tree, oldest);
     }
@@ -194,20 +205,23 @@ export class Overlays {
     return newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
   }
 
-  /** All that a description depends on. An append beside a line adds nothing to a range. */
-  #stamp({ from, to }: Range): string {
-    return [this.#tree.epoch, this.#line()?.n ?? "", from.seq, from.step, to.seq, to.step].join(" ");
+  /** As {@link Overlays.#digestOf}, with a yield between two rows of a message that the range cuts. Null where it changed meanwhile. */
+  *#digestInPieces(element: Element): Generator<undefined, string | null> {
+    if (element.kind === "overlay" || isWhole(element) || element.row.parts <= 1) return this.#digestOf(element);
+    const { row, fromStep, toStep } = element;
+    const reader = new SpanReader(this.#tree, {
+      from: { seq: row.seq, step: fromStep },
+      to: { seq: row.seq, step: toStep },
+    });
+    while (reader.next() !== null) yield;
+    return reader.digest;
   }
 
-  /** Like {@link describe}, for elements that were already read. */
-  sum(elements: readonly Element[]): SpanDigest {
-    return {
-      digest: sumDigests(elements.map((element) => this.#digestOf(element))),
-      tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
-      messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
-      elements: elements.length,
-      overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
-    };
+  /** All that a description depends on. What lies behind a range adds nothing to it, but the line that masks it may move. */
+  #stamp({ from, to }: Range): string {
+    const { n, place } = this.#line() ?? {};
+    const line = [n, place?.seq, place?.step];
+    return [this.#tree.epochUpTo(to.seq), ...line, from.seq, from.step, to.seq, to.step].join(" ");
   }
 
   /**
@@ -527,7 +541,7 @@ function openApproval(messageId: string): PalimpsestError {
  * behind it. Reads the content, unless a host keeps it.
  */
 export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
-  return hostedSliceDigest(row, steps) ?? partsDigest(storedMessage(tree, row), steps);
+  return hostedSliceDigest(row, steps) ?? slicedDigest(storedMessage(tree, row), steps);
 }
 
 /** The message of a row as it is stored. Without parts where its row is gone. */
@@ -537,21 +551,35 @@ export function storedMessage(tree: Tree, { seq, id }: ShapeRow): UIMessage {
 }
 
 /** Like {@link sliceDigest}, for a message with its content. */
-export function partsDigest(message: UIMessage, { fromStep, toStep }: Steps): string {
-  const parts = JSON.stringify(sliceMessage(message, fromStep, toStep).parts);
-  return digest(message.id, message.role, `${fromStep}-${toStep}`, parts);
+export function slicedDigest(message: UIMessage, steps: Steps): string {
+  return partsDigest(message, steps, sliceMessage(message, steps.fromStep, steps.toStep).parts);
 }
 
-/** The first elements of a walk. Their rows without content take {@link SLICE_BYTES}, the last one included in full. */
+/**
+ * The first elements of a walk. What is read of them takes {@link SLICE_BYTES}, the last one included in full. That is
+ * a row without its content, and with it for a message that the walk cuts.
+ */
 function takeSlice(walk: Iterable<Element>): Element[] {
   const slice: Element[] = [];
   let left = SLICE_BYTES;
   for (const element of walk) {
     slice.push(element);
     left -= ROW_BYTES + (element.kind === "overlay" ? element.overlay.details : element.row.facts).length;
+    if (element.kind === "message" && !isWhole(element)) left -= element.row.bytes;
     if (left <= 0) break;
   }
   return slice;
+}
+
+/** The description of elements, newest first, with their digests. */
+function sum(elements: readonly Element[], digests: readonly string[]): SpanDigest {
+  return {
+    digest: sumDigests(digests),
+    tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
+    messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
+    elements: elements.length,
+    overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
+  };
 }
 
 /** The description of neighbours, oldest first. */

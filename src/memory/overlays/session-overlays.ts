@@ -293,12 +293,7 @@ export abstract class SessionOverlays {
 
   /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */
   isAsRead(reader: SpanReader, span: Span): boolean {
-    return reader.isUntouched || this.hasRead(reader, this.sourceDigest(span) ?? "");
-  }
-
-  /** Whether a reader read what has the digest `expected`. */
-  hasRead({ elements }: SpanReader, expected: string): boolean {
-    return this.laid.sum(elements).digest === expected;
+    return reader.digest !== null && (reader.isUntouched || reader.digest === this.sourceDigest(span));
   }
 
   /** A span's messages without content, as outline rows. Null as for {@link spanDigest}. */

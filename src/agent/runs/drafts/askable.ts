@@ -65,7 +65,7 @@ export async function readChunkSource(
   const reader = history.spanReader(chunk);
   if (reader === null) return null;
   const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
-  if (!history.hasRead(reader, planned)) return null;
+  if (reader.digest !== planned) return null;
   const messages = slices.flat();
   const weigh = (count: CountTokens): number =>
     messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
