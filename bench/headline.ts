@@ -167,20 +167,22 @@ function describeSight(results: Results): string {
     .join("\n");
 }
 
-/** What the rent rule's bills come to beside the SDK's, and what each keeps. Empty where no session was measured. */
+/** What the rent rule's bills come to beside the SDK's, what each keeps, and what is to be read again for the rest. Empty where none was measured. */
 function describeBill(results: Results): string {
   const table = results["cost"]?.finding.tables.find(({ caption = "" }) => caption.includes("dear writes: bills"));
-  const of = (policy: string, column: string): string => {
+  const cell = (policy: string, column: string): Cell => {
     const row = table?.rows.find(([name]) => name === policy);
-    return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
+    return row?.[table?.columns.indexOf(column) ?? -1] ?? NONE;
   };
+  const of = (policy: string, column: string): string => renderCell(cell(policy, column));
   const bill = of("rent", "bill, geometric mean");
   if (bill === NONE) return "";
   const sessions = /^\d+/.exec(table?.caption ?? "")?.[0] ?? NONE;
   const kept = (policy: string): string => of(policy, "kept, mean");
+  const [again = 0, theirs = 0] = ["rent", "sdk at 60,000"].map((policy) => Number(cell(policy, "again, tokens")));
   const says =
-    `- \`compactAfter("auto")\` on ${sessions} sessions: ${bill} of the SDK's bills, ` +
-    `${kept("rent")} of recurring rare words in view (SDK ${kept("sdk at 60,000")}).`;
+    `- \`auto\`, ${sessions} sessions: ${bill} of the SDK's bills, ${kept("rent")} of needed words in view ` +
+    `(SDK ${kept("sdk at 60,000")}), ${renderCell(again / theirs)} of its tokens to reread.`;
   return wrap(says).replaceAll("\n", "\n  ");
 }
 

@@ -9,6 +9,7 @@ import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
 import { fourDigits } from "./stats.ts";
 import { SOURCES } from "./transcripts.ts";
+import { isInHistory } from "./versions.ts";
 import { listLosses, READ } from "./worse.ts";
 
 const HERE = import.meta.dirname;
@@ -21,7 +22,7 @@ const README = join(HERE, "../README.md");
 export interface Stamp {
   /** ISO 8601. */
   readonly date: string;
-  /** The short commit id of the sources, with "+" where they have changed since. */
+  /** The short id of a pushed commit, with "+" where the sources have changed since. */
   readonly commit: string;
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -55,7 +56,8 @@ export async function renderResults(): Promise<void> {
   await rm(join(HERE, CASES), { recursive: true, force: true });
   await mkdir(join(HERE, CASES));
   for (const [name, result] of Object.entries(results)) {
-    await writeFile(join(HERE, CASES, `${name}.md`), renderCase(result));
+    const isKnown = await isInHistory(HERE, result.commit);
+    await writeFile(join(HERE, CASES, `${name}.md`), renderCase(result, isKnown));
   }
   for (const plot of findings.flatMap(({ plots }) => plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
@@ -104,9 +106,10 @@ function renderCases(results: Results): string {
   return ["| Case | Name | Bounds kept |", "| --- | --- | ---: |", ...rows].join("\n");
 }
 
-/** The page of one case. */
-export function renderCase(result: Results[string]): string {
-  return `${renderFinding(result.finding, showPicture).replace(/^## /, "# ")}\n\n${describe(result)}.\n`;
+/** The page of one case. A commit that is not in the history is not named, because nobody could look at it. */
+export function renderCase(result: Results[string], isKnown: boolean): string {
+  const stamp = isKnown ? result : { ...result, commit: "a commit that is not in the history any more" };
+  return `${renderFinding(result.finding, showPicture).replace(/^## /, "# ")}\n\n${describe(stamp)}.\n`;
 }
 
 function renderMissed(results: Results): string {

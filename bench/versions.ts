@@ -14,16 +14,35 @@ const WRITTEN = ["results.json", "RESULTS.md", "results", "conformance.json", "C
   (file) => `:!${file}`,
 );
 
-/** The short commit id of the sources, with "+" where they have changed since. `here` is the folder of this package. */
+/**
+ * The short id of the newest commit that was pushed, with "+" where the sources have changed since. A commit that was not pushed may be
+ * rebased, and then nobody finds it. Without an upstream it is the newest commit. `here` is the folder of this package.
+ */
 export async function readCommit(here: string): Promise<string> {
-  const git = async (...args: readonly string[]): Promise<string> =>
-    (await promisify(execFile)("git", [...args], { cwd: here })).stdout.trim();
+  const git = gitIn(here);
+  const files = ["--", ...SOURCES, ...WRITTEN];
   try {
-    const changed = await git("status", "--porcelain", "--", ...SOURCES, ...WRITTEN);
-    return `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}`;
+    const commit = await git("merge-base", "HEAD", "@{upstream}").catch(() => git("rev-parse", "HEAD"));
+    const changed = [await git("diff", "--name-only", commit, ...files), await git("status", "--porcelain", ...files)];
+    return `${await git("rev-parse", "--short", commit)}${changed.join("") === "" ? "" : "+"}`;
   } catch {
     return "no repository";
   }
+}
+
+/** Whether a stamped commit is in the history, so that a reader can find it. True where there is no whole history to look in. */
+export async function isInHistory(here: string, commit: string): Promise<boolean> {
+  const git = gitIn(here);
+  const isShallow = await git("rev-parse", "--is-shallow-repository").catch(() => "true");
+  if (isShallow === "true") return true;
+  return git("merge-base", "--is-ancestor", commit.replace("+", ""), "HEAD").then(
+    () => true,
+    () => false,
+  );
+}
+
+function gitIn(here: string): (...args: readonly string[]) => Promise<string> {
+  return async (...args) => (await promisify(execFile)("git", [...args], { cwd: here })).stdout.trim();
 }
 
 /** `here` is the folder of this package. */

@@ -25,16 +25,11 @@ export interface OwnCall {
 
 /** Adds a call to the sums of its model, of which there are none before its first call. */
 export function addCall(before: CostRow | null, model: string, call: OwnCall): CostRow {
-  const row = before ?? emptyRow(model, 0);
+  const row = addCounts(before ?? emptyRow(model, 0), call);
   const cached = Math.min(call.cachedTokens, call.inputTokens);
   const whole = call.inputTokens + call.sparedTokens;
   return {
     ...row,
-    calls: row.calls + 1,
-    inputTokens: row.inputTokens + call.inputTokens,
-    outputTokens: row.outputTokens + call.outputTokens,
-    cachedTokens: row.cachedTokens + cached,
-    writtenTokens: row.writtenTokens + Math.min(call.writtenTokens, call.inputTokens - cached),
     wholeTokens: row.wholeTokens + whole,
     wholeCached: row.wholeCached + Math.max(cached, Math.min(row.lastWhole, whole)),
     lastWhole: whole,
@@ -46,15 +41,23 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
 export function addSummary(
   before: CostRow | null,
   { model, summarises }: Pick<CostRow, "model" | "summarises">,
-  { inputTokens, outputTokens, cachedTokens = 0 }: SummariserCall["summariser"],
+  { cachedTokens = 0, writtenTokens = 0, ...counts }: SummariserCall["summariser"],
 ): CostRow {
-  const row = before ?? emptyRow(model, summarises);
+  return addCounts(before ?? emptyRow(model, summarises), { ...counts, cachedTokens, writtenTokens });
+}
+
+type Counts = Pick<OwnCall, "inputTokens" | "outputTokens" | "cachedTokens" | "writtenTokens">;
+
+/** A provider may report more from its cache than the whole prompt. No more than the prompt counts, so no cost is negative. */
+function addCounts(row: CostRow, { inputTokens, outputTokens, cachedTokens, writtenTokens }: Counts): CostRow {
+  const cached = Math.min(cachedTokens, inputTokens);
   return {
     ...row,
     calls: row.calls + 1,
     inputTokens: row.inputTokens + inputTokens,
     outputTokens: row.outputTokens + outputTokens,
-    cachedTokens: row.cachedTokens + cachedTokens,
+    cachedTokens: row.cachedTokens + cached,
+    writtenTokens: row.writtenTokens + Math.min(writtenTokens, inputTokens - cached),
   };
 }
 

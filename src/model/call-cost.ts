@@ -11,6 +11,8 @@ export interface CallCost {
   readonly outputTokens: number;
   /** The input tokens that the provider read from its prompt cache. Absent where it reported none. */
   readonly cachedTokens?: number;
+  /** Those that it wrote there. Absent where it reported none. */
+  readonly writtenTokens?: number;
   /** Tokens of the sum that we estimated, because the provider reported no plausible count. */
   readonly estimatedTokens: number;
 }
@@ -20,6 +22,7 @@ export interface ReportedUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   readonly cachedTokens?: number | undefined;
+  readonly writtenTokens?: number | undefined;
 }
 
 /** A prompt counts at most this many times its estimate, plus an allowance for the provider's framing. */
@@ -36,8 +39,10 @@ export function costOf(reported: ReportedUsage, asked: string, written: string):
   const input = believable(reported.inputTokens, estimate.input, mostAsked);
   const output = believable(reported.outputTokens, estimate.output, MOST_WRITTEN_TOKENS);
   const cached = believable(reported.cachedTokens, 0, input ?? 0) ?? 0;
+  const stored = believable(reported.writtenTokens, 0, (input ?? 0) - cached) ?? 0;
   return {
     ...(cached > 0 && { cachedTokens: cached }),
+    ...(stored > 0 && { writtenTokens: stored }),
     inputTokens: input ?? estimate.input,
     outputTokens: output ?? estimate.output,
     estimatedTokens: (input === null ? estimate.input : 0) + (output === null ? estimate.output : 0),

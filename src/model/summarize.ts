@@ -90,7 +90,8 @@ class Answer {
       this.began = true;
       this.finishReason = part.finishReason;
       const { inputTokenDetails: details } = part.usage as Partial<typeof part.usage>;
-      this.usage = { ...part.usage, cachedTokens: details?.cacheReadTokens };
+      const { cacheReadTokens: cachedTokens, cacheWriteTokens: writtenTokens } = details ?? {};
+      this.usage = { ...part.usage, cachedTokens, writtenTokens };
     }
   }
 

@@ -36,6 +36,12 @@ function answering(text: string, unified: Finish = "stop"): MockLanguageModelV4 
   return streaming([...written(text), finish(unified)]);
 }
 
+async function costReported(cacheRead: number, cacheWrite: number): Promise<unknown> {
+  const inputTokens = { total: 12, noCache: 12 - cacheRead, cacheRead, cacheWrite };
+  const end = { ...finish(), usage: { ...USAGE, inputTokens } } as LanguageModelV4StreamPart;
+  return (await summarize({ ...asked, model: streaming([...written("Done."), end]) })).cost;
+}
+
 function throwing(error: unknown): MockLanguageModelV4 {
   const fail = async (): Promise<never> => {
     throw error;
@@ -55,6 +61,12 @@ describe("an answer is a value", () => {
       finishReason: "stop",
       cost: COST,
     });
+  });
+
+  it("tells what the provider read from its cache and wrote to it, and no more than the prompt has", async () => {
+    expect(await costReported(4, 8)).toEqual({ ...COST, cachedTokens: 4, writtenTokens: 8 });
+    expect(await costReported(4, 9)).toEqual({ ...COST, cachedTokens: 4 });
+    expect(await costReported(13, 8)).toEqual({ ...COST, writtenTokens: 8 });
   });
 
   it("passes on the system prompt, the prompt and the limit, once", async () => {

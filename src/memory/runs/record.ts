@@ -118,6 +118,8 @@ export interface StepRecord {
   readonly outputTokens: number;
   /** The part of the input that providers read from their prompt cache. Absent where they reported none. */
   readonly cachedTokens?: number;
+  /** The part that they wrote there. Absent where they reported none. */
+  readonly writtenTokens?: number;
   /** The part of these tokens that we estimated because no provider reported them. */
   readonly estimatedTokens: number;
   /** Billed calls, those whose answer was not used included. */
@@ -331,7 +333,7 @@ export function markStep(
 /** Records a step's result. Costs add up, because an attempt that outlived its timeout is billed beside its retry. */
 export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
   const { calls = 0, inputTokens = 0, outputTokens = 0, estimatedTokens = 0, askedMs = 0 } = result;
-  const { cachedTokens = 0 } = result;
+  const { cachedTokens = 0, writtenTokens = 0 } = result;
   return steps.map((step) => {
     if (step.name !== name) return step;
     const costs = {
@@ -341,6 +343,7 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
       estimatedTokens: step.estimatedTokens + estimatedTokens,
       askedMs: step.askedMs + askedMs,
       ...(cachedTokens > 0 && { cachedTokens: (step.cachedTokens ?? 0) + cachedTokens }),
+      ...(writtenTokens > 0 && { writtenTokens: (step.writtenTokens ?? 0) + writtenTokens }),
     };
     return { ...step, ...result, ...costs };
   });

@@ -1,9 +1,11 @@
 /** What model calls cost, summed by what a provider charges for, and what they would have cost without compaction. */
+import { array, assert, nat, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import { checkPrices, costOf, pricesOf } from "../../../src/costs/prices.ts";
 import { addCall, addSummary, dollarsByModel, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
 import { checkModel, withoutModel } from "../../../src/model/chosen.ts";
 import type { CostRow } from "../../../src/costs/statements.ts";
+import { tries } from "../../tries.ts";
 
 const PRICES = { big: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }, small: { input: 0.1, output: 0.4 } };
 
@@ -135,6 +137,39 @@ test("a count that cannot be is no more than the whole prompt", () => {
   const row = sums([{ inputTokens: 1_000, cachedTokens: 900, writtenTokens: 900 }]);
   expect(row).toMatchObject({ cachedTokens: 900, writtenTokens: 100 });
   expect(costOf({ input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }, { ...PRICES.big })).toBe(0);
+});
+
+test("a summariser's call is priced by what was read from the cache and written to it", () => {
+  const tokens = { inputTokens: 10_000, outputTokens: 1_000, cachedTokens: 6_000, writtenTokens: 3_000 };
+  const { summarisers } = reportCosts([addSummary(null, { model: "big", summarises: 1 }, tokens)], PRICES);
+  expect(summarisers[0]?.cost).toBeCloseTo((1_000 * 3 + 6_000 * 0.3 + 3_000 * 3.75 + 1_000 * 15) / 1e6, EXACT);
+});
+
+const counts = record({
+  inputTokens: nat(100_000),
+  outputTokens: nat(10_000),
+  cachedTokens: nat(200_000),
+  writtenTokens: nat(200_000),
+});
+
+/** All tokens at the dearest price of the list. */
+function dearest(all: readonly { readonly inputTokens: number; readonly outputTokens: number }[]): number {
+  return all.reduce((sum, each) => sum + each.inputTokens * 3.75 + each.outputTokens * 15, 0) / 1e6;
+}
+
+test("whatever counts a provider reports, no cost is negative and none exceeds its tokens at the dearest price", () => {
+  assert(
+    property(array(counts, { minLength: 1, maxLength: 5 }), (all) => {
+      const named = { model: "big", summarises: 1 };
+      const summary = all.reduce<CostRow | null>((before, each) => addSummary(before, named, each), null);
+      const rows = [sums(all), ...(summary === null ? [] : [summary])];
+      const dollars = dollarsByModel(rows, PRICES).get("big");
+      for (const part of Object.values(dollars ?? {})) expect(part).toBeGreaterThanOrEqual(0);
+      expect(dollars?.summariser).toBeLessThanOrEqual(dearest(all) + 1e-9);
+      expect(dollars?.total).toBeLessThanOrEqual(2 * dearest(all) + 1e-9);
+    }),
+    { numRuns: tries(500) },
+  );
 });
 
 test("prices that are no numbers, and fields that there are not, are refused", () => {

@@ -64,16 +64,16 @@ test("the README says what summaries and names bring back, beside the floor and 
   expect(showFigures(EMPTY, {})).not.toContain("recorded sessions");
 });
 
-test("the README says what conversations are billed at by their rent, beside the SDK's sessions", () => {
-  const columns = ["policy", "bill, geometric mean", "worst session", "there", "kept, mean"];
+test("the README says what conversations are billed at by their rent, and what is to be read again, beside the SDK's sessions", () => {
+  const columns = ["policy", "bill, geometric mean", "worst session", "there", "kept, mean", "again, tokens"];
   const rows = [
-    ["sdk at 60,000", 1, 1, "a-1", 0.62],
-    ["rent", 0.77, 1.04, "a-2", 0.83],
+    ["sdk at 60,000", 1, 1, "a-1", 0.62, 2_000],
+    ["rent", 0.77, 1.04, "a-2", 0.83, 2_620],
   ];
   const caption = "31 sessions, dear writes: bills over that of the sdk at 60,000, and what is kept";
   const finding = once({ title: "", about: "", checks: [], tables: [{ caption, columns, rows }] });
   const shown = showFigures(EMPTY, { cost: { date: "", commit: "", versions: {}, finding } });
-  for (const figure of ["31", "0.77", "0.83", "0.62"]) expect(shown).toContain(figure);
+  for (const figure of ["31", "0.77", "0.83", "0.62", "1.31"]) expect(shown).toContain(figure);
 });
 
 test("a line that was measured of nobody is not shown, and one that was of some is", () => {

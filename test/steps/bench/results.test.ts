@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import type { Finding } from "../../../bench/finding.ts";
 import { once } from "../../../bench/noise.ts";
 import { renderFinding, tellSmall } from "../../../bench/report.ts";
-import { readResults, renderPage, type Results } from "../../../bench/results.ts";
+import { readResults, renderCase, renderPage, type Results } from "../../../bench/results.ts";
+import { isInHistory } from "../../../bench/versions.ts";
 import { listLosses } from "../../../bench/worse.ts";
 
 const measured = (name: string, tables: Finding["tables"]): Results => ({
@@ -29,6 +30,16 @@ const bill = (caption: string, dollars: number) => ({
 test("RESULTS.md is what bench/results.json says", async () => {
   const page = await readFile(join(import.meta.dirname, "../../../bench/RESULTS.md"), "utf8");
   expect(page).toBe(renderPage(await readResults()));
+});
+
+test("the page of a case is what bench/results.json says, and names no commit that is not in the history", async () => {
+  const folder = join(import.meta.dirname, "../../../bench");
+  for (const [name, result] of Object.entries(await readResults())) {
+    const isKnown = await isInHistory(folder, result.commit);
+    const page = await readFile(join(folder, "results", `${name}.md`), "utf8");
+    expect(page, name).toBe(renderCase(result, isKnown));
+    expect(page.includes(` at ${result.commit} with `), name).toBe(isKnown);
+  }
 });
 
 test("a number that two digits could not tell from nothing is said to be small", () => {
