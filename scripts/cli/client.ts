@@ -32,6 +32,9 @@ export class Remote {
 
   /** Throws a {@link CommandFailure} that tells an unreachable Worker from wrong credentials. */
   static async connect(target: Target, onRun: (event: RunEvent) => void = () => undefined): Promise<Remote> {
+    if (typeof WebSocket === "undefined") {
+      throw new CommandFailure(EXIT.usage, `This needs Node 22 or later, and runs on ${process.version}.`, "old_node");
+    }
     const { ticket: first, refusal } = await askForTicket(target);
     let unused: string | null = first;
     const client = new AgentClient({

@@ -91,6 +91,15 @@ test.each([
   expect(asked).not.toHaveBeenCalled();
 });
 
+test("a Node without WebSockets has exit code 2, and is told which Node it takes; no Worker is asked", async () => {
+  const asked = vi.fn();
+  vi.stubGlobal("fetch", asked);
+  vi.stubGlobal("WebSocket", undefined);
+  const { code, err } = await run("runs");
+  expect([code, err]).toEqual([2, `This needs Node 22 or later, and runs on ${process.version}.\n`]);
+  expect(asked).not.toHaveBeenCalled();
+});
+
 test("a Worker that does not answer has exit code 3, and the way to start one is told", async () => {
   playWorker(null);
   const { code, err } = await run("runs --url http://localhost:9");
