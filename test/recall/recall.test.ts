@@ -291,6 +291,12 @@ test("a name is found however it is joined, split, grouped or declined", async (
       joined: "Ticket B5582 waits for us to redeploy.",
       account: "Pay to DE89 3704 0044 0532 0130 00 by Friday.",
       phone: "Her phone is +49 170 1234567.",
+      extension: "His phone is (555) 010-4477.",
+      sum: "The total was 1 234 567 yen.",
+      part: "Part AB-12/34 is missing.",
+      card: "The network card is 00:1B:44:11:3A:B7 there.",
+      commit: "Commit 3f9a1c2e7b was bad.",
+      image: "The image is 9c0d4e1.",
       letter: "Take vitamin C with it.",
       polish: "Spotkałem Kowalskiego w Warszawie.",
       german: "Wir haben Müllers Haus gesehen, und es war nicht mehr da.",
@@ -308,6 +314,13 @@ test("a name is found however it is joined, split, grouped or declined", async (
       ["re-deploy", "joined", ""],
       ["DE89370400440532013000", "account", ""],
       ["+491701234567", "phone", ""],
+      ["5550104477", "extension", ""],
+      ["1234567", "sum", ""],
+      ["AB1234", "part", ""],
+      ["AB-1234", "part", ""],
+      ["001b44113ab7", "card", ""],
+      ["3f9a1c2", "commit", ""],
+      ["What is 9c0d4e1f00aa?", "image", '"9c0d4e1f00aa"'],
       ["Did they take vitamin C?", "letter", ""],
       ["Who is Kowalski?", "polish", '"kowalski"'],
       ["Who is Müller?", "german", ""],
@@ -320,7 +333,7 @@ test("a name is found however it is joined, split, grouped or declined", async (
       ).toContain(id);
       expect(found.text.match(/No message has ([^.]*)\./)?.[1] ?? "", query).toBe(lost);
     }
-    for (const query of ["get group by name", "A-4472", "รถไฟไปกรุงเทพ", "Zorblax"]) {
+    for (const query of ["get group by name", "A-4472", "AB1235", "5550104478", "3f9a1c3", "รถไฟไปกรุงเทพ", "Zorblax"]) {
       const found = await session.recall({ query });
       expect(
         hitsOf(found).filter(({ id }) => Object.hasOwn(texts, id) && id !== "camel"),

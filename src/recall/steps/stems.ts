@@ -15,8 +15,24 @@ const LETTER = /^\p{L}$/u;
 const NAMES = /[\p{L}\p{M}\p{N}]+(?:[-_][\p{L}\p{M}\p{N}]+)*/gu;
 const PLAIN_NAMES = /[a-z0-9]+(?:[-_][a-z0-9]+)*/gi;
 const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-/** Numbers written in groups, such as those of accounts, cards and phones. */
-const IN_GROUPS = /\b(?:[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?|\d{2,12}(?: \d{2,12}){1,6})\b/gi;
+/** Names written in groups. Each is also found in one word. */
+const GROUPS: readonly RegExp[] = [
+  // An account, as in DE89 3704 0044 0532 0130 00.
+  /\b[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?\b/,
+  // A card, a phone or a large number, as in 49 30 123-4567, 1 234 567 and (555) 010-4477.
+  /\b\d{2,12}(?: \d{2,12}(?:-\d{2,8}){0,3}){1,6}\b/,
+  /\b\d{1,3}(?: \d{3}){2,4}\b/,
+  /(?<!\w)\(\d{2,5}\)(?:[ .-]?\d{2,8}){1,4}\b/,
+  /\b\d{2,5}\/\d{5,12}\b/,
+  // A part or a file, as in AB-12/34.
+  /\b[a-z]{1,5}-?\d{1,8}(?:\/\d{1,8}){1,3}\b/,
+  // The address of a network card.
+  /\b[a-f\d]{2}(?::[a-f\d]{2}){5}\b/,
+];
+const IN_GROUPS = new RegExp(GROUPS.map(({ source }) => source).join("|"), "gi");
+/** The hash of a commit or an image, and the part of it that most tools show. */
+const HASH = /^(?=\d*[a-f])(?=[a-f]*\d)[a-f\d]{8,64}$/i;
+const HASH_CHARS = 7;
 /** The longest name that is read in parts and in one. A longer one is code in some encoding. */
 const MAX_NAME_CHARS = 40;
 /** A letter that means something, as in "plan B". */
@@ -175,8 +191,8 @@ export function formsOfText(text: string, { stem }: Language): string[] {
 }
 
 /**
- * Other spellings of names in a text: `getUserById` in its parts, and `get_user`, `A-4471` and numbers in groups in
- * one word.
+ * Other spellings of names in a text: `getUserById` in its parts, `get_user`, `A-4471` and numbers in groups in one
+ * word, and the beginning of a hash.
  */
 export function spellingsOf(text: string): string[] {
   const spellings: string[] = [];
@@ -184,13 +200,14 @@ export function spellingsOf(text: string): string[] {
     if (word.length <= MAX_NAME_CHARS && !isUnspaced(word)) spellings.push(...wordsOfText(word));
   };
   for (const name of text.match(IS_PLAIN.test(text) ? PLAIN_NAMES : NAMES) ?? []) {
+    if (name.length > HASH_CHARS && HASH.test(name)) add(name.slice(0, HASH_CHARS));
     if (name.length > MAX_NAME_CHARS || !BETWEEN_PARTS.test(name)) continue;
     const parts = name.split(BETWEEN_PARTS);
     const isJoined = !/[-_]/.test(name);
     if (isJoined) for (const part of parts) add(part);
     else add(parts.join(""));
   }
-  for (const [number] of text.matchAll(IN_GROUPS)) add(number.replaceAll(" ", ""));
+  for (const [groups] of text.matchAll(IN_GROUPS)) add(groups.replaceAll(/\W/g, ""));
   return spellings;
 }
 
