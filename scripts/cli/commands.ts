@@ -213,22 +213,24 @@ async function settle(
   return { answer: last, lines, exitCode: exitCodeOf(last) };
 }
 
-/** Milliseconds between two looks at a run. */
-const LOOK_MS = 2_000;
+/** Milliseconds before the first look at a run. Each further wait is twice as long, up to the longest. */
+const FIRST_LOOK_MS = 125;
+const LONGEST_LOOK_MS = 2_000;
 
 /** Polls, because a run that comes to wait for a person has no end to wait for. */
-async function waitForEnd(remote: Remote, run: RunRecord): Promise<RunRecord> {
+async function waitForEnd(remote: Remote, run: RunRecord, waitMs = FIRST_LOOK_MS): Promise<RunRecord> {
   if (run.outcome !== null || run.state === "waiting") return run;
-  return waitForEnd(remote, await lookLater(remote, run.id));
+  const next = await lookLater(remote, run.id, waitMs);
+  return waitForEnd(remote, next, Math.min(2 * waitMs, LONGEST_LOOK_MS));
 }
 
 /** Some agents let clients look at runs, and not wait for one. */
-async function lookLater(remote: Remote, runId: string): Promise<RunRecord> {
+async function lookLater(remote: Remote, runId: string, waitMs: number): Promise<RunRecord> {
   try {
-    return await remote.call("waitForRun", { runId, timeoutMs: LOOK_MS });
+    return await remote.call("waitForRun", { runId, timeoutMs: waitMs });
   } catch (error) {
     if (errorCode(error) !== "not_configured") throw error;
-    await setTimeout(LOOK_MS);
+    await setTimeout(waitMs);
     return remote.call("getRun", { runId });
   }
 }
