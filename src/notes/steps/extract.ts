@@ -241,7 +241,8 @@ function fill({ text, pieces, fresh }: Sorted, tokens: number, count: CountToken
   const added = takeNewest(fresh, Math.max(tokens - had, tokens * (1 - NOTES_CONDENSE_SHARE)), count);
   for (;;) {
     const filled = join(kept, added);
-    if (isWithin(widen(filled), tokens, count)) return filled;
+    // The last line of a section stays. An update that empties a section is refused.
+    if (isWithin(widen(filled), tokens, count) || (kept.length === 1 && added.length === 0)) return filled;
     const oldest = kept.findIndex(({ isOwn }) => isOwn);
     if (oldest !== -1) kept.splice(oldest, 1);
     else if (added.length > 0) added.shift();

@@ -136,6 +136,21 @@ describe("the offline model", () => {
     expect(rules).not.toContain("file-0.ts");
   });
 
+  test("the last line of a section stays where all of them must shrink", () => {
+    const small = resolveNotesShape({ sectionTokens: 200, maxTokens: 400 }, null);
+    const rule = `- Never touch ${Array.from({ length: 12 }, (_, n) => `src/generated/file-${n}.ts`).join(" or ")}. [#1]`;
+    const before = [
+      { title: "User rules", text: rule },
+      { title: "House rules", text: "Be kind to the parser at all times. ".repeat(20).trim() },
+    ];
+    const notes = update(
+      before,
+      Array.from({ length: 9 }, (_, n) => edited(`docs/chapter-${n}.md`)).join("\n\n"),
+      small,
+    );
+    expect(textOf(notes, "User rules")).toBe(rule);
+  });
+
   test("short references do not make room that the long ones then take", () => {
     const small = resolveNotesShape({ sectionTokens: 120, maxTokens: 600 }, null);
     const said = Array.from({ length: 40 }, (_, n) => `[#${n + 1} user]\nNever do ${n}.`).join("\n\n");
