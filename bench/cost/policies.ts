@@ -4,11 +4,13 @@
  */
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
+import { leastMaskTokens } from "../../src/agent/runs/start/rents.ts";
 import { extract } from "../../src/model/extractive.ts";
 import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
 import { lineOf } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/break-even.ts";
 import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
 import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
@@ -206,13 +208,15 @@ class Rented {
   }
 
   #terms(): RentTerms {
-    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, firstShare } = this.#options;
+    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, firstShare, ceilingTokens } =
+      this.#options;
     const head = this.#head();
     const { input, output } = prices;
     return {
       // The summariser has its own prices.
       prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
       protectTokens,
+      leastTokens: leastMaskTokens(resolvePolicy({ thresholdTokens: ceilingTokens, tailTokenBudget: protectTokens })),
       headTokens: sumOfItems(this.#view.items.slice(0, head)),
       tailTokens: protectTokens,
       summaryTokens: Math.max(summaryTokens, namesTokens),

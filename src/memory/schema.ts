@@ -145,20 +145,20 @@ const FAMILIES = {
     `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
-  // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts).
-  masks: [
+  // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
+  // where they are to be chosen anew.
+  lines: [
     `CREATE TABLE palimpsest_masks (
        session_id TEXT NOT NULL,
-       n          INTEGER NOT NULL,
        to_seq     INTEGER NOT NULL,
        to_step    INTEGER NOT NULL,
        top_seq    INTEGER NOT NULL,
        top_step   INTEGER NOT NULL,
        tokens     INTEGER NOT NULL,
-       names      TEXT NOT NULL,
+       names      TEXT,
        stubs      TEXT NOT NULL,
        created_at INTEGER NOT NULL,
-       PRIMARY KEY (session_id, n)
+       PRIMARY KEY (session_id, to_seq, to_step)
      ) WITHOUT ROWID`,
   ],
   // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.

@@ -170,7 +170,7 @@ export class Twin {
     });
   }
 
-  /** The furthest mask on the path, the newest of several at one place. Null for none. */
+  /** The furthest mask on the path. Null for none. */
   line(leaf: string | null, masks: readonly TwinMask[]): TwinMask | null {
     const path = this.path(leaf);
     const own = masks.filter(({ id }) => path.includes(id));
@@ -179,7 +179,6 @@ export class Twin {
 
   /**
    * The view of a model. Of the overlays on the path, it shows those that lie in no other. Outputs up to the furthest mask are stubs.
-   * `masks` are in the order in which they were stored.
    */
   view(leaf: string | null, overlays: readonly OverlayRecord[], masks: readonly TwinMask[] = []): TwinElement[] {
     const line = this.line(leaf, masks);

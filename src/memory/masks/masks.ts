@@ -5,14 +5,18 @@
  * steps/view/mask.ts writes the stubs.
  *
  * A line hangs on a message, as an overlay does. A path with that message has the line, and a branch that left before
- * it does not. Of the lines on a path the furthest counts, and the words of its stubs come from all of them, each
- * chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are dropped when a
- * message that they may come from is changed or deleted (S2).
+ * it does not. Of the lines on a path the furthest counts. The words of a stub come from the first line at or behind
+ * its output, and are chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are
+ * dropped when a message that they may come from is changed or deleted (S2). The names beside the last stub are then
+ * chosen anew (session-masks.ts).
  *
  * A line masks only what was there when it was drawn. When a message shrinks, its line moves back with it. A step that
  * changes before a line is shown whole from then on, because its output may be new to the model.
+ *
+ * A view reads its own line, and two more for each edit of which it shows stubs. They are kept until a line changes.
  */
-import { isCallOf, referenceToCall } from "../../steps/message/reference.ts";
+import { messageOf, referenceTo, referenceToCall } from "../../steps/message/reference.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Facts } from "../messages/content.ts";
 import type { Steps } from "../overlays/record.ts";
@@ -21,14 +25,15 @@ import type { Place, ShapeRow } from "../statements.ts";
 
 /** The line of a path. */
 export interface Line {
-  readonly n: number;
   readonly place: Place;
   readonly top: Place;
   /** Epoch ms. */
   readonly createdAt: number;
-  readonly names: readonly string[];
+  /** Null where a change took them. */
+  readonly names: readonly string[] | null;
   readonly namesTokens: number;
-  readonly words: StubWords;
+  /** The words of the stubs of a message, and of others. */
+  readonly wordsOf: (seq: number) => StubWords;
   /** Whether its stubs say how to recall an output. */
   readonly canRecall: boolean;
 }
@@ -57,6 +62,13 @@ interface PathReads {
   readonly canRecall: boolean;
 }
 
+/** An edit with the line before its own. It gave the words of the outputs between them. */
+interface Edit {
+  readonly after: Place | null;
+  readonly place: Place;
+  readonly words: StubWords;
+}
+
 interface Change {
   readonly message: ShapeRow;
   readonly before: Facts;
@@ -71,7 +83,8 @@ export class Masks {
   readonly #sql: MaskStatements;
   readonly #sessionId: string;
   readonly #reads: PathReads;
-  #rows: readonly MaskRow[] | null = null;
+  /** The line that was read last, and the end of its path. */
+  #read: { readonly start: Place; readonly line: Line | null } | null = null;
 
   constructor(sql: MaskStatements, sessionId: string, reads: PathReads) {
     this.#sql = sql;
@@ -79,38 +92,74 @@ export class Masks {
     this.#reads = reads;
   }
 
-  /**
-   * The line of the path that ends at a place. Null where nothing is masked. Reads no row once the session's masks are
-   * cached.
-   */
+  /** The line of the path that ends at a place. Null where nothing is masked. Reads no row for the same place again. */
   line(start: Place): Line | null {
-    const below = this.#all().filter(
-      ({ toSeq, toStep }) => toSeq < start.seq || (toSeq === start.seq && toStep <= start.step),
-    );
-    if (below.length === 0) return null;
-    const path = this.#reads.pathFrom(start.seq);
-    const [furthest, ...others] = below.filter(({ toSeq }) =>
-      path.some((part) => toSeq >= part.fromSeq && toSeq <= part.toSeq),
-    );
-    if (furthest === undefined) return null;
-    const earlier = [furthest, ...others].toSorted((one, other) => one.n - other.n);
+    const known = this.#read;
+    if (known !== null && isSame(known.start, start)) return known.line;
+    const any = this.#sql.furthest(this.#sessionId, 0, start);
+    const path = any === undefined ? [] : this.#reads.pathFrom(start.seq);
+    const row = any === undefined || isOn(path, any) ? any : this.#furthest(path, start);
+    // Lines only change together with {@link forget}.
+    const isKnown = known?.line != null && row !== undefined && isSame(known.line.place, placeOf(row));
+    const line = isKnown ? known.line : row === undefined ? null : this.#toLine(row, path);
+    this.#read = { start, line };
+    return line;
+  }
+
+  /** The furthest line on a path up to a place. Reads a row for each part of the path, until it is found. */
+  #furthest(path: readonly PathPart[], to: Place): MaskRow | undefined {
+    for (const { fromSeq, toSeq } of path) {
+      if (fromSeq > to.seq) continue;
+      const end = toSeq < to.seq ? { seq: toSeq, step: WHOLE_MESSAGE } : to;
+      const row = this.#sql.furthest(this.#sessionId, fromSeq, end);
+      if (row !== undefined) return row;
+    }
+    return undefined;
+  }
+
+  #toLine(row: MaskRow, path: readonly PathPart[]): Line {
+    const known: Edit[] = [];
+    const editAt = (at: Place): Edit | null => {
+      let edit = known.find(({ after, place }) => isBefore(after, at) && !isBefore(place, at)) ?? null;
+      if (edit === null) edit = this.#editAt(at, path);
+      if (edit !== null && !known.includes(edit)) known.push(edit);
+      return edit;
+    };
+    const place = placeOf(row);
     return {
-      n: furthest.n,
-      place: { seq: furthest.toSeq, step: furthest.toStep },
-      top: { seq: furthest.topSeq, step: furthest.topStep },
-      createdAt: furthest.createdAt,
-      names: JSON.parse(furthest.names) as string[],
-      namesTokens: furthest.tokens,
-      words: Object.assign({}, ...earlier.map(({ stubs }) => JSON.parse(stubs) as StubWords)) as StubWords,
+      place,
+      top: { seq: row.topSeq, step: row.topStep },
+      createdAt: row.createdAt,
+      names: row.names === null ? null : (JSON.parse(row.names) as string[]),
+      namesTokens: row.tokens,
+      wordsOf: (seq) => {
+        const found: StubWords[] = [];
+        for (let at = { seq, step: 0 }; at.seq === seq && !isBefore(place, at);) {
+          const edit = editAt(at);
+          if (edit === null) break;
+          found.push(edit.words);
+          at = { seq: edit.place.seq, step: edit.place.step + 1 };
+        }
+        const [first = {}, ...rest] = found;
+        return rest.length === 0 ? first : (Object.assign({}, first, ...rest) as StubWords);
+      },
       canRecall: this.#reads.canRecall,
     };
   }
 
+  #editAt(at: Place, path: readonly PathPart[]): Edit | null {
+    for (const row of this.#sql.from(this.#sessionId, at)) {
+      if (!isOn(path, row)) continue;
+      const before = this.#furthest(path, { seq: row.toSeq, step: row.toStep - 1 });
+      const after = before === undefined ? null : placeOf(before);
+      return { after, place: placeOf(row), words: JSON.parse(row.stubs) as StubWords };
+    }
+    return null;
+  }
+
   /** Writes one row. Call it inside a transaction. */
   add({ place, top, stubs, names, namesTokens, at }: NewMask): void {
-    const n = Math.max(0, ...this.#all().map((row) => row.n)) + 1;
     this.#sql.insert(this.#sessionId, {
-      n,
       toSeq: place.seq,
       toStep: place.step,
       topSeq: top.seq,
@@ -120,74 +169,114 @@ export class Masks {
       stubs: JSON.stringify(stubs),
       createdAt: at,
     });
-    this.#rows = null;
+    this.forget();
+  }
+
+  /**
+   * Gives a line other names, which stand beside the last stub. So the line moves back to the place of that stub. Call it inside a
+   * transaction.
+   */
+  rename(line: Line, place: Place, { names, namesTokens }: Pick<NewMask, "names" | "namesTokens">): void {
+    const row = this.#sql.furthest(this.#sessionId, line.place.seq, line.place);
+    if (row !== undefined) this.#write(row, { ...row, toSeq: place.seq, toStep: place.step });
+    this.#sql.setNames(this.#sessionId, place, { names: JSON.stringify(names), tokens: namesTokens });
+    this.forget();
   }
 
   /**
    * Call it before a message changes. Drops the words that may come from it, and shows its changed steps whole. `keeps`
-   * tells whether some steps stay the same. Returns whether a mask changed.
+   * tells whether some steps stay the same. Returns whether a mask changed. Reads one row where the masked steps stay the
+   * same.
    */
   replaced(message: ShapeRow, facts: string, keeps: (steps: Steps) => boolean): boolean {
     const [before, after] = [parseFacts(message.facts), parseFacts(facts)];
     const end = Math.max(before.steps.length, after.steps.length) - 1;
+    const maskedTo = (row: MaskRow): number => (row.toSeq === message.seq ? Math.min(row.toStep, end) : end);
+    const furthest = this.#sql.furthest(this.#sessionId, message.seq, END);
+    if (furthest === undefined || keeps({ fromStep: 0, toStep: maskedTo(furthest) })) return false;
     let isChanged = false;
-    for (const row of this.#all()) {
-      if (row.toSeq < message.seq) continue;
-      const isEnd = row.toSeq === message.seq;
-      const toStep = isEnd ? Math.min(row.toStep, end) : end;
+    const rows = [...this.#sql.from(this.#sessionId, { seq: message.seq, step: 0 })];
+    for (const row of rows) {
+      const toStep = maskedTo(row);
       if (keeps({ fromStep: 0, toStep })) continue;
       const steps = Array.from({ length: toStep + 1 }, (_, step) => step);
       const changed = new Set(steps.filter((step) => !keeps({ fromStep: step, toStep: step })));
+      const isEnd = row.toSeq === message.seq;
       const last = isEnd ? (steps.findLast((step) => !changed.has(step)) ?? -1) : end;
       const next = adjusted(row, { message, before, after, changed, last });
       if (next === row) continue;
       isChanged = true;
-      if (last === -1) this.#move(next, message.parentSeq);
-      else this.#sql.change(this.#sessionId, next);
+      if (last === -1) this.#move(row, next, message.parentSeq);
+      else this.#write(row, next);
     }
-    this.#rows = null;
+    if (isChanged) this.forget();
     return isChanged;
   }
 
   /** Call it before messages are deleted. A line on one of them moves to its nearest remaining ancestor. */
   removed(rows: readonly ShapeRow[]): void {
-    const ids = rows.map(({ id }) => id);
+    const ids = rows.flatMap(({ id, facts }) => (parseFacts(facts).results.length > 0 ? [id] : []));
     const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
-    const oldest = Math.min(...parents.keys());
-    for (const row of this.#all()) {
-      if (row.toSeq < oldest) continue;
+    const onThem = [...this.#sql.from(this.#sessionId, { seq: Math.min(...parents.keys()), step: 0 })];
+    for (const row of onThem) {
       let seq: number | null = row.toSeq;
       while (seq !== null && parents.has(seq)) seq = parents.get(seq) ?? null;
-      if (seq === row.toSeq) this.#sql.change(this.#sessionId, without(row, ids));
-      else this.#move(without(row, ids), seq);
+      const next = ids.length === 0 ? row : without(row, ids);
+      if (seq !== row.toSeq) this.#move(row, without(next, []), seq);
+      else if (next !== row) this.#write(row, next);
     }
-    this.#rows = null;
+    this.forget();
   }
 
   /** Moves a line to the present end of a message before it. Removes it where there is none. */
-  #move(row: MaskRow, seq: number | null): void {
-    if (seq === null) this.#sql.remove(this.#sessionId, row.n);
-    else this.#sql.change(this.#sessionId, { ...row, toSeq: seq, toStep: this.#reads.lastStepOf(seq) });
+  #move(row: MaskRow, next: MaskRow, seq: number | null): void {
+    if (seq === null) this.#sql.remove(this.#sessionId, placeOf(row));
+    else this.#write(row, { ...next, toSeq: seq, toStep: this.#reads.lastStepOf(seq) });
+  }
+
+  /**
+   * Writes a changed row. Where it moves to a place at which another line stands, that line stays in its stead, because all outputs between
+   * the two are gone.
+   */
+  #write(row: MaskRow, next: MaskRow): void {
+    this.#sql.change(this.#sessionId, placeOf(row), next);
+    if (!isSame(placeOf(row), placeOf(next))) this.#sql.remove(this.#sessionId, placeOf(row));
   }
 
   forget(): void {
-    this.#rows = null;
+    this.#read = null;
   }
+}
 
-  #all(): readonly MaskRow[] {
-    this.#rows ??= this.#sql.masks(this.#sessionId);
-    return this.#rows;
-  }
+function isOn(path: readonly PathPart[], row: MaskRow): boolean {
+  return path.some(({ fromSeq, toSeq }) => row.toSeq >= fromSeq && row.toSeq <= toSeq);
+}
+
+/** Behind every place. */
+const END: Place = { seq: Number.MAX_SAFE_INTEGER, step: 0 };
+
+function placeOf({ toSeq, toStep }: MaskRow): Place {
+  return { seq: toSeq, step: toStep };
+}
+
+function isSame(one: Place, other: Place): boolean {
+  return one.seq === other.seq && one.step === other.step;
+}
+
+/** Whether a place comes before another on their path. Null comes before each. */
+function isBefore(one: Place | null, other: Place): boolean {
+  return one === null || one.seq < other.seq || (one.seq === other.seq && one.step < other.step);
 }
 
 /** The row without the names, and without the words in the stubs of some messages. */
 function without(row: MaskRow, messageIds: readonly string[]): MaskRow {
-  return { ...withoutStubs(row, messageIds), names: "[]", tokens: 0 };
+  return { ...withoutStubs(row, messageIds), names: null, tokens: 0 };
 }
 
 function withoutStubs(row: MaskRow, messageIds: readonly string[]): MaskRow {
   const stubs = Object.entries(JSON.parse(row.stubs) as StubWords);
-  const left = stubs.filter(([reference]) => !messageIds.some((id) => isCallOf(id, reference)));
+  const gone = new Set(messageIds.map(referenceTo));
+  const left = stubs.filter(([reference]) => !gone.has(messageOf(reference)));
   return left.length === stubs.length ? row : { ...row, stubs: JSON.stringify(Object.fromEntries(left)) };
 }
 

@@ -5,6 +5,7 @@
  * steps/decide decides when an edit is due. It is safe because the cache only follows appends and new content of the
  * leaf. Any other change clears it, and it is read again from the rows.
  */
+import type { UIMessage } from "ai";
 import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { stepCount } from "../../steps/message/slice.ts";
@@ -12,7 +13,7 @@ import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
-import { wholeStep } from "./masks.ts";
+import { wholeStep, type Line, type NewMask } from "./masks.ts";
 import { comparePlaces, elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
@@ -37,6 +38,8 @@ export interface MaskEdit {
 }
 
 interface Rented extends RentedView {
+  /** The line whose names are to be chosen anew. */
+  readonly nameless: Line | null;
   readonly steps: ViewStep[];
   readonly places: Place[];
   readonly leafSeq: number;
@@ -48,6 +51,8 @@ interface SessionMasksOptions {
   readonly transaction: (work: () => void) => void;
   readonly now: () => number;
   readonly countTokens: CountTokens;
+  /** Removes secrets, where the session removes them. No word beside a stub comes from them. */
+  readonly redactMessage: (message: UIMessage) => UIMessage;
   /** Called inside the transaction of an edit. */
   readonly changed: () => void;
 }
@@ -77,10 +82,10 @@ export class SessionMasks {
   report(): MaskReport | null {
     const leaf = this.#tree.newest();
     const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
-    if (leaf === null || line === null) return null;
-    let tokens = 0;
-    for (const element of walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false }))
-      tokens += maskedTokens(element).reduce((sum, each) => sum + each, 0);
+    if (line === null) return null;
+    const tokens = this.#shown()
+      .flatMap(maskedTokens)
+      .reduce((sum, each) => sum + each, 0);
     return tokens === 0 ? null : { upTo: this.#tree.shape(line.place.seq).id, since: line.createdAt, tokens };
   }
 
@@ -92,18 +97,58 @@ export class SessionMasks {
     const known = this.#rented;
     const [place, top] = [known?.places[toStep], known?.places.at(-1)];
     if (known === null || known !== view || place === undefined || top === undefined) return false;
-    const { countTokens, now } = this.#options;
+    const { now } = this.#options;
     const wholeWords = this.#wholeWords(known, { toStep, whole });
-    const freedTokens = this.freed(view, toStep, whole).outside;
-    const room = { shownTokens: this.#shownNames(known), freedTokens };
-    const { stubs, names } = chooseMaskWords(this.#maskees(place, wholeWords), roomForNames({ namesTokens, ...room }));
-    const most = roomForNames({ namesTokens: Infinity, ...room });
-    const fitting = fitNames(names, most, countTokens);
+    const room = { shownTokens: this.#shownNames(known), freedTokens: this.freed(view, toStep, whole).outside };
+    const { stubs, ...names } = this.#choose(this.#maskees(place, wholeWords), namesTokens, room);
     this.#options.transaction(() => {
-      this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...fitting, at: now() });
+      this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...names, at: now() });
       this.#options.changed();
     });
     return true;
+  }
+
+  /**
+   * Chooses the names of the active view anew where a change took them, and puts them beside the stub that is now the last. Most tokens of
+   * them are given. Reads the view then, and otherwise no row.
+   */
+  renewNames(namesTokens: number): void {
+    this.rented();
+    const line = this.#rented?.nameless ?? null;
+    if (line === null) return;
+    let [place, freedTokens] = [line.place, 0];
+    for (const element of this.#shown()) {
+      for (const [offset, tokens] of maskedTokens(element).entries()) {
+        if (tokens > 0 && element.kind === "message") place = { seq: element.row.seq, step: element.fromStep + offset };
+        freedTokens += tokens;
+      }
+    }
+    const { names, namesTokens: tokens } = this.#choose(this.#maskees(line.place, {}), namesTokens, {
+      shownTokens: 0,
+      freedTokens,
+    });
+    this.#options.transaction(() => {
+      this.#tree.masks.rename(line, place, { names, namesTokens: tokens });
+      this.#options.changed();
+    });
+  }
+
+  /** Chooses words of stubs, and names that fit by the session's own counter. */
+  #choose(
+    maskees: readonly Maskee[],
+    namesTokens: number,
+    room: { readonly shownTokens: number; readonly freedTokens: number },
+  ): Pick<NewMask, "stubs" | "names" | "namesTokens"> {
+    const { stubs, names } = chooseMaskWords(maskees, roomForNames({ namesTokens, ...room }));
+    const most = roomForNames({ namesTokens: Infinity, ...room });
+    return { stubs, ...fitNames(names, most, this.#options.countTokens) };
+  }
+
+  /** The active view without content, oldest first. */
+  #shown(): Element[] {
+    const leaf = this.#tree.newest();
+    if (leaf === null) return [];
+    return [...walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })].toReversed();
   }
 
   /** Tokens that a mask up to a step of {@link rented} removes from a span, and from the rest of the view. */
@@ -165,7 +210,7 @@ export class SessionMasks {
   }
 
   #read(leafSeq: number): Rented {
-    const elements = [...walkShown(this.#tree, { seq: leafSeq, step: WHOLE_MESSAGE }, { content: false })].toReversed();
+    const elements = this.#shown();
     const [steps, places]: [ViewStep[], Place[]] = [[], []];
     let [leafFrom, sinceSummary] = [0, 0];
     for (const element of elements) {
@@ -185,7 +230,8 @@ export class SessionMasks {
     const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
     const behind = line === null ? 0 : places.findIndex((at) => comparePlaces(at, line.top) > 0);
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
-    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit };
+    const nameless = line?.names === null ? line : null;
+    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless };
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */
@@ -196,7 +242,7 @@ export class SessionMasks {
     const elements = walked.flatMap((element) => (element.kind === "message" ? [element] : [])).toReversed();
     this.#tree.contents.need(elements.map(({ row }) => row));
     return elements.map(({ row, fromStep, toStep, mask }) => {
-      const message = this.#tree.decode(row);
+      const message = this.#options.redactMessage(this.#tree.decode(row));
       const end = stepCount(message) - 1;
       const last = row.seq < to.seq ? end : row.seq === to.seq ? Math.min(to.step, end) : -1;
       return {
@@ -204,7 +250,7 @@ export class SessionMasks {
         shown: { from: fromStep, to: Math.min(toStep, end) },
         toStep: row.role === "assistant" && last >= fromStep ? last : null,
         maskedTo: mask === undefined ? -1 : Math.min(mask.toStep, end),
-        words: { ...mask?.line.words, ...wholeWords },
+        words: { ...mask?.line.wordsOf(row.seq), ...wholeWords },
       };
     });
   }
@@ -264,7 +310,7 @@ function stepsOf(element: Element & { readonly kind: "message" }): ViewStep[] {
 export function maskedTokens(element: Element): readonly number[] {
   if (element.kind === "overlay" || element.mask === undefined) return [];
   const { row, fromStep, toStep, mask } = element;
-  const message = { id: row.id, facts: parseFacts(row.facts) };
+  const message = { ...row, facts: parseFacts(row.facts) };
   return ownSteps(row)
     .slice(fromStep, toStep + 1)
     .map(({ maskable }, offset) => (maskable > 0 && isMasked(message, fromStep + offset, mask) ? maskable : 0));

@@ -1,8 +1,14 @@
-/** The statements on masks, one verb each. Each edit has one row. */
+/** The statements on masks, one verb each. Each edit has one row, and each place at most one line. */
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { Db } from "../db.ts";
 
+/** A place on a path, as in ../statements.ts, which imports this module. */
+interface Place {
+  readonly seq: number;
+  readonly step: number;
+}
+
 export type MaskRow = {
-  n: number;
   /** The line. Outputs up to this step of this message are masked. */
   toSeq: number;
   toStep: number;
@@ -11,16 +17,16 @@ export type MaskRow = {
   topStep: number;
   /** Tokens of the names beside the last stub. */
   tokens: number;
-  /** Those names as JSON. */
-  names: string;
+  /** Those names as JSON. Null where a change took them, and they are to be chosen anew. */
+  names: string | null;
   /** JSON with the words of each stub that came with this edit, by reference. Null for an output that is shown whole. */
   stubs: string;
   createdAt: number;
 };
 
-const MASK = `n, to_seq AS toSeq, to_step AS toStep, top_seq AS topSeq, top_step AS topStep, tokens, names, stubs,
+const MASK_KEEPS = "to_seq, to_step, top_seq, top_step, tokens, names, stubs, created_at";
+const MASK = `to_seq AS toSeq, to_step AS toStep, top_seq AS topSeq, top_step AS topStep, tokens, names, stubs,
   created_at AS createdAt`;
-const MASK_KEEPS = "n, to_seq, to_step, top_seq, top_step, tokens, names, stubs, created_at";
 
 export class MaskStatements {
   readonly #db: Db;
@@ -29,32 +35,52 @@ export class MaskStatements {
     this.#db = db;
   }
 
-  /** The furthest line first. */
-  masks(sessionId: string): MaskRow[] {
-    const sql = `SELECT ${MASK} FROM palimpsest_masks WHERE session_id = ? ORDER BY to_seq DESC, to_step DESC, n DESC`;
-    return this.#db.run<MaskRow>(sql, sessionId);
+  /** The furthest line from a message to a place. Reads one row. */
+  furthest(sessionId: string, fromSeq: number, to: Place): MaskRow | undefined {
+    const sql = `SELECT ${MASK} FROM palimpsest_masks WHERE session_id = ? AND to_seq >= ? AND (to_seq, to_step) <= (?, ?)
+       ORDER BY to_seq DESC, to_step DESC LIMIT 1`;
+    return this.#db.run<MaskRow>(sql, sessionId, fromSeq, to.seq, to.step)[0];
+  }
+
+  /** The lines at and behind a place, the nearest first. Reads a row each. */
+  from(sessionId: string, { seq, step }: Place): Generator<MaskRow> {
+    const sql = `SELECT ${MASK} FROM palimpsest_masks WHERE session_id = ? AND (to_seq, to_step) >= (?, ?)
+       ORDER BY to_seq, to_step`;
+    return this.#db.each<MaskRow>(sql, sessionId, seq, step);
   }
 
   insert(sessionId: string, row: MaskRow): void {
-    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { n, toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt } = row;
-    this.#db.run(sql, sessionId, n, toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt);
+    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const { toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt } = row;
+    this.#db.run(sql, sessionId, toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt);
   }
 
-  change(sessionId: string, { n, toSeq, toStep, topStep, tokens, names, stubs }: MaskRow): void {
-    const sql = `UPDATE palimpsest_masks SET to_seq = ?, to_step = ?, top_step = ?, tokens = ?, names = ?, stubs = ?
-       WHERE session_id = ? AND n = ?`;
-    this.#db.run(sql, toSeq, toStep, topStep, tokens, names, stubs, sessionId, n);
+  /** Changes the line at a place. Changes nothing if another line stands at its new one. */
+  change(sessionId: string, at: Place, { toSeq, toStep, topStep, tokens, names, stubs }: MaskRow): void {
+    const sql = `UPDATE OR IGNORE palimpsest_masks SET to_seq = ?, to_step = ?, top_step = ?, tokens = ?, names = ?, stubs = ?
+       WHERE session_id = ? AND to_seq = ? AND to_step = ?`;
+    this.#db.run(sql, toSeq, toStep, topStep, tokens, names, stubs, sessionId, at.seq, at.step);
   }
 
-  remove(sessionId: string, n: number): void {
-    this.#db.run("DELETE FROM palimpsest_masks WHERE session_id = ? AND n = ?", sessionId, n);
+  setNames(sessionId: string, at: Place, { names, tokens }: Pick<MaskRow, "names" | "tokens">): void {
+    const sql = "UPDATE palimpsest_masks SET names = ?, tokens = ? WHERE session_id = ? AND to_seq = ? AND to_step = ?";
+    this.#db.run(sql, names, tokens, sessionId, at.seq, at.step);
   }
 
-  /** Copies the masks whose line ends in one of the messages. */
-  copy(from: string, to: string, { fromSeq, toSeq }: { readonly fromSeq: number; readonly toSeq: number }): void {
+  remove(sessionId: string, at: Place): void {
+    const sql = "DELETE FROM palimpsest_masks WHERE session_id = ? AND to_seq = ? AND to_step = ?";
+    this.#db.run(sql, sessionId, at.seq, at.step);
+  }
+
+  /** Copies the masks whose line ends in one of the messages. In the copy the view ends at `lastSeq` at most. */
+  copy(
+    from: string,
+    to: string,
+    { fromSeq, toSeq, lastSeq }: { readonly fromSeq: number; readonly toSeq: number; readonly lastSeq: number },
+  ): void {
     const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS})
-       SELECT ?, ${MASK_KEEPS} FROM palimpsest_masks WHERE session_id = ? AND to_seq BETWEEN ? AND ?`;
-    this.#db.run(sql, to, from, fromSeq, toSeq);
+       SELECT ?, to_seq, to_step, MIN(top_seq, ?), CASE WHEN top_seq > ? THEN ? ELSE top_step END, tokens, names, stubs, created_at
+       FROM palimpsest_masks WHERE session_id = ? AND to_seq BETWEEN ? AND ?`;
+    this.#db.run(sql, to, lastSeq, lastSeq, WHOLE_MESSAGE, from, fromSeq, toSeq);
   }
 }

@@ -12,15 +12,17 @@
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { messageOf, referenceTo } from "../../steps/message/reference.ts";
+import type { StubWords } from "../../steps/view/mask.ts";
 import { recordMessage } from "../../steps/view/view.ts";
-import { encodeMessage } from "./content.ts";
+import { encodeMessage, parseFacts } from "./content.ts";
 import type { OverlayDetails } from "../overlays/details.ts";
 import { summarySource, toRecord, type OverlayRecord } from "../overlays/record.ts";
 import { Overlays } from "../overlays/overlays.ts";
 import type { SessionStatements } from "../sessions/statements.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { walkView } from "./walk.ts";
+import { walkView, type Element } from "./walk.ts";
 
 export interface Seed {
   readonly from: Tree;
@@ -35,7 +37,7 @@ export interface Seed {
 
 /** One message of the child, in path order: a parent's message, or a record for the messages that an overlay hides. */
 type Slot =
-  | { readonly kind: "message"; readonly seq: number }
+  | { readonly kind: "message"; readonly seq: number; readonly id: string }
   | { readonly kind: "record"; readonly overlay: OverlayRow };
 
 /**
@@ -43,61 +45,78 @@ type Slot =
  * each overlay. Returns, for each message of the child by its number, the last number of the parent that it stands for.
  */
 export function seedSession(seed: Seed): number[] {
-  const { slots, overlays } = layOut(seed.from);
+  const { slots, overlays, elements } = layOut(seed.from);
   for (let at = 0; at < slots.length;) at = place(seed, slots, at);
   seed.to.forget();
   for (const [index, overlay] of overlays.entries()) lay(seed, { slots, overlay, n: index + 1 });
-  maskAlike(seed, slots);
+  maskAlike(seed, slots, elements);
   seed.to.flush();
-  return slots.map((slot) => (slot.kind === "message" ? slot.seq : slot.overlay.toSeq));
+  return slots.map(lastOf);
 }
 
 /** The active view as the child will hold it, oldest first. */
-function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
+function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[]; elements: Element[] } {
   const leaf = tree.newest();
   const start = { seq: leaf?.seq ?? 0, step: WHOLE_MESSAGE };
   const elements = leaf === null ? [] : [...walkView(tree, start, { content: false })].toReversed();
   const slots: Slot[] = [];
   const overlays: OverlayRow[] = [];
-  const show = (seq: number): void => {
+  const show = (seq: number, id: string): void => {
     const last = slots.at(-1);
     // Each visible part of a message that an overlay cuts names the same message, which is copied once.
-    if (last?.kind !== "message" || last.seq !== seq) slots.push({ kind: "message", seq });
+    if (last?.kind !== "message" || last.seq !== seq) slots.push({ kind: "message", seq, id });
   };
   for (const element of elements) {
     if (element.kind === "message") {
-      show(element.row.seq);
+      show(element.row.seq, element.row.id);
       continue;
     }
     const { overlay } = element;
     overlays.push(overlay);
-    if (overlay.fromStep > 0) show(overlay.fromSeq);
+    if (overlay.fromStep > 0) show(overlay.fromSeq, overlay.fromId);
     if (hidesWhole(tree, overlay)) slots.push({ kind: "record", overlay });
-    if (overlay.toStep < WHOLE_MESSAGE) show(overlay.toSeq);
+    if (overlay.toStep < WHOLE_MESSAGE) show(overlay.toSeq, overlay.toId);
   }
-  return { slots, overlays };
+  return { slots, overlays, elements };
 }
 
 /**
- * Copies the parent's mask, so that the child shows the same stubs. Copies none when an overlay hides the line's message,
- * because of the copied messages only the start is before such a line.
+ * Draws the parent's line in the child, at the last copied message up to it, so that the child shows the same stubs. The words of a stub are
+ * copied with its message, and the names where the parent shows them.
  */
-function maskAlike({ from, to }: Seed, slots: readonly Slot[]): void {
+function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonly Element[]): void {
   const leaf = from.newest();
   const line = leaf === null ? null : from.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
   if (line === null) return;
-  const slotOf = (seq: number): number => slots.findIndex((slot) => slot.kind === "message" && slot.seq === seq);
-  const seq = slotOf(line.place.seq);
-  if (seq === -1) return;
-  const top = slotOf(line.top.seq);
+  const { place, names, namesTokens, wordsOf, top, createdAt } = line;
+  const copied = slots.flatMap((slot, at) =>
+    slot.kind === "message" && slot.seq <= place.seq ? [{ ...slot, at }] : [],
+  );
+  const last = copied.at(-1);
+  if (last === undefined) return;
+  const ids = new Set(copied.map(({ id }) => referenceTo(id)));
+  const edits = new Set(copied.map(({ seq }) => wordsOf(seq)));
+  const words = Object.entries(Object.assign({}, ...edits) as StubWords);
+  const topAt = slots.findLastIndex((slot) => lastOf(slot) <= top.seq);
+  const topSlot = slots[topAt];
+  const isNamed = elements.some(
+    (each) =>
+      each.kind === "message" && each.row.seq === place.seq && place.step >= each.fromStep && place.step <= each.toStep,
+  );
+  const step = last.seq === place.seq ? place.step : parseFacts(to.shape(last.at).facts).steps.length - 1;
   to.masks.add({
-    place: { seq, step: line.place.step },
-    top: { seq: top === -1 ? slots.length - 1 : top, step: line.top.step },
-    stubs: line.words,
-    names: line.names,
-    namesTokens: line.namesTokens,
-    at: line.createdAt,
+    place: { seq: last.at, step },
+    top: { seq: topAt, step: topSlot?.kind === "message" && topSlot.seq === top.seq ? top.step : WHOLE_MESSAGE },
+    stubs: Object.fromEntries(words.filter(([reference]) => ids.has(messageOf(reference)))),
+    names: (isNamed ? names : null) ?? [],
+    namesTokens: isNamed ? namesTokens : 0,
+    at: createdAt,
   });
+}
+
+/** The last message of the parent that a slot stands for. */
+function lastOf(slot: Slot): number {
+  return slot.kind === "message" ? slot.seq : slot.overlay.toSeq;
 }
 
 /** Whether an overlay covers at least one message from its beginning to its end. */

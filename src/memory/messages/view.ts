@@ -169,9 +169,10 @@ function masked(
   { row, mask, fromStep, toStep }: Element<ContentRow> & { kind: "message" },
 ): UIMessage {
   if (mask === undefined) return message;
-  const { place, names, words, canRecall } = mask.line;
+  const { place, names, wordsOf, canRecall } = mask.line;
   const ends = place.seq === row.seq && place.step >= fromStep && place.step <= toStep;
-  return maskMessage(message, { words, toStep: mask.toStep, names: ends ? names : [], canRecall });
+  const words = wordsOf(row.seq);
+  return maskMessage(message, { words, toStep: mask.toStep, names: (ends ? names : null) ?? [], canRecall });
 }
 
 export function viewElement(element: Element): ViewElement {

@@ -157,7 +157,7 @@ export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<Sha
   const facts = parseFacts(row.facts);
   const { steps } = facts;
   if (mask === undefined) return steps.slice(fromStep, toStep + 1);
-  const freed = new Map(facts.maskable?.filter(([step]) => isMasked({ id: row.id, facts }, step, mask)));
+  const freed = new Map(facts.maskable?.filter(([step]) => isMasked({ ...row, facts }, step, mask)));
   const { place, namesTokens } = mask.line;
   const shown = steps.map((tokens, step) => {
     const names = place.seq === row.seq && place.step === step ? namesTokens : 0;
@@ -168,11 +168,11 @@ export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<Sha
 
 /** Whether the outputs of a step are masked. */
 export function isMasked(
-  message: { readonly id: string; readonly facts: Facts },
+  message: { readonly seq: number; readonly id: string; readonly facts: Facts },
   step: number,
   mask: ElementMask,
 ): boolean {
-  return step <= mask.toStep && !isShownWhole(message, step, mask.line.words);
+  return step <= mask.toStep && !isShownWhole(message, step, mask.line.wordsOf(message.seq));
 }
 
 /** Like {@link walkView}, with the mask of the path, as a model is shown it. Each element is read on demand. */

@@ -219,9 +219,8 @@ export class Overlays {
 
   /** All that a description depends on. What lies behind a range adds nothing to it, but the line that masks it may move. */
   #stamp({ from, to }: Range): string {
-    const { n, place } = this.#line() ?? {};
-    const line = [n, place?.seq, place?.step];
-    return [this.#tree.epochUpTo(to.seq), ...line, from.seq, from.step, to.seq, to.step].join(" ");
+    const { seq = "", step = "" } = this.#line()?.place ?? {};
+    return [this.#tree.epochUpTo(to.seq), seq, step, from.seq, from.step, to.seq, to.step].join(" ");
   }
 
   /**

@@ -81,6 +81,7 @@ export abstract class SessionOverlays {
       transaction: (work) => options.db.transaction(work),
       now: options.now,
       countTokens: options.countTokens,
+      redactMessage: options.redactMessage,
       changed: () => this.viewChanged(),
     });
     this.options = options;

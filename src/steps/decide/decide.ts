@@ -7,7 +7,7 @@
  * called only when needed. Soft reasons, which concern cost and patience, count only up to the hard line (decision 8). A
  * live run, and a last run without effect after which nothing grew, count above it too.
  */
-import type { Rents } from "./rent.ts";
+import type { Rent, Rents } from "./rent.ts";
 import { waitFor, type Waiting } from "./why-not.ts";
 
 export interface Situation {
@@ -94,21 +94,26 @@ function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause)
 }
 
 /**
- * Whether older outputs are masked now. A mask needs no summariser. Over the ceiling it does not wait for its rent once it frees as
- * much as a run must, because then nothing else makes the view smaller. For less, edits would come at nearly every step. While a run is at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait
- * for a run that waits itself.
+ * Whether older outputs are masked now. A mask needs no summariser. It frees as much as an edit must, and waits for its rent. It does not
+ * wait where it brings a view that is over its ceiling back under it, or past the hard line. While a run is at work its summary will hide
+ * the outputs anyway, so a mask waits for that. It does not wait for a run that waits itself.
  */
-export function decideMask({ rents, leastTokens, isOver, isAtWork }: MaskSituation): boolean {
-  if (rents.masks === null || rents.mask.freedTokens === 0) return false;
-  return (rents.mask.isDue || (rents.mask.freedTokens >= leastTokens && isOver())) && !isAtWork();
+export function decideMask({ mask, leastTokens, ceilingTokens, hardTokens, tokens, isAtWork }: MaskSituation): boolean {
+  const { isDue, freedTokens } = mask;
+  if (freedTokens < Math.max(1, leastTokens)) return false;
+  const isForced = (size: number): boolean =>
+    size > hardTokens || (size > ceilingTokens && size - freedTokens <= ceilingTokens);
+  return (isDue || isForced(tokens())) && !isAtWork();
 }
 
 export interface MaskSituation {
-  readonly rents: Rents;
-  /** Tokens that an edit must free before its rent is due. */
+  readonly mask: Rent;
+  /** Tokens that an edit must free. */
   readonly leastTokens: number;
-  /** Whether the view is over its ceiling. */
-  readonly isOver: () => boolean;
+  readonly ceilingTokens: number;
+  readonly hardTokens: number;
+  /** Tokens of the view. */
+  readonly tokens: () => number;
   /** Whether a run makes a summary on this branch now. */
   readonly isAtWork: () => boolean;
 }

@@ -3,7 +3,7 @@
  *
  * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
  * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
- * reaches its price, the first one once it reaches one and a half. As in the ski rental problem, the total is then at
+ * reaches its price, the first one once it reaches one and a half. A mask must also free so many tokens. As in the ski rental problem, the total is then at
  * most some two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
  */
 import type { Prices } from "./break-even.ts";
@@ -32,6 +32,8 @@ export interface RentTerms {
   readonly prices: Prices;
   /** Tokens at the end of a view that are never masked. */
   readonly protectTokens: number;
+  /** Tokens that a mask must free. */
+  readonly leastTokens: number;
   /** Tokens kept at the start and at the end of a summarised view, and tokens of the summary with its names. */
   readonly headTokens: number;
   readonly tailTokens: number;
@@ -120,8 +122,8 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   const share = shareOf(terms, sinceEdit === 0);
   return {
     masks,
-    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed, share }),
-    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed, share }),
+    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed }, share, terms.leastTokens),
+    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed }, share),
   };
 }
 
@@ -143,8 +145,9 @@ function shareOf({ alpha = 1, firstShare = FIRST_EDIT_SHARE }: RentTerms, isFirs
   return isFirst ? Math.max(alpha, firstShare) : alpha;
 }
 
-function rent({ share, ...rest }: Omit<Rent, "isDue"> & { readonly share: number }): Rent {
-  return { ...rest, isDue: rest.freedTokens > 0 && rest.paid >= share * rest.price && rest.paid > 0 };
+function rent(rent: Omit<Rent, "isDue">, share: number, leastTokens = 1): Rent {
+  const { paid, price, freedTokens } = rent;
+  return { ...rent, isDue: freedTokens >= Math.max(1, leastTokens) && paid >= share * price && paid > 0 };
 }
 
 function sum(steps: readonly ViewStep[]): number {

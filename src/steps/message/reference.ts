@@ -19,9 +19,9 @@ export function referenceToCall(messageId: string, call: number): string {
   return `${referenceTo(messageId)}.${call}`;
 }
 
-/** Whether a reference is of a call of this message. */
-export function isCallOf(messageId: string, reference: string): boolean {
-  return reference.startsWith(`${referenceTo(messageId)}.`);
+/** The reference to the message of a call, by the reference to the call. */
+export function messageOf(reference: string): string {
+  return reference.slice(0, LENGTH + 1);
 }
 
 /** The message that a reference names by its hash, and the call, where it names one. Null for any other text. */

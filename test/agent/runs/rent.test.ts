@@ -14,6 +14,7 @@ import { say, textOf } from "../../conversation.ts";
 import type { FullManager } from "../../rooms.ts";
 import type { PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
+import { secretRules } from "../../../src/redact/secret-rules.ts";
 import { seeded } from "../../sim/random.ts";
 import { NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
 import { summaryOf } from "../../scripted-model.ts";
@@ -208,7 +209,7 @@ test("an edit, a delete and a clear leave no stub of what is gone, and originals
     // The message that holds the line is deleted, and the line moves up.
     await session.deleteMessages([masked]);
     expect((await session.status()).masked?.upTo).toBe(`w${Number(masked.slice(1)) - 1}`);
-    expect(textOf((await session.getView()).messages)).not.toContain("Words of outputs");
+    expect(textOf((await session.getView()).messages)).not.toContain(`Of${masked.slice(1)}x`);
     await session.updateMessage(work(2, "short now"));
     const { messages } = await session.getView();
     expect(messages[2]).toEqual(work(2, "short now"));
@@ -577,6 +578,89 @@ test("names never take more than an edit frees, so a mask makes a view smaller w
     }
     expect(edits).toBeGreaterThan(3);
   }, options);
+});
+
+test("names that an edit or a regeneration takes stand there again before the next request", async () => {
+  await auto(async (session, { storage }) => {
+    const named = async () => /Words of outputs[^"]*/.exec(textOf((await session.getView()).messages))?.[0] ?? "";
+    for (let n = 1; n <= 40; n++) await session.appendMessage(work(n));
+    await session.appendMessage(say(1));
+    const parts: UIMessage["parts"] = [];
+    await session.appendMessage({ id: "reply", role: "assistant", parts });
+    const before = rows(storage);
+    for (let n = 101; n <= 160; n++) {
+      parts.push(...work(n).parts);
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+    }
+    expect(rows(storage)).toBeGreaterThan(before);
+    const [all, edits] = [await named(), rows(storage)];
+    await session.updateMessage(work(3, "x".repeat(500)));
+    expect(await named()).toContain("Of1x");
+    expect(await named()).not.toContain("Of3x");
+    await session.deleteMessages(["reply"]);
+    expect(await named()).toContain("Of1x");
+    expect(await named()).not.toContain("Of101x");
+    expect(all.length).toBeGreaterThan(1_000);
+    expect(rows(storage)).toBeLessThanOrEqual(edits);
+    expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+  });
+});
+
+test("where a prompt has no cache, an edit frees at least half of the protected end, and comes no more often", async () => {
+  const options = { ...CEILING, tailTokenBudget: 4_000, prices: { cacheRead: 1, cacheWrite: 1 } };
+  await auto(async (session, { storage }) => {
+    let [edits, masked] = [0, 0];
+    for (let n = 1; n <= 120; n++) {
+      await session.appendMessage(work(n));
+      if (rows(storage) === edits) continue;
+      edits = rows(storage);
+      const tokens = (await session.status()).masked?.tokens ?? 0;
+      expect(tokens - masked).toBeGreaterThanOrEqual(2_000);
+      masked = tokens;
+    }
+    // An output has some five hundred tokens.
+    expect(edits).toBeGreaterThan(10);
+    expect(edits).toBeLessThanOrEqual(120 / 4);
+  }, options);
+});
+
+/** An output with a secret of its own. */
+function leak(n: number): string {
+  return `aws_access_key_id = AKIA${String(n).padStart(4, "0")}QZ7XKPLMW3RT\n${listing(n)}`;
+}
+
+test("no word beside a stub is of a secret, where a session removes them", async () => {
+  await auto(async (session) => {
+    const stubs = async () => (await session.getView()).messages.filter((each) => textOf([each]).includes("Left out"));
+    session.redactSecrets(secretRules());
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n, leak(n)));
+    expect((await stubs()).length).toBeGreaterThan(10);
+    expect(textOf(await stubs())).toMatch(/Of1x/);
+    expect(textOf(await stubs())).not.toContain("AKIA");
+  });
+});
+
+test("over the ceiling beside a run that waits, large outputs make few edits as well, and past the hard line each one", async () => {
+  await auto(async (session, { agent, storage }) => {
+    const { platform, runs } = agent.palimpsest;
+    platform.createInstance = () => Promise.reject(new Error("The engine is away."));
+    for (let n = 1; n <= 6; n++) await session.appendMessage(large(n, 5));
+    const [runId = ""] = (await session.status()).liveRunIds;
+    runs.change(runId, { state: "waiting" });
+    await session.appendMessage({ ...say(1), id: "long", parts: [{ type: "text", text: "a plan ".repeat(8_000) }] });
+    const count = async (from: number, to: number): Promise<number> => {
+      const before = rows(storage);
+      for (let n = from; n < to; n++) await session.appendMessage(large(n, 3));
+      return rows(storage) - before;
+    };
+    const few = await count(10, 30);
+    expect(few).toBeGreaterThan(0);
+    expect(few).toBeLessThan(12);
+    expect((await session.status()).viewTokens).toBeGreaterThan(12_000);
+    await session.appendMessage({ ...say(2), id: "more", parts: [{ type: "text", text: "a plan ".repeat(20_000) }] });
+    expect((await session.status()).viewTokens).toBeGreaterThan(40_000);
+    expect(await count(30, 40)).toBeGreaterThanOrEqual(9);
+  }, LOW);
 });
 
 test("an edit of metadata leaves stubs, their words and the names as they are", async () => {

@@ -110,16 +110,14 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   return [{ seat, views, drafts: new Set(sound.map(({ text }) => text as string)) }];
 }
 
-/** The session's masks as stored, oldest first. Each one stands on a stored message. */
+/** The session's masks as stored. Each one stands on a stored message. */
 function masksOf(history: History, storage: DurableObjectStorage): TwinMask[] {
   const rows = rowsOf(storage, "palimpsest_masks").filter((row) => row["session_id"] === history.sessionId);
-  return rows
-    .toSorted((one, other) => Number(one["n"]) - Number(other["n"]))
-    .map(({ to_seq: seq, to_step: step, tokens }) => {
-      const [message] = history.originalsAt([Number(seq)]);
-      if (message === undefined) throw new Violation("masks", `a mask of ${history.sessionId} stands on no message`);
-      return { id: message.id, step: Number(step), namesTokens: Number(tokens) };
-    });
+  return rows.map(({ to_seq: seq, to_step: step, tokens }) => {
+    const [message] = history.originalsAt([Number(seq)]);
+    if (message === undefined) throw new Violation("masks", `a mask of ${history.sessionId} stands on no message`);
+    return { id: message.id, step: Number(step), namesTokens: Number(tokens) };
+  });
 }
 
 /** The state that a run changes in a session. */

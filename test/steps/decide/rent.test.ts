@@ -6,6 +6,7 @@ import {
   FIRST_EDIT_SHARE,
   headTokensOf,
   weighRents,
+  type Rent,
   type RentTerms,
   type ViewStep,
 } from "../../../src/steps/decide/rent.ts";
@@ -16,6 +17,7 @@ const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as cons
 const TERMS: RentTerms = {
   prices: PRICES,
   protectTokens: 1_000,
+  leastTokens: 0,
   headTokens: 0,
   tailTokens: 1_000,
   summaryTokens: 500,
@@ -225,19 +227,30 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
   expect(reason({ ...over, nothingToDo: () => small })).toBe("too-small");
 });
 
-test("masks wait for their rent, and for a run at work; over the ceiling only for the run", () => {
-  const rents = { masks: { from: 0, to: 3 }, mask: DUE, summary: IDLE };
-  const isMasked = (over: boolean, atWork: boolean, mask = rents.mask): boolean =>
-    decideMask({ rents: { ...rents, mask }, leastTokens: 10, isOver: () => over, isAtWork: () => atWork });
-  expect(isMasked(false, false)).toBe(true);
-  expect(isMasked(false, true)).toBe(false);
-  expect(isMasked(false, false, IDLE)).toBe(false);
-  expect(isMasked(true, false, { ...IDLE, freedTokens: 10 })).toBe(true);
-  expect(isMasked(true, false, { ...IDLE, freedTokens: 9 })).toBe(false);
-  expect(isMasked(true, true, { ...IDLE, freedTokens: 10 })).toBe(false);
-  expect(isMasked(true, false, { ...IDLE, freedTokens: 0 })).toBe(false);
-  expect(decideMask({ rents: { ...rents, masks: null }, leastTokens: 0, isOver: () => true, isAtWork: never })).toBe(
-    false,
+test("masks wait for their rent and for a run at work; where one brings a view under its ceiling, or past the hard line, only for the run", () => {
+  const lines = { leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
+  const isMasked = (mask: Rent, tokens: number, atWork = false): boolean =>
+    decideMask({ ...lines, mask, tokens: () => tokens, isAtWork: () => atWork });
+  expect(isMasked(DUE, 50)).toBe(true);
+  expect(isMasked(DUE, 50, true)).toBe(false);
+  expect(isMasked(IDLE, 50)).toBe(false);
+  expect(isMasked({ ...IDLE, freedTokens: 10 }, 110)).toBe(true);
+  expect(isMasked({ ...IDLE, freedTokens: 10 }, 110, true)).toBe(false);
+  // It would stay over its ceiling, so every step that is large enough would make an edit.
+  expect(isMasked({ ...IDLE, freedTokens: 10 }, 111)).toBe(false);
+  expect(isMasked({ ...IDLE, freedTokens: 10 }, 151)).toBe(true);
+});
+
+test("no edit frees less than the least, whatever is paid and however large the view", () => {
+  const lines = { ceilingTokens: 100, hardTokens: 150, tokens: () => 1_000, isAtWork: never };
+  expect(decideMask({ ...lines, leastTokens: 10, mask: { ...DUE, freedTokens: 9 } })).toBe(false);
+  expect(decideMask({ ...lines, leastTokens: 0, mask: { ...DUE, freedTokens: 0 } })).toBe(false);
+  const free = { ...TERMS, prices: { ...PRICES, cacheRead: 1, cacheWrite: 1 } };
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 0, max: 20_000 }), (view, leastTokens) => {
+      const { freedTokens, paid, isDue } = weigh(view, { ...free, leastTokens }).mask;
+      expect(isDue).toBe(paid > 0 && freedTokens >= Math.max(1, leastTokens));
+    }),
   );
 });
 

@@ -17,10 +17,19 @@ export function rentsNow(core: Pick<Core, "settings" | "memory" | "hosted">, ses
   return core.hosted.get(sessionId)?.isMasked === false ? withoutMasks(rents) : rents;
 }
 
+/**
+ * The least that a mask frees. Without it, edits would come at nearly every step where a prompt has no cache. An edit sends the protected end
+ * anew, so half of that is little, whatever the ceiling.
+ */
+export function leastMaskTokens({ minSpanTokens, tailTokenBudget }: Policy): number {
+  return Math.min(minSpanTokens, Math.ceil(tailTokenBudget / 2));
+}
+
 function termsOf(policy: Policy, { prices }: Pick<When, "prices">, headTokens: number): RentTerms {
   return {
     prices,
     protectTokens: policy.tailTokenBudget,
+    leastTokens: leastMaskTokens(policy),
     headTokens,
     tailTokens: policy.tailTokenBudget,
     summaryTokens: policy.stackTokens,

@@ -23,7 +23,7 @@ import { messageShares } from "../../../steps/plan/policy.ts";
 import { decide, decideMask, isDue, type Cause, type Decision, type Lines } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
-import { rentsNow } from "./rents.ts";
+import { leastMaskTokens, rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../../../errors.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
@@ -67,25 +67,33 @@ export function triggerIfDue(core: Core, sessionId: string, continues: string | 
 }
 
 /**
- * Masks older outputs of the active view when their rent is due, or the view is over its ceiling. It then reads the view and writes one row.
- * Call inside a transaction, once a due run has been started.
+ * Masks older outputs of the active view when their rent is due, or to bring it back under its ceiling. It then reads the view and writes
+ * one row. Names that a change took are chosen anew. Call inside a transaction, once a due run has been started.
  */
 export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
-  const rents = rentsNow(core, sessionId);
-  const { policy } = core.settings.get(sessionId);
+  const { policy, when } = core.settings.get(sessionId);
   const history = core.memory.session(sessionId);
   const leafId = history.leafId();
-  if (rents?.masks == null || policy === null || leafId === null || history.hasEnded) return;
-  const isOver = (): boolean => sizeOf(core, sessionId).tokens > policy.thresholdTokens;
+  if (policy === null || when?.rule !== "rent" || leafId === null || history.hasEnded) return;
+  history.masks.renewNames(policy.stackTokens);
+  const rents = rentsNow(core, sessionId);
+  if (rents?.masks == null) return;
   const live = (): LiveRun | null => liveOnBranch(core, sessionId, { leafId, continues });
-  const isAtWork = (): boolean => makesSummaryNow(core, live());
-  if (!decideMask({ rents, leastTokens: policy.minSpanTokens, isOver, isAtWork })) return;
+  const isDueNow = (freedTokens: number): boolean =>
+    decideMask({
+      mask: { ...rents.mask, freedTokens },
+      leastTokens: leastMaskTokens(policy),
+      ceilingTokens: policy.thresholdTokens,
+      hardTokens: when.hardTokens,
+      tokens: () => sizeOf(core, sessionId).tokens,
+      isAtWork: () => makesSummaryNow(core, live()),
+    });
   const view = history.masks.rented();
-  if (view === null) return;
+  if (view === null || !isDueNow(rents.mask.freedTokens)) return;
   const toStep = rents.masks.to;
   const whole = spanToKeep(history, live(), { view, toStep });
   // Otherwise an edit would come at nearly every step while the run waits.
-  if (whole !== null && history.masks.freed(view, toStep, whole).outside < policy.minSpanTokens) return;
+  if (whole !== null && !isDueNow(history.masks.freed(view, toStep, whole).outside)) return;
   history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
 }
 
