@@ -176,6 +176,16 @@ export class SettingsTable {
     return this.#bySession.get(sessionId) ?? UNCONFIGURED;
   }
 
+  /** Throws `not_configured`. */
+  mustHavePolicy(sessionId: string): Policy {
+    const { policy } = this.get(sessionId);
+    if (policy !== null) return policy;
+    throw new PalimpsestError(
+      "not_configured",
+      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
+    );
+  }
+
   set(sessionId: string, settings: SessionSettings): void {
     this.#bySession.set(sessionId, settings);
     this.#unnamed.delete(sessionId);

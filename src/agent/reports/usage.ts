@@ -37,12 +37,7 @@ export function recordUsage(
   if (history.leafId() === null) {
     throw new PalimpsestError("invalid_input", `Session "${sessionId}" has no messages: no call was made on its view.`);
   }
-  if (leafId !== undefined && !history.has(leafId)) {
-    throw new PalimpsestError(
-      "unknown_leaf",
-      `There is no message "${leafId}" in session "${sessionId}". Leave leafId out for the active branch.`,
-    );
-  }
+  if (leafId !== undefined) history.mustHaveLeaf(leafId);
   const viewTokens = report.viewTokens ?? history.tokens(leafId);
   core.memory.sessions.addUsage(sessionId, { inputTokens, outputTokens, cost });
   if (inputTokens === 0) return;

@@ -44,12 +44,8 @@ export class SessionState {
 
   /** Throws `not_configured`. @internal */
   mustHavePolicy(): Policy {
-    const { policy } = this.settings;
-    if (policy !== null) return policy;
-    throw new PalimpsestError(
-      "not_configured",
-      `Session "${this.id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
-    );
+    this.apply();
+    return this.core.settings.mustHavePolicy(this.id);
   }
 
   /** The error for a session without messages. @internal */

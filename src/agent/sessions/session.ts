@@ -280,11 +280,7 @@ export class Session extends Configured {
     const history = this.#state.stored;
     const leafId = options.leafId ?? history.leafId();
     if (leafId === null) throw this.#state.empty();
-    if (!history.has(leafId))
-      throw new PalimpsestError(
-        "unknown_leaf",
-        `There is no message "${leafId}" in session "${this.id}". Leave leafId out for the active branch.`,
-      );
+    history.mustHaveLeaf(leafId);
     this.#state.mustHavePolicy();
     const receipt = this.#core.transaction(() =>
       askForRun(this.#core, this.id, {

@@ -560,6 +560,11 @@ export class History extends SessionOverlays {
     };
   }
 
+  /** Throws `unknown_leaf`. */
+  mustHaveLeaf(leafId: string): void {
+    this.#leafSeq(leafId);
+  }
+
   #leafSeq(leafId: string | null | undefined): number | null {
     if (leafId === undefined || leafId === null) return this.tree.newest()?.seq ?? null;
     const newest = this.tree.newest();
@@ -567,7 +572,7 @@ export class History extends SessionOverlays {
     if (seq !== undefined) return seq;
     throw new PalimpsestError(
       "unknown_leaf",
-      `There is no message "${leafId}" in session "${this.sessionId}". Leave the leaf out to read the active branch.`,
+      `There is no message "${leafId}" in session "${this.sessionId}". Leave leafId out for the active branch.`,
     );
   }
 

@@ -25,7 +25,6 @@ import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts"
 import { promptTokens } from "../../reports/usage.ts";
 import { leastMaskTokens, rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
-import { PalimpsestError } from "../../../errors.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
@@ -205,13 +204,7 @@ export function startRun(
   sessionId: string,
   request: RunRequest,
 ): LiveRun {
-  const { policy } = core.settings.get(sessionId);
-  if (policy === null) {
-    throw new PalimpsestError(
-      "not_configured",
-      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
-    );
-  }
+  const policy = core.settings.mustHavePolicy(sessionId);
   const last = core.runs.latestEnded(sessionId);
   return core.runs.start({
     id: core.platform.newRunId(request.split === undefined ? "compaction" : "split"),
