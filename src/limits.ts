@@ -214,10 +214,11 @@ export const MAX_RULE_CHARS = 400;
 /** Most rules in the facts of a span. With the rest they take up to 100 kB of JSON, stored with each draft. */
 export const MAX_RULES = 200;
 
-/** Most open tasks and failures in the facts of a span, and the messages after which one counts as forgotten or settled. */
+/** Most open tasks, failures and changed files in the facts of a span, and the messages after which one counts as forgotten or settled. */
 export const MAX_OPEN_MESSAGES = 100;
 export const MAX_TASKS = 8;
 export const MAX_FAILURES = 8;
+export const MAX_CHANGED = 8;
 
 /** Most successful calls that the facts of a span remember. A failed call is retried soon or never. */
 export const MAX_WORKED = 100;

@@ -8,7 +8,7 @@
  */
 import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/drafts/brief.ts";
 import type { UIMessage } from "ai";
-import { withoutState } from "../../src/steps/draft/empty-sections.ts";
+import { withoutEmptySections, withoutState } from "../../src/steps/draft/empty-sections.ts";
 import { SUMMARY_FRAME_TOKENS } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/plan/window.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -126,7 +126,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
       spanTokens,
       pinnedTokens: policy.pinnedTokens,
       loadedTokens: looks ? policy.loadedTokens : 0,
-      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(draft.text)),
+      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(withoutEmptySections(draft.text))),
       around: { ...around, weights },
     }).pinned;
   const namesBy = (weights: Weights): readonly string[] => pin(weights).names;
@@ -150,8 +150,15 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
 /** Returns the tokens of an overlay in the view. Only the last one has the names, what is open and what was loaded. */
 export function weigh({ text, tokens, pinned }: Standing, isLast: boolean): number {
   const { names, ...inForce } = isLast ? pinned : besideEarlier(pinned);
-  const told = isLast ? tokens : tokens - estimateTokens(text) + estimateTokens(withoutState(text));
+  const told = isLast
+    ? tokens
+    : tokens - estimateTokens(withoutEmptySections(text)) + estimateTokens(lastingText(text));
   return SUMMARY_FRAME_TOKENS + told + estimateTokens(renderNames(names)) + estimateTokens(renderInForce(inForce));
+}
+
+/** What a summary shows with a later one behind it. */
+function lastingText(text: string): string {
+  return withoutEmptySections(withoutState(text));
 }
 
 /** A path of messages with overlays over it. */
@@ -197,10 +204,10 @@ class View {
     const around = lookAround({
       head: read(this.#rows.slice(0, from)),
       tail: read(this.#rows.slice(to)),
-      summaries: others.map(({ text, pinned }) => `${withoutState(text)}\n${renderInForce(besideEarlier(pinned))}`),
+      summaries: others.map(({ text, pinned }) => `${lastingText(text)}\n${renderInForce(besideEarlier(pinned))}`),
       hidden: others.map(({ facts }) => facts),
     });
-    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(withoutState(other.text)), 0) };
+    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(lastingText(other.text)), 0) };
   }
 
   overlay(id: string): Standing {

@@ -114,8 +114,8 @@ function transcriptOf(messages: readonly UIMessage[]): string {
 
 function summarise(summaryTokens: number, transcript: string | null, drafts: readonly string[]) {
   const task = { previous: null, template: DEFAULT_TEMPLATE, references: false, pinsBeside: true };
-  const text = withoutEmptySections(extract({ ...task, transcript, drafts, summaryTokens }));
-  return { text, tokens: estimateTokens(text) };
+  const text = extract({ ...task, transcript, drafts, summaryTokens });
+  return { text, tokens: estimateTokens(withoutEmptySections(text)) };
 }
 
 /** What is in force stands in every view, in a budget of its own. Its words count as seen, as those of head and tail do. */

@@ -61,12 +61,13 @@ function redactWith(rules: SecretRules): Redaction {
     names: ["redacted", rules.id],
     text,
     message: (message) => rules.redactMessage(message),
-    facts: ({ rules: orders, words, tasks, failures, loaded, worked, ...rest }) => ({
+    facts: ({ rules: orders, words, tasks, failures, changed, loaded, worked, ...rest }) => ({
       ...rest,
       rules: orders.map(fact),
       words: { ...words, rows: keepClean(words.rows, text) },
       tasks: tasks.map(fact),
       failures: failures.map(fact),
+      changed: changed.map(fact),
       loaded: loaded.map(({ edits, tasks: list, ...each }) => ({
         ...each,
         name: text(each.name),

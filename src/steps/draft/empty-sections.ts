@@ -26,7 +26,8 @@ export function withoutEmptySections(markdown: string): string {
 
 /**
  * The text without the section on the state of things, for a summary with a later one behind it, whose state holds.
- * Unchanged if it says nothing else, and without a goal. It follows another template then, where a state may be anything.
+ * Empty if it says nothing else. Unchanged without a heading for a goal, because it follows another template then, where
+ * a state may be anything.
  */
 export function withoutState(markdown: string): string {
   let [fence, isState]: [string | null, boolean] = [null, false];
@@ -35,7 +36,8 @@ export function withoutState(markdown: string): string {
     fence = followFence(fence, line);
     return !isState;
   });
-  return lasting.some((line) => GOAL.test(line)) ? lasting.join("\n").trimEnd() : markdown;
+  if (!lasting.some((line) => GOAL.test(line))) return markdown;
+  return lasting.every((line) => HEADING.test(line) || isNothing(line)) ? "" : lasting.join("\n").trimEnd();
 }
 
 /** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */

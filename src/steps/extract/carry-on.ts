@@ -6,7 +6,7 @@
  */
 import { ASKED_USER, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { NAME_LIST } from "./names.ts";
-import { joinReferences, splitReferences } from "../draft/provenance.ts";
+import { splitReferences } from "../draft/provenance.ts";
 import { meaningfulWords } from "./rank.ts";
 import { readSummary } from "./summary-shape.ts";
 import { describeOperations } from "./tool-use.ts";
@@ -46,9 +46,7 @@ function generationOf(bullet: Bullet): number {
 }
 
 function readCarried(summary: string, generation: number, count: number): Bullet[] {
-  const lines = readSummary(summary)
-    .filter((line) => !NAME_LIST.test(line.text))
-    .flatMap(readChanges);
+  const lines = readSummary(summary).filter((line) => !NAME_LIST.test(line.text));
   let goals = 0;
   return lines.slice(0, SUMMARY_SPACING).map(({ topic, text }, place) => {
     const along = (count + generation + (place + 1) / lines.length) / Math.max(1, count);
@@ -58,41 +56,12 @@ function readCarried(summary: string, generation: number, count: number): Bullet
   });
 }
 
-/** The line of changed files as a line for each. Any other line as it is. */
-function readChanges(line: { readonly topic: Topic; readonly text: string }): { topic: Topic; text: string }[] {
-  const { text, references } = splitReferences(line.text);
-  if (!text.startsWith(CHANGED)) return [line];
-  const files = text.slice(CHANGED.length).split(", ");
-  return files.map((file) => ({ topic: "files", text: joinReferences(`${file} (changed)`, references) }));
-}
-
 function isAnswered(question: string, said: ReadonlySet<string>): boolean {
   const words = [...meaningfulWords(question)];
   return words.length > 0 && words.filter((word) => said.has(word)).length / words.length >= ANSWERED;
 }
 
-/** Label of the files that were changed, in one line. */
-const CHANGED = "Changed: ";
-/** Folders that tell one file from another of its name. */
-const SEGMENTS = 2;
-/** Most files in that line, the last ones. */
-const MAX_CHANGED = 8;
-
-/** The files that were changed as one bullet, the last one at its end. None where no file was changed. */
-export function tellChanges(bullets: readonly Bullet[]): Bullet[] {
-  const changed = bullets.filter(
-    ({ topic, text }) => topic === "files" && CHANGES.test(FILE_BULLET.exec(text)?.[2] ?? ""),
-  );
-  const last = changed.toSorted((one, other) => one.order - other.order).slice(-MAX_CHANGED);
-  const [newest] = last.slice(-1);
-  if (newest === undefined) return [];
-  const names = last.map(({ text }) => fileOf(text)?.split("/").slice(-SEGMENTS).join("/"));
-  const references = [...new Set(last.flatMap((each) => each.references))];
-  return [{ ...newest, references, text: `${CHANGED}${[...new Set(names)].join(", ")}` }];
-}
-
-const CHANGES = /created|edited|deleted|changed/;
-const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read|changed)[^()]*)\)$/;
+const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$/;
 
 /** The file of a bullet that lists operations on a file. Null for any other bullet. */
 export function fileOf(text: string): string | null {

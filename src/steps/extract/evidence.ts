@@ -52,7 +52,9 @@ const TELLING = 0.45;
 const BACKGROUND = 3;
 /** Words that stand in requests of any subject. */
 const VAGUE =
-  /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|explain|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|kind|know|latest|look|looking|matter|mean|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start|still|step|steps|sure|tell|think|today|understand|wait|way|work|working)$/;
+  /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|explain|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|kind|know|latest|look|looking|matter|mean|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start(?:ed)?|still|step|steps|sure|tell|think|today|understand|wait|way|work|working)$/;
+/** Statements at the end that are searched for one that tells where the work stands. */
+const RECENT_STATEMENTS = 6;
 /** Characters read of one sentence, so that no pattern runs on an endless one. */
 const MAX_SENTENCE = 1_000;
 
@@ -205,6 +207,9 @@ function placeSettled(text: string, bullet: boolean): Place | null {
 function readState(entries: readonly Entry[], said: readonly Said[], add: Add): void {
   const user = said.findLast((each) => isUser(each) && each.sentences.length > 0);
   const assistant = said.findLast((each) => each.by === "assistant" && each.sentences.length > 0);
+  const teller = said
+    .slice(-RECENT_STATEMENTS)
+    .findLast((each) => each.by === "assistant" && each.sentences.some(tells));
   const userLast = (user?.at ?? -1) > (assistant?.at ?? -1);
   if (user !== undefined) {
     const words = user.sentences.slice(0, 3).map((sentence) => sentence.text);
@@ -213,8 +218,8 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
       for (const question of words.filter(isQuestion)) add("questions", question, { at: user.at, weight: 2 });
   }
   if (assistant !== undefined) {
-    const words = lastWords(assistant.sentences);
-    add("state", words, { at: assistant.at, weight: 1.5, label: ASSISTANT_SAID });
+    const { sentences, at } = teller ?? assistant;
+    add("state", lastWords(sentences), { at, weight: 1.5, label: ASSISTANT_SAID });
     const asked = assistant.sentences.filter(({ text }) => isQuestion(text) && wordCount(text) >= 4).slice(-3);
     if (!userLast)
       for (const { text } of asked) add("questions", text, { at: assistant.at, weight: 1, label: ASKED_USER });
@@ -226,11 +231,16 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   }
 }
 
+/** False for a sentence that names no subject, such as "Let me fix this:" */
+function tells({ text }: Sentence): boolean {
+  return wordCount(text) >= 3 && !isVague(text);
+}
+
 /** The first and the last sentence of a message, which tell its subject and its end. */
 function lastWords(sentences: readonly Sentence[]): string {
-  const all = sentences.map((sentence) => sentence.text).filter((text) => wordCount(text) >= 3);
+  const all = sentences.filter(tells).map(({ text }) => text);
   const telling = all.filter((text) => !isNarration(text) || isQuestion(text));
-  const [first = "", ...rest] = telling.length > 0 ? telling : all;
+  const [first = sentences.at(-1)?.text ?? "", ...rest] = telling.length > 0 ? telling : all;
   const last = rest.at(-1);
   return last === undefined ? first : `${clip(first, MAX_SLICE / 2)} … ${clip(last, MAX_SLICE / 2)}`;
 }

@@ -7,7 +7,7 @@
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import { ASSISTANT_SAID, clip, LAST_ACTION, lineOf, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
-import { carryOn, tellChanges } from "./carry-on.ts";
+import { carryOn } from "./carry-on.ts";
 import { readTranscript } from "./entries.ts";
 import { gatherEvidence } from "./evidence.ts";
 import { findNames, listNames } from "./names.ts";
@@ -63,7 +63,7 @@ const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
  * The share of its budget that a summary takes beside pinned facts. The names there bring back far more in the rest (decision 6).
  */
 const BESIDE_SHARE = 0.5;
-/** The topics of which nothing stands beside a summary. Rules, open work and the names of files do. */
+/** The topics of which nothing stands beside a summary. Rules, open work and changed files do. */
 const BESIDE_TOPICS: ReadonlySet<Topic> = new Set(["goal", "state", "decisions", "done", "errors"]);
 /** The share of the budget kept for the list of names. */
 const NAMES_SHARE = 0.1;
@@ -85,7 +85,7 @@ export function extractSummary(input: ExtractInput): string {
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
   const pinsBeside = input.pinsBeside === true;
   const told = carryOn(carried, fresh);
-  const sentences = pinsBeside ? [...told.filter(isToldBeside), ...tellChanges(told)] : told;
+  const sentences = pinsBeside ? told.filter(isToldBeside) : told;
   const bullets = (sentences.length > 0 ? sentences : told).map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],

@@ -42,7 +42,7 @@ export interface ExtractOptions {
 
 /** The template of one without room for eight headings. */
 const SHORT: Template = {
-  sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /constraints|errors|current/i.test(title)),
+  sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /rules|errors|state/i.test(title)),
 };
 
 export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {

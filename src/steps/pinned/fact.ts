@@ -7,8 +7,11 @@
 import type { Loaded } from "./loaded.ts";
 import { NO_WORDS, type Words } from "../salience/table.ts";
 
-/** `rule` is an order or a wish of the user, `task` an open task or question, and `failure` an error not yet put right. */
-export type FactKind = "rule" | "task" | "failure" | "name";
+/**
+ * `rule` is an order or a wish of the user, `task` an open task or question, `failure` an error not yet put right, and
+ * `change` a file that a tool changed.
+ */
+export type FactKind = "rule" | "task" | "failure" | "change" | "name";
 
 /** What a task is about that only asks the user's question. A user who goes on after an answer settles it, and what the user asks later replaces it. */
 export const QUESTION = "question";
@@ -38,6 +41,8 @@ export interface Facts {
   readonly words: Words;
   readonly tasks: readonly Fact[];
   readonly failures: readonly Fact[];
+  /** Paths of the files that tools changed lately. */
+  readonly changed: readonly Fact[];
   /** Instruction files, skills, the plan and calls without a result, as they last stood. */
   readonly loaded: readonly Loaded[];
   /** Calls that worked, and {@link QUESTION}. Each settles earlier failures of the same call, and that one the user's questions. */
@@ -54,6 +59,7 @@ export const NO_FACTS: Facts = {
   words: NO_WORDS,
   tasks: [],
   failures: [],
+  changed: [],
   loaded: [],
   worked: [],
 };
@@ -71,7 +77,7 @@ export interface Pinned {
   /** In the order in which they were stated, so that a reader sees which one is later. */
   readonly rules: readonly PinnedFact[];
   /**
-   * Open tasks and failures, the newest first, of its span, and of the earlier overlays that it knows of. Those show none
+   * Open tasks, failures and changed files, each the newest first, of its span, and of the earlier overlays that it knows of. Those show none
    * while it is the last one of a view.
    */
   readonly facts: readonly PinnedFact[];
@@ -85,7 +91,7 @@ export interface Pinned {
    * text where a loaded text found no room.
    */
   readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
-  /** The number of rules, tasks and failures without room. */
+  /** The number of rules and other facts in force without room. */
   readonly left: number;
   /** The number of rules among those. Absent for none. */
   readonly leftRules?: number;

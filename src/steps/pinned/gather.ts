@@ -23,7 +23,7 @@ import {
 } from "../message/tool-parts.ts";
 import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
 import { NO_FACTS, QUESTION, type Fact, type FactKind, type Facts } from "./fact.ts";
-import { readLoaded } from "./loaded.ts";
+import { changedFile, readLoaded } from "./loaded.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundRules, mergeFacts, tasksSettledBy } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
@@ -46,6 +46,8 @@ type MakeFact = (kind: FactKind, value: string, more?: Partial<Fact>) => Fact;
 
 /** A line of an error that tells the fault. */
 const TELLING_LINE = /error|exception|fail|cannot|can't|denied|refused|not found|no such|invalid|unknown|timed? ?out/i;
+/** A field of an answer in JSON. */
+const FIELD = /^"\w+":/;
 /** Lines of an error that are read. The fault stands near its start. */
 const ERROR_LINES = 40;
 /** Characters of a call's first argument that distinguish it from other calls. */
@@ -90,6 +92,10 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
     rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
     words: gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text }))),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
+    changed: message.parts.flatMap((part) => {
+      const path = changedFile(part);
+      return path === "" ? [] : [fact("change", path)];
+    }),
     loaded: isSummary(message) ? [] : readLoaded(message, { messageId, nameCall }),
     worked: outcomes.flatMap(({ call, error }) => (error === null ? [call] : [])),
   };
@@ -173,7 +179,7 @@ function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
     if (by !== "user" && by !== "assistant") return [];
     const open = splitSentences(text).filter(({ text: sentence }) => {
       if (sentence.length > MAX_RULE_CHARS || !sentence.includes(" ") || isIntroduction(sentence)) return false;
-      if (by === "assistant") return isTodo(sentence) && !isNarration(sentence);
+      if (by === "assistant") return isTodo(sentence) && !isNarration(sentence) && !FIELD.test(sentence);
       return isQuestion(sentence) || (isRequest(sentence) && !isLabel(sentence));
     });
     return open.map(({ text: sentence }) =>

@@ -13,7 +13,7 @@ import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import { mergeFacts } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
 import { pickLoaded } from "./pick-loaded.ts";
-import { FILES_LABEL, LABELLED_CHARS, NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
+import { LABELLED_CHARS, LABELS_CHARS, NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
@@ -95,10 +95,15 @@ function withoutWords(facts: Facts): Facts {
 /** The rules of `facts`, and what is still open of everything hidden. */
 function openFacts(
   facts: Facts,
-  { tasks, failures }: Pick<Facts, "tasks" | "failures">,
+  { tasks, failures, changed }: Pick<Facts, "tasks" | "failures" | "changed">,
   { settled, ruled }: Around,
 ): Facts {
-  return { ...facts, tasks: tasks.filter(({ about, value }) => !settled.has(about) && !ruled(value)), failures };
+  return {
+    ...facts,
+    tasks: tasks.filter(({ about, value }) => !settled.has(about) && !ruled(value)),
+    failures,
+    changed,
+  };
 }
 
 /** The budgets beside a summary, and the size of the span that both replace. */
@@ -161,7 +166,7 @@ function pickNames(
 ): readonly string[] {
   const most = budgetTokens * MOST_COUNTED;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
-  if (characters >= LABELLED_CHARS) characters -= FILES_LABEL.length;
+  if (characters >= LABELLED_CHARS) characters -= LABELS_CHARS;
   for (let at = 0; at < TRIES && characters > 0; at++) {
     const names = chooseWords(words, { ...room, characters });
     const shown = renderNames(names);

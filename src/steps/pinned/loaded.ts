@@ -126,13 +126,23 @@ export function showsLoaded(tool: ToolPart): boolean {
   });
 }
 
+/** The path of the file that a call wrote, edited or removed. Empty for any other part. */
+export function changedFile(part: UIMessage["parts"][number]): string {
+  const tool = toolPart(part);
+  if (tool?.state !== "output-available" || tellsError(tool.output)) return "";
+  const name = nameOfTool(tool);
+  const input = fieldsOf(tool.input);
+  const isChange = CHANGES.test(name) && !SEARCHES.test(name) && firstText(input, COMMANDS) !== "view";
+  return isChange ? pathOf(firstText(input, PATHS)) : "";
+}
+
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
 function readTool(tool: ToolPart): Found[] {
   if (tool.state !== "output-available") return [];
   const { output } = tool;
   const input = fieldsOf(tool.input);
-  const name = plain(toolName(tool).replace(/^.*__/, ""));
+  const name = nameOfTool(tool);
   const said = outputText(output);
   // The heading of a document may be about errors.
   if (said.startsWith(NOT_DONE) || (tellsError(output) && !said.startsWith("#"))) return [];
@@ -144,6 +154,11 @@ function readTool(tool: ToolPart): Found[] {
   if (TASK_TOOL.test(name)) return readTask(input, said);
   if (SKILL_TOOL.test(name)) return asDocument(firstText(input, NAMES), said);
   return readFile(name, input, said);
+}
+
+/** Without the name of its server and without marks. */
+function nameOfTool(tool: ToolPart): string {
+  return plain(toolName(tool).replace(/^.*__/, ""));
 }
 
 function openCall(tool: ToolPart, nameCall: LoadedFrom["nameCall"]): Found {

@@ -4,7 +4,7 @@
  * {@link Facts} in and out, without reading a message again. Repeated merges are safe. A word's heat fades by the same
  * factor for each message. A rule is removed only when a later one takes it back (ledger.ts). Every list is bounded.
  */
-import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
+import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
 import { mergeLoaded } from "./loaded.ts";
@@ -43,9 +43,15 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
     answers: (later.messages === 0 ? earlier : later).answers ?? false,
     tasks: [...open(earlier.tasks, tasksSettledBy({ tasks: later.tasks, worked })), ...later.tasks].slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
+    changed: newestOfEach([...aged(earlier.changed), ...later.changed]).slice(-MAX_CHANGED),
     loaded: mergeLoaded(earlier.loaded, later.loaded),
     worked: [...new Set([...earlier.worked, ...worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
+}
+
+function newestOfEach(facts: readonly Fact[]): Fact[] {
+  const last = new Map(facts.map((fact) => [fact.value, fact]));
+  return facts.filter((fact) => fact.age < MAX_OPEN_MESSAGES && last.get(fact.value) === fact);
 }
 
 /** The rules in force after `later` ones. A repeated rule moves to the end and keeps its first message. */

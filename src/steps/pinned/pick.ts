@@ -1,5 +1,5 @@
 /**
- * Chooses the facts in force that are shown beside a summary: rules first, then open tasks and failures.
+ * Chooses the facts in force that are shown beside a summary: rules first, then open tasks, failures and changed files.
  *
  * Facts and a budget in, a choice out. The budget holds because the final rendering is measured. The estimates only
  * decide which facts are tried.
@@ -27,7 +27,7 @@ export interface PickOptions {
 }
 
 /**
- * Chooses rules first, prohibitions before wishes, the newest first where not all fit, then open tasks and failures.
+ * Chooses rules first, prohibitions before wishes, the newest first where not all fit, then open tasks and failures, then changed files.
  * Omitted rules are counted in the rendering. The count may replace one rule, but never the only one.
  */
 export function pickInForce(facts: Facts, options: PickOptions): Pinned {
@@ -44,7 +44,9 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
   // A request may be a rule as well, and is said once.
   const ruled = sayingIn(rules.map(({ value }) => value).join("\n"));
-  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true && !ruled(value));
+  const open = [...facts.changed, ...facts.tasks, ...facts.failures].filter(
+    ({ value }) => omit?.(value) !== true && !ruled(value),
+  );
   const queue = [...prohibitionsFirst(newest.unseen), ...prohibitionsFirst(newest.seen), ...open.toReversed()];
   const chosen: Fact[] = [];
   let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);

@@ -134,8 +134,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
   const origin = source.degraded === true ? " It was extracted without a model." : "";
   const parts = [
     withoutHeading(withoutEmptySections(source.summary)),
-    renderNames(source.pinned?.names ?? []),
     stillInForce(source),
+    renderNames(source.pinned?.names ?? []),
   ];
   const documents = (source.pinned?.loaded ?? []).flatMap(({ kind, name, text }) =>
     kind === "document" && text !== "" ? [name] : [],

@@ -7,7 +7,11 @@ test("an earlier summary by our template is shown without its state", () => {
   expect(withoutState(`${rest}\n\n## State\nHalf done.`)).toBe(rest);
 });
 
-test("a section on a state is shown where the summary has another template, and where it says nothing else", () => {
+test("an earlier summary by our template that only tells a state is shown as empty, without a heading", () => {
+  expect(withoutState("## Goal\nNone.\n\n## Errors\n- None.\n\n## State\n- Half done.")).toBe("");
+});
+
+test("a section on a state is shown where the summary has another template", () => {
   for (const summary of ["## State\nTexas.\n\n## Customers\nAcme.", "# Tax\n\n## State\nTexas.", "## State\nDone."])
     expect(withoutState(summary)).toBe(summary);
 });

@@ -47,10 +47,6 @@ function summarise(messages: readonly Said[], more: Partial<ExtractInput> = {}):
   return extractSummary({ countTokens: estimateTokens, transcript: render(messages), ...base, ...more });
 }
 
-function edited(path: string): Said {
-  return assistant("", tool("edit", { path }, { output: "ok" }));
-}
-
 function lastAction(input: unknown): string[] {
   return section(summarise([assistant("", tool("run", input, { output: "" }))]), "State");
 }
@@ -170,12 +166,6 @@ describe("a summary worth reading, without a model", () => {
     expect(lastAction({ cwd: "/home", command: "npm test\nnpm run lint" })).toEqual(["Last action: run (npm test)"]);
   });
 
-  it("carries the files that changed from one short summary to the next", () => {
-    const previous = summarise([edited("/home/ada/src/login.ts")], { pinsBeside: true });
-    const told = summarise([edited("/home/ada/src/token.ts")], { previous, pinsBeside: true });
-    expect(section(told, "Files")).toEqual(["Changed: src/login.ts, src/token.ts"]);
-  });
-
   it("puts what the reader cares for first when room is short", () => {
     const topics = ["parser", "network", "database", "cache", "renderer", "compiler", "scheduler", "linker"];
     const talk = [
@@ -228,12 +218,11 @@ describe("a summary worth reading, without a model", () => {
 });
 
 describe("a summary beside pinned facts", () => {
-  it("leaves out what stands beside it: rules, open work and the user's last request, and tells of files only what changed", () => {
+  it("leaves out what stands beside it: rules, open work, files and the user's last request", () => {
     const told = summarise(coding, { pinsBeside: true });
     expect(withoutEmptySections(told)).toContain("## Goal\n- ");
     expect(told).toContain("Last said: ");
-    for (const title of ["Rules", "Questions"]) expect(section(told, title)).toEqual([NOTHING]);
-    expect(section(told, "Files")).toEqual(["Changed: src/login.ts, test/login.test.ts"]);
+    for (const title of ["Rules", "Questions", "Files"]) expect(section(told, title)).toEqual([NOTHING]);
     expect(told).not.toContain("User last said: ");
     expect(told).not.toContain("Last action: ");
   });
@@ -258,6 +247,19 @@ describe("a summary beside pinned facts", () => {
     expect(section(told, "State")).toEqual([
       "Last said: Let me find where settings are updated in `runEnableInteractive`.",
     ]);
+  });
+
+  it("tells where the work stands by the last words that name a subject", () => {
+    const talk = [
+      user("Make the script of the metadata dynamic."),
+      assistant("The display name still has its prefix, because `gsub` is greedy."),
+      assistant("Let me fix this:", tool("edit", { path: "extract.sh" }, { output: "done" })),
+    ];
+    const told = summarise(talk, { pinsBeside: true });
+    expect(section(told, "State")).toEqual([
+      "Last said: The display name still has its prefix, because `gsub` is greedy.",
+    ]);
+    expect(section(summarise(talk.slice(2), { pinsBeside: true }), "State")).toEqual(["Last said: Let me fix this:"]);
   });
 
   it("still tells something where nothing but such work was told", () => {

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";
 import { MIN_VIEW_TOKENS } from "../../../src/limits.ts";
+import { extractiveMessage } from "../../../src/steps/fit/extractive-summary.ts";
 import { fitView, type FittedMessages } from "../../../src/steps/fit/fit-view.ts";
 import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
@@ -391,6 +392,15 @@ describe("what is done, gentlest first", () => {
     const summary = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
     expect(summary).toContain("- Always deploy to Lisbon, never to Oslo.");
     expect(summary).not.toContain("Record of messages");
+  });
+
+  test("one without room for eight headings has rules, errors and the state under their own", () => {
+    const gap = [
+      say("u", "user", text("Never touch the billing table. The login fails.")),
+      say("a", "assistant", text("The root cause is the clock of the server. The login works now in both zones.")),
+    ];
+    const message = extractiveMessage(gap, { tokens: 260, messages: 2, rules: [], countTokens: estimateTokens });
+    expect(textOf(message).match(/^## .*/gm)).toEqual(["## Rules", "## Errors", "## State"]);
   });
 
   test("what was loaded is named where it is left out, in messages as beside a summary", () => {

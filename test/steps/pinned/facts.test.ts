@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
+import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
 import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
@@ -27,14 +27,20 @@ import { sayingIn } from "../../../src/steps/pinned/said.ts";
 import { scoreSurvival } from "../../../src/steps/pinned/survival.ts";
 import { MAX_WORDS } from "../../../src/steps/salience/table.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
-import { recordMessage } from "../../../src/steps/view/view.ts";
+import { recordMessage, summaryMessage } from "../../../src/steps/view/view.ts";
 import { call, done, say, text } from "../conversations.ts";
 
 const BILLING = "never touch the billing table";
 
-function tool(id: string, input: unknown, result: { output: unknown } | { errorText: string }): UIMessage {
+function tool(
+  id: string,
+  input: unknown,
+  result: { output: unknown } | { errorText: string },
+  name?: string,
+): UIMessage {
   const state = "output" in result ? "output-available" : "output-error";
-  return say(id, "assistant", { ...call(`call-${id}`, input), state, ...result } as never);
+  const type = name === undefined ? {} : { type: `tool-${name}` };
+  return say(id, "assistant", { ...call(`call-${id}`, input), ...type, state, ...result } as never);
 }
 
 const word = constantFrom(
@@ -225,6 +231,7 @@ describe("facts of a conversation", () => {
   it.each([
     ["assistant", "Now let me read the remaining files."],
     ["assistant", "A summary of the remaining usages:"],
+    ["assistant", '{\n"status": "The item remains in the order.",\n"next": "The refund is still pending."\n}'],
     ["user", "Check: `isAuthenticated()` in auth.ts"],
   ] as const)("no task is what the %s only tells: %s", (role, said) => {
     expect(gatherFacts([say("1", role, text(said))]).tasks).toEqual([]);
@@ -328,12 +335,53 @@ describe("what is pinned", () => {
     expect(pinned.names.length).toBeGreaterThan(40);
   });
 
-  it("lists files apart in a long list, and no words joined by slashes among them", () => {
+  it("has a line for each role in a long list of names, and counts no words joined by slashes as files", () => {
     const files = ["src/agent/runs/port.ts", "/etc/apt/keyrings/ada.gpg", "./a/b", "package.json"];
-    const others = Array.from({ length: 60 }, (_, n) => `medium/HEPA/quiet-${n}`);
-    const [, names = "", listed = ""] = renderNames([...others, ...files]).split("\n");
-    expect(listed).toBe(`Files: ${files.join(" ")}`);
-    expect(names).toBe(others.join(" "));
+    const ids = ["#W4680753", "ada_lovelace_9079", "$226.11", "ada@example.com", "2026-11-24"];
+    const code = ["ROOM_VAR", "showTheme", "os.Stat"];
+    const others = Array.from({ length: 60 }, (_, n) => `medium/HEPA/quiet${n % 10}`);
+    const lines = renderNames([...others, ...code, ...ids, ...files]).split("\n");
+    const roles = { Files: files, Ids: ids, Code: code, Words: others };
+    expect(lines).toEqual([
+      NAMES_HEADING,
+      ...Object.entries(roles).map(([role, some]) => `${role}: ${some.join(" ")}`),
+    ]);
+  });
+
+  it("stands below what is in force, where what is open comes first", () => {
+    const { pinned } = keepFacts(
+      "",
+      gatherFacts([
+        say("m", "user", text(`Please ${BILLING}. Can you rename the lexer in eslint_config?`)),
+        tool("1", { path: "src/a.ts" }, { output: "done in parse_zone" }, "edit"),
+      ]),
+      room,
+    );
+    const [part] = summaryMessage({ overlayId: "o", summary: "## Goal\n- Ship.", pinned }).parts;
+    const told = part?.type === "text" ? part.text : "";
+    const order = ["## Goal", IN_FORCE_HEADING, "- Open: ", "- Changed lately: ", "- Rule (", NAMES_HEADING];
+    const places = order.map((each) => told.indexOf(each));
+    expect(places).toEqual(places.filter((at) => at >= 0).toSorted((one, other) => one - other));
+  });
+
+  it("names each file that a tool changed lately once, the newest first, and none that it read or failed to change", () => {
+    const facts = mergeFacts([
+      gatherFacts([
+        tool("1", { path: "src/a.ts" }, { output: "done" }, "edit"),
+        tool("2", { path: "src/b.ts" }, { output: "written" }, "fs__write_file"),
+        tool("3", { path: "src/c.ts" }, { output: "text" }, "read_file"),
+        tool("4", { path: "src/d.ts" }, { errorText: "Error: no such file" }, "edit"),
+      ]),
+      gatherFacts([tool("5", { file_path: "src/a.ts" }, { output: "done" }, "Edit")]),
+    ]);
+    const { pinned } = keepFacts("", facts, room);
+    expect(renderInForce(pinned).split("\n")).toContain("- Changed lately: src/a.ts, src/b.ts");
+    const later = mergeFacts([facts, { ...NO_FACTS, messages: MAX_OPEN_MESSAGES }]);
+    expect(renderInForce(keepFacts("", later, room).pinned)).not.toContain("Changed lately");
+    const many = Array.from({ length: 2 * MAX_CHANGED }, (_, n) =>
+      tool(`many ${n}`, { path: `src/${n}.ts` }, { output: "done" }, "edit"),
+    );
+    expect(gatherFacts(many).changed).toHaveLength(MAX_CHANGED);
   });
 
   const room = { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 };
@@ -447,7 +495,7 @@ describe("the rendering", () => {
 
   it("keeps a hostile value in one harmless line", () => {
     const hostile = array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join("\r\n\u2028"));
-    const kind = constantFrom<Fact["kind"]>("task", "failure");
+    const kind = constantFrom<Fact["kind"]>("task", "failure", "change");
     const fact = record({ kind, value: hostile, messageId: hostile });
     assert(
       property(array(fact, { maxLength: 5 }), array(fact, { maxLength: 5 }), array(hostile), (rules, facts, said) => {
@@ -459,7 +507,8 @@ describe("the rendering", () => {
         };
         const [heading, ...lines] = renderInForce(pinned).split(/[\r\n\u2028]/);
         expect(heading).toBe(rules.length + facts.length === 0 ? "" : IN_FORCE_HEADING);
-        for (const line of lines) expect(line).toMatch(/^- (?:Rule \(|Open: |Not put right: |The user's rules, )/);
+        for (const line of lines)
+          expect(line).toMatch(/^- (?:Rule \(|Open: |Not put right: |Changed lately: |The user's rules, )/);
         const named = renderNames(pinned.names).split(/[\r\n\u2028]/);
         expect(named).toHaveLength(said.length === 0 ? 1 : 2);
         expect(named[0]).toBe(said.length === 0 ? "" : NAMES_HEADING);
