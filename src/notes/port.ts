@@ -126,16 +126,19 @@ export async function readUnread(
 ): Promise<NotesSource | { readonly kind: "over"; readonly outcome: Outcome }> {
   const { sessionId } = run;
   const redaction = redactionOf(core.settings.get(sessionId));
-  const read = await readRowSlices(core, sessionId, { rows, redaction });
-  const outcome = await core.read(sessionId, () => findStale(core, run));
+  const found = await readRowSlices(core, sessionId, { rows, redaction });
+  const outcome = await core.read(
+    sessionId,
+    (): Outcome | null => findStale(core, run) ?? (found.isCurrent() ? null : { kind: "stale", reason: "changed" }),
+  );
   if (outcome !== null) return { kind: "over", outcome };
   const { sections, shape } = source;
   const sent = sentPrompt(core, sessionId, may);
   return {
     ...source,
-    ...read,
+    ...found.read,
     ...(sent !== null && { sent }),
-    shape: tellShape(core.counterOf(sessionId), shape, { sections, elements: read.elements }),
+    shape: tellShape(core.counterOf(sessionId), shape, { sections, elements: found.read.elements }),
   };
 }
 

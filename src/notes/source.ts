@@ -67,17 +67,22 @@ export interface ReadRows {
   readonly overlayFacts: readonly Facts[];
 }
 
-/**
- * Reads rows in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read either way,
- * so the caller compares the source afterwards.
- */
+/** Rows that were read while others wrote. */
+export interface ReadSource {
+  readonly read: ReadRows;
+  /** Whether the conversation still says what was read. */
+  isCurrent(): boolean;
+}
+
+/** Reads rows in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read either way. */
 export async function readRowSlices(
   core: Needs<"drafts" | "memory" | "read" | "uses">,
   sessionId: string,
   { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
-): Promise<ReadRows> {
+): Promise<ReadSource> {
   const history = core.memory.session(sessionId);
   const parts: ReadRows[] = [];
+  const compares: (() => boolean)[] = [];
   for (const group of groupRows(rows)) {
     const span = spanOfMessages(group);
     if (span === null) {
@@ -85,14 +90,16 @@ export async function readRowSlices(
       continue;
     }
     const reader = history.spanReader(span);
+    compares.push(() => reader !== null && history.isAsRead(reader, span));
     if (reader === null) continue;
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
     parts.push({ elements: slices.flat().map((message) => ({ kind: "message", message })), overlayFacts: [] });
   }
-  return {
+  const read = {
     elements: parts.flatMap(({ elements }) => elements),
     overlayFacts: parts.flatMap(({ overlayFacts }) => overlayFacts),
   };
+  return { read, isCurrent: () => compares.every((isCurrent) => isCurrent()) };
 }
 
 /** Neighbours of one kind. Messages with no overlay between them are a span of the branch. */

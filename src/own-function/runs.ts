@@ -44,7 +44,7 @@ import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
-import { gatherSpan } from "../agent/runs/read-slices.ts";
+import { gatherSpan, type Gathered } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/visible-span.ts";
 
 /** The one step of such a run in the ledger. */
@@ -104,10 +104,10 @@ export class FunctionRuns implements FunctionRoom {
       if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
       else {
         await noteHindsight(core, run.id);
-        const { messages, elements } = await core.read(run.sessionId, () =>
-          history.view(run.leafId, { isWhole: true }),
-        );
-        const shown = elements.map((element) => noteElement(history, element));
+        const { messages, shown } = await core.read(run.sessionId, () => {
+          const view = history.view(run.leafId, { isWhole: true });
+          return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
+        });
         const view = messages.map(redaction.message);
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
@@ -211,9 +211,9 @@ interface Answered {
   readonly carried: readonly Carried[];
 }
 
-/** The span that a function chose, with its facts. */
+/** The span that a function chose, with its facts. Null where its ends are gone. */
 interface ChosenSpan extends ReturnType<typeof choose> {
-  readonly facts: Facts;
+  readonly gathered: Gathered | null;
 }
 
 /**
@@ -228,7 +228,7 @@ async function readChosen(
   const history = core.memory.session(sessionId);
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
   const gathered = await gatherSpan(core, { sessionId, span: chosen.plan.span });
-  return { ...chosen, facts: gathered?.facts ?? NO_FACTS };
+  return { ...chosen, gathered };
 }
 
 function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
@@ -236,7 +236,10 @@ function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): 
     const detail = "onCompaction returned no summary.";
     return conclude(core, live, { kind: "nothing", reason: "declined", detail });
   }
-  const { hidden, digest: planDigest, generation, facts, plan } = read;
+  const { hidden, digest: planDigest, generation, gathered, plan } = read;
+  // The fence compares with what the function was shown, and not with what the facts were gathered from.
+  if (gathered?.isCurrent() === false) return conclude(core, live, { kind: "stale", reason: "changed" });
+  const facts = gathered?.facts ?? NO_FACTS;
   const history = core.memory.session(live.sessionId);
   const outline = history.outline(live.leafId);
   if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
