@@ -59,8 +59,8 @@ export async function splitWithSummary(
       "focus, fresh and ignoreBudget are for a model, and with summary none is asked. Leave them out, or leave summary out.",
     );
   }
+  let span = mustShow(core, sessionId);
   for (let reads = 0; reads < MOST_READS; reads++) {
-    const span = mustShow(core, sessionId);
     const gathered = await gatherSpan(core, { sessionId, span });
     const done = core.transaction<{ run: RunRecord } | null>(() =>
       gathered?.isCurrent() === false
@@ -68,6 +68,8 @@ export async function splitWithSummary(
         : { run: splitNow(core, sessionId, request, { span, facts: gathered?.facts }) },
     );
     if (done !== null) return done.run;
+    // The caller's summary tells nothing of what was appended since.
+    span = { ...mustShow(core, sessionId), toId: span.toId, toStep: span.toStep };
   }
   throw notAdded("changed");
 }

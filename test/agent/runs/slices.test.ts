@@ -128,7 +128,7 @@ test("an update of the notes reads a large source in slices, and the same as in 
     const source = { rows, redaction: redactionOf(core.settings.get(SESSION)) };
     let read: ReadRows | null = null;
     const { most, pauses } = await slicesOf(agent, async () => {
-      read = await readRowSlices(core, SESSION, source);
+      ({ read } = await readRowSlices(core, SESSION, source));
     });
     const elements = rows.map(({ kind, id }) =>
       kind === "overlay" ? { kind, summary: history.overlay(id)?.summary } : { kind, message: history.get(id) },
@@ -202,6 +202,22 @@ test("a message that changes while notes claim it counts as it is then, and othe
     const { rules } = notesOf(core, core.memory.session(SESSION)).current()?.facts ?? {};
     expect(rules?.map(({ value }) => value)).toEqual(["Never touch src/fence-4.ts.", "Never touch src/bell-10.ts."]);
     expect((await session.getView()).messages.at(-1)?.id).toBe("m12");
+  });
+});
+
+test("a split with a caller's summary takes along what was appended meanwhile, also where a message changed", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION);
+    await fill(session);
+    atPause(agent, 5, async () => {
+      await session.appendMessage(say(12));
+      await session.upsertMessage(long("m10", 1_000, "Never touch src/bell-10.ts. "));
+    });
+    const { run } = await manager.compactAndSplit(SESSION, "child", { summary: "We worked." });
+    const childId = run.outcome?.kind === "split" ? run.outcome.childId : "";
+    const { messages } = await manager.getSession(childId).getView();
+    expect(messages.map(({ id }) => id)).toEqual([expect.anything(), "m12"]);
+    expect(JSON.stringify(messages)).toContain("Never touch src/bell-10.ts.");
   });
 });
 
