@@ -31,10 +31,11 @@ function run(steps: readonly StepRecord[], outcome: Outcome | null = APPLIED): R
 
 describe("the demo's checks fail when they should", () => {
   test("R3 a step that is closed twice has paid twice, and the ledger says so", () => {
-    const spent = { calls: 1, inputTokens: 100, outputTokens: 10, endedAt: 5 };
+    const spent = { calls: 1, inputTokens: 100, cachedTokens: 60, writtenTokens: 30, outputTokens: 10, endedAt: 5 };
     const once = closeStep([step("summarize 1 of 1")], "summarize 1 of 1", spent);
     const twice = closeStep(once, "summarize 1 of 1", { ...spent, endedAt: 9 });
     expect(twice[0]).toMatchObject({ calls: 2, inputTokens: 200, outputTokens: 20, endedAt: 9 });
+    expect(twice[0]).toMatchObject({ cachedTokens: 120, writtenTokens: 60 });
     expect(closeStep(once, "summarize 1 of 1", { reused: true, endedAt: 9 })[0]).toMatchObject({
       calls: 1,
       reused: true,
