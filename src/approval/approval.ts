@@ -104,9 +104,14 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
   return { kind: "waiting", timeoutMs: asked.expiresAt - now };
 }
 
-/** Null once the run no longer waits for a person. */
-export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | null {
+/**
+ * Null once the run no longer waits for a person. Null as well while its messages are not those that the summary tells of, because a yes
+ * would commit nothing, and the summary may hold words that were edited or deleted.
+ */
+export function findProposal(core: Needs<"drafts" | "memory">, run: RunRecord): Proposal | null {
   if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
+  const found = run.plan === null ? null : core.memory.session(run.sessionId).spanDigest(run.plan.span);
+  if (found === null || found.digest !== run.planDigest) return null;
   const { approval } = run;
   const { text, tokens, degraded } = mustDraft(core, run, approval.key);
   const { askedAt, expiresAt, onTimeout } = approval;

@@ -186,6 +186,20 @@ test("a yes to a summary of what was edited meanwhile commits nothing (C3)", asy
   expect(await summaries(agent)).toEqual([]);
 });
 
+test("E23: a summary that waits is not shown while its messages are edited, and never again once one is deleted", async () => {
+  const { agent, run } = await runThatWaits();
+  const { plan } = await agent.getRun({ runId: run.id });
+  const proposal = await agent.getProposal({ runId: run.id });
+  expect(proposal?.summary).toBeTruthy();
+  const [fromId = "", n] = [plan?.span.fromId, Number(plan?.span.fromId.slice(1))];
+  await agent.update({ message: say(n, "Edited. ") });
+  expect(await agent.getProposal({ runId: run.id })).toBeNull();
+  await agent.update({ message: say(n) });
+  expect(await agent.getProposal({ runId: run.id })).toEqual(proposal);
+  await agent.deleteMessages({ ids: [fromId] });
+  expect(await agent.getProposal({ runId: run.id })).toBeNull();
+});
+
 test("a yes to what was cleared or deleted finds nothing to say yes to (S2)", async () => {
   const cleared = await runThatWaits();
   await cleared.agent.clearMessages({});
