@@ -10,6 +10,9 @@ const REQUEST =
   /\b(?:please|can you|could you|would you|can we|could we|i(?:['’]d)? (?:want|need|would like|like|wish)|we (?:need|want|should|have) to|let['’]?s|help me|i(?:['’]m| am) (?:looking|trying|hoping)|looking (?:to|for)|how (?:do|can) (?:i|we)|your task|the (?:goal|task) is)\b/i;
 const IMPERATIVE =
   /^(?:(?:ok|okay|alright|now|then|also|and|so|next|first|btw)[,:]?\s+)*(?:add|analy[sz]e|book|build|cancel|change|check|clean|commit|continue|convert|create|debug|delete|deploy|design|do|draft|explain|extend|find|fix|give|implement|improve|investigate|keep|list|look|make|merge|migrate|move|open|port|prepare|propose|publish|read|refactor|release|remove|rename|replace|review|rewrite|run|search|send|set|show|start|summari[sz]e|tell|test|translate|try|update|upgrade|use|verify|write)\b/i;
+/** The same in other languages: courtesies, and a few common verbs at the start. */
+const REQUEST_ABROAD =
+  /(?<!\p{L})(?:bitte|s['’]il|p[oe]r favore?|alsjeblieft|proszę|пожалуйста|من فضلك)(?!\p{L})|^(?:beheb|schreib|corr[ei][gj]|ajoute|escri|scrivi|maak|napraw|исправ|добав|напиши)\p{L}{0,3} |[请請]|[帮幫]我|把.+[改换換删刪]|ください|お願い|주세요|해 ?줘/iu;
 const APPROVAL =
   /^(?:yes|yep|yeah|yup|sure|ok(?:ay)?|correct|right|agreed|approved|confirm(?:ed)?|perfect|great|exactly|absolutely|go ahead|sounds good|looks (?:good|amazing|great)|please (?:do|proceed|go ahead)|do it|that works|i (?:confirm|agree)|proceed)\b/i;
 const PROPOSAL =
@@ -35,7 +38,8 @@ const NARRATION =
 const LABEL = /^(?:\*\*)?[\w-]+(?: [\w-]+){0,2}(?:\*\*)?: \S/;
 
 /** Asks for something to be done. */
-export const isRequest = (sentence: string): boolean => REQUEST.test(sentence) || IMPERATIVE.test(sentence);
+export const isRequest = (sentence: string): boolean =>
+  REQUEST.test(sentence) || IMPERATIVE.test(sentence) || REQUEST_ABROAD.test(sentence);
 /** Agrees to an earlier proposal. */
 export const isApproval = (text: string): boolean =>
   text.length <= 80 && APPROVAL.test(text) && !text.trimEnd().endsWith("?");
@@ -61,6 +65,6 @@ export const isLabel = (sentence: string): boolean => LABEL.test(sentence);
 /** Announces a list or code that is not part of the sentence. */
 export const isIntroduction = (sentence: string): boolean => /:\W*$/.test(sentence);
 /** Asks a question. */
-export const isQuestion = (sentence: string): boolean => /\?["'’”)\]]*$/.test(sentence);
+export const isQuestion = (sentence: string): boolean => /(?:[?？]["'’”)\]」]*|[吗嗎]。?|[すの]か。?)$/.test(sentence);
 /** The sentence without a courtesy at its start. */
 export const withoutGreeting = (sentence: string): string => sentence.replace(GREETING, "");

@@ -4,7 +4,7 @@
  * Text in, slices of that text out. It is safe on hostile input, because each pattern runs on one sentence of bounded
  * length.
  */
-import { findCues, forbids } from "./prohibitions.ts";
+import { forbids } from "./prohibitions.ts";
 import { splitStatements, type Sentence } from "../text/sentences.ts";
 
 /** A rule longer than this, in characters, is cut back to the clause that states it. */
@@ -12,24 +12,25 @@ const MAX_CONSTRAINT = 400;
 
 /** What happened after, within or without something is no wish. */
 const NOT_TOLD =
-  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|runs) (?:\\w+ ){0,2})";
+  "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|runs|loads?|was|were|had|starts|begins|is(?= (?:before|after))) (?:\\w+ ){0,2})";
 /** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
-  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+)\b|admit|say))/i,
+  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+|close|tired|wrong|broken|missing|expired|stuck|mistaken|kidding|joking|(?:in|at) the)\b|admit|say))(?<!\b(?:he|she) must)/i,
   /\b(?:i|we|you|it|they)(?:['’]d| would)?(?: strongly| much)? (?:prefer|rather)\b|\bpreferabl[ey]\b|\bmy preference\b/i,
-  /\b(?:use|do|make|put|let['’]?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than)\b/i,
-  /\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|\b(?:i|we) only\b|^only\b/i,
-  /(?<!\bI(?:['’]ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|\brequire(?:d|ment|s)?\b|\bunless\b/i,
+  /\b(?:use|do|make|put|let['’]?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than|by default)\b/i,
+  /(?<!\b(?:is|are|was|were|ha[sd]|have|saw) )\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|\b(?:i|we) only (?!have|had|saw|see|got|get|know|found|\w+ed\b)|^only\b/i,
+  /(?<!\bI(?:['’]ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|(?<!\bis )\brequire(?:d?\b|ments?:)|\bunless\b/i,
   new RegExp(
     `${NOT_TOLD}\\b(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|maximum|minimum|before|after) [$€£]?\\d`,
     "i",
   ),
-  /\bfrom now on\b|\bgoing forward\b|\bby default\b|\bremember (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/i,
+  /\bfrom now on\b|\bgoing forward\b|\b(?:remember|don['’]?t forget) (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/i,
   new RegExp(`${NOT_TOLD}\\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`, "i"),
   /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
 ];
-const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+/** Scripts that may write a sentence without a blank. */
+export const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 /** Prose may begin with "import", "return" or "at", and may contain an arrow or an emphasis tag. */
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
@@ -64,10 +65,10 @@ export function constraintsOf({ text, withList }: Sentence): string[] {
 /** The sentence if it states a rule. For a sentence that is too long, the clauses that do. */
 export function constraintsIn(sentence: string): string[] {
   if (sentence.length <= MAX_CONSTRAINT) return isRule(sentence) ? [sentence] : [];
-  return sentence.split(/(?<=[,;]) /).flatMap((clause) => {
-    const shorter = clause.length <= MAX_CONSTRAINT ? [clause] : surroundings(clause);
-    return shorter.filter(isRule);
-  });
+  const clauses = sentence.split(/(?<=[,;]) |(?<=[，；、])/);
+  return clauses.flatMap((clause) =>
+    (clause.length <= MAX_CONSTRAINT ? [clause] : surroundings(clause)).filter(isRule),
+  );
 }
 
 /** Whether a sentence of a user states a rule, a prohibition or a preference. */
@@ -85,17 +86,19 @@ export function looksLikeData(sentence: string): boolean {
   return letters < sentence.length * 0.6 || CODE.test(sentence) || (sentence.endsWith(");") && /\w\(/.test(sentence));
 }
 
-/** The text around each cue of a prohibition, cut at whole words. Each place of the clause appears at most twice. */
+/** The pieces of a long clause that state a rule, each with the piece before and after it, cut between words. */
 function surroundings(clause: string): string[] {
+  const pieces = clause.match(/.{1,130}(?: |$)|.{130}/gs) ?? [];
   const found: string[] = [];
-  const half = MAX_CONSTRAINT / 2;
-  let next = 0;
-  for (const at of findCues(clause)) {
-    if (at < next) continue;
-    next = at + half;
-    const start = at <= half ? 0 : clause.indexOf(" ", at - half) + 1;
-    const end = next >= clause.length ? clause.length : clause.lastIndexOf(" ", next);
-    if (start > 0 ? start <= at && end > at : end > at) found.push(clause.slice(start, end).trim());
+  for (let at = 0; at < pieces.length; at++) {
+    if (!isRule(pieces[at] ?? "")) continue;
+    found.push(
+      pieces
+        .slice(Math.max(0, at - 1), at + 2)
+        .join("")
+        .trim(),
+    );
+    at++;
   }
   return found;
 }

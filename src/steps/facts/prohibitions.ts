@@ -10,111 +10,118 @@
 const CLAUSE =
   "(?:^(?:(?:\\w+ly|hey|hi|guys|folks|team|reminder|remember|note|first|second|now|meanwhile|for now|instead),? ){0,3}|[,;:!(|>*_–—-]\\s*|" +
   "\\b(?:please|pls|plz|and|but|so|also|then|just|to|we|should|or|btw|again|ok|okay|whatever (?:you do|happens)|i (?:said|repeat|told you(?: to)?)),?\\s)";
-const YOUR_CLAUSE = "\\b(?:when(?:ever)?|if|while|once|before|after|until) you [^,.;:]{1,60}? ";
 const HARM = "(?:touch|chang|edit|modif|delet|remov|writ|push|deploy|run|mov|us|open|merg|drop|renam|commit)";
-
-/** The start of an order to the agent. */
-const ORDER =
-  "(?:^|[,;:!(|>*_–—-]\\s*|\\b(?:please|pls|plz|and|but|so|also|then|just|always|first|you (?:must|should)),?\\s)";
+const ACTS = `(?:send|call|pay|book|buy|post|mail|${HARM})`;
 
 /** English sentences that forbid. The exceptions after some words only tell of the past or think aloud. */
 const FORBIDS: readonly RegExp[] = [
   /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!\w*eed\b|embed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
-  /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
+  /\b(?:(?:must|may|shall|should)(?: not|n['’]?t)|shan['’]?t)\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)|take|matter|be (?:a|too|hard|long|difficult))\b)/i,
   new RegExp(
-    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ (?:send|call|pay|book|buy|post|mail|${HARM}))|see\\b|understand|remember|worry|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
+    `(?:${CLAUSE}|\\byou,?\\s(?:\\w+ )?)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ ${ACTS})|see\\b|understand|remember|worry|hesitate|forget|need\\b|be (?:sorry|afraid|shy)|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
     "i",
   ),
-  new RegExp(`${YOUR_CLAUSE}(?:do not|don['’]?t) (?:ever )?(?:send|call|pay|book|buy|post|mail|${HARM})`, "i"),
-  /^(?:please,? )?(?:can|could|would|will) you (?:please |just |kindly )?(?:not|never|avoid|refrain)\b(?! (?:see|find|hear|tell|read|understand|do)\b)/i,
+  /\byou (?:please |just |kindly )?(?:not|avoid|refrain)\b(?! (?:see|find|hear|tell|read|understand|do)\b)/i,
   new RegExp(
-    `${ORDER}(?:(?:ask|tell|warn|ping|consult|notify|(?:check|confirm) (?:it )?with|run (?:it|this|that|them) (?:by|past)) (?:me|us)(?: for (?:my )?\\w+)? (?:first|before)\\b|ask (?:first|before)\\b|(?:wait for|get|obtain|await) (?:my|our) (?:ok|okay|go|approval|permission|consent|confirmation|sign[- ]?off|green light|word|yes)\\b|(?:wait|hold off) (?:until|till) i )`,
+    `${CLAUSE}(?<!\\bto )(?:(?:ask|tell|warn|ping|consult|notify|(?:check|confirm) (?:it )?with|run (?:it|this|that|them) (?:by|past)) (?:me|us)(?: for (?:my )?\\w+)? (?:first|before)\\b|ask (?:first|before)\\b|(?:wait for|get|obtain|await) (?:my|our) (?:ok|go|approv|permis|consent|confirm|sign|green light|word|yes)|(?:wait|hold off) (?:until|till) i )`,
     "i",
   ),
   /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
-  /\b(?:can ?not be|can['’]?t be|not allowed|not permitted|no longer)\b/i,
+  /\b(?:can(?: ?not|['’]?t) be (?!found|reach|read|open|load|resolv|right|true|that|seen)|(?:not|\w+n['’]t) (?:allowed|permitted)|no longer (?:use|do|accept|allow|want|may|be)\b)/i,
+  new RegExp(`\\byou can(?: ?not|['’]?t) (?:access|${ACTS})`, "i"),
   /\b(?:prohibited|forbidden|banned|off[- ]limits|taboo)\b|\b(?:is|are|stays?|remains?) read[- ]only\b/i,
-  /\bunder no circumstances\b|\b(?:at|on|in) no (?:point|time|account|case|event)\b/i,
-  /\b(?:hands off|refrain from|abstain from|(?:keep|stay) (?:out of|off|away from)|keep your hands off)\b/i,
-  /\bleave\b.{1,60}\b(?:alone|untouched|unchanged|as (?:it|they) (?:is|are)|as[- ]is)\b/i,
-  /\b(?:you|we|it|they)(?:['’]re| are| is) (?:not|never) to\b|\byou (?:will not|won['’]?t) (?!be|need|believe|find|see|get|have|regret)/i,
+  /\bunder (?:no|any) circumstances\b|\b(?:at|on|in) no (?:point|time|account|case|event)\b/i,
+  /\b(?:hands off|hold off (?:on|with)|refrain from|abstain from|(?:keep|stay) (?:out of|off|away from)|keep your hands off)\b/i,
+  /\b(?:leave|keep|stays?)\b.{1,60}\b(?:alone|untouched|unchanged|intact|as (?:it|they) (?:is|are)|as[- ]is)\b/i,
+  /(?:\b(?:are|is)|['’]re) (?:not|never) to\b|\byou (?:will not|won['’]?t) (?!be|need|believe|find|see|get|have|regret)/i,
   new RegExp(`${CLAUSE}(?:stop|quit|no(?: more)?) (?!any|some|be|no)\\w+ing\\b`, "i"),
-  /^(?:please,? )?no (?:more )?(?:changes|edits|writes|commits|pushes|deploys|deletions|new) /i,
+  /^(?:please,? |absolutely )?no (?:more |direct |force[- ])?(?:changes|edits|writes|commits|pushes|deploys|deletions|merges|e?-?mails|new) /i,
   new RegExp(
     `\\b(?:nobody|no[- ]one|none of you)(?: ever)? (?:may|can|shall|should|must|gets? to|is (?:allowed )?to|${HARM}(?:e?s|ies)?)\\b`,
     "i",
   ),
-  new RegExp(`\\b${HARM}e? (?:nothing|none of)\\b`, "i"),
-  new RegExp(`\\b${HARM}e? (?:(?:every|any)thing (?:but|except)|(?:all|any|every)\\b[^.;:!?]{0,60}? except)\\b`, "i"),
+  new RegExp(
+    `\\b${HARM}e? (?:nothing|none of|(?:every|any)thing (?:but|except)|(?:all|any|every)\\b[^.;:!?]{0,60}? except)\\b`,
+    "i",
+  ),
 ];
 
 /** Marks a rule as a prohibition if it has any word that denies or narrows. */
 const DENIES =
-  /\b(?:never|not|cannot|avoid|without|nothing|stop|don['’]?t|won['’]?t|can['’]?t|mustn['’]?t|shouldn['’]?t|no (?:more|need|other)|only)\b|n['’]t\b/i;
+  /\b(?:never|not|cannot|avoid|without|nothing|stop|(?:do|wo|ca|must|should)nt|no (?:more|need|other)|only)\b|n['’]t\b/i;
 
 /** The same in the languages below, where `§` stands for it. */
 const CLAUSE_ABROAD =
   "(?<=^|[,;:.!¡] ?|(?<!\\p{L})(?:bitte|und|aber|et|mais|plaît|surtout|favore?|pero|y|e|ma|mas|alsjeblieft|proszę|пожалуйста),? )";
-/** Languages that write blanks between words. */
-const SPACED: Readonly<Record<string, string>> = {
-  german:
-    "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger (?:weg|davon|von)|" +
-    "lass(?:t|en sie)? .{1,60} in ruhe|(?:d[aü]rf|soll)(?:s?t|en)? (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
-    "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|berühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|bearbeiten|umbenennen|pushen|committen|deployen|mergen|ausführen|entfernen|hinzufügen)|" +
+/** Languages that write blanks between words: first what they share, then the orders of each. */
+const SPACED = [
+  // Plain words for it.
+  "niemals|nie wieder|keinesfalls|unter keinen umständen|tabu|finger (?:weg|davon|von)|jamás|§jamais|per nessun motivo|(?:em hipótese|de forma) alguma|" +
+    "(?:auf keinen|in keinem) fall|(?:en (?:aucun|ningún)|in nessun|em nenhum) cas[os]?|sous aucun|bajo ning\\p{L}+|sob nenhuma|pod żadnym|ни в коем|" +
+    "(?:untersagt|verbo[td]en|interdi[tc]|prohibid|proibi[dt]|vietat|zabron|zakaz|запрещ|нельзя|ممنوع|يُ?منع)\\p{L}*|défense de|nie wolno|[eé]vit(?:e[mrz]?|a(?:r|d|re|te)?)|" +
+    "(?:lass|laisse|deja|lascia)\\p{L}{0,2} (?:.{1,60} )?(?:in ruhe|tranquilles?|en paz|in pace|stare)|" +
+    "nunca(?! (?:h[ea]n?|había|vi|funcion\\p{L}*|\\p{L}+(?:ó|[eio]u|í|é))(?!\\p{L}))|(?:§nada de|§никаких|§niente) (?!eso|lo |malo|nada|di |probl|проблем|ошиб)\\p{L}+ \\p{L}+|" +
+    "se te ocurra|que (?:nadie|personne)",
+  // What the user does not want.
+  "(?:will|möchte) nicht,? dass|ne veux pas qu\\p{L}*|n(?:o|ão) qui?ero que|non voglio che|wil niet dat|не хочу,? чтобы",
+  // What needs the user's leave.
+  "(?:without|ohne|sans|sin|senza|sem|zonder|bez|без) (?:\\p{L}+ ){0,2}(?:a(?:p?pro[bv]|ccor|utori|bsprach)|conf[ie]rm|consen|perm[ei]s|freigab|erlaub|zustimm|rücksprach|toestemm|overleg|zgod|разреш|соглас)\\p{L}*",
+  // What may or must not be done.
+  "(?:d[aü]rf|soll)(?:s?t|en)? (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)(?! heißen)|(?:mag|mogen|moet) (?:.{0,60} )?(?:niet(?! zo )|nooit|geen)|" +
+    "n(?:e|on?|ão) (?:s[ei] )?(?:de[bv]\\p{L}+|do(?:is|it|vete)|faut|permite)|n(?:o se puede|on si può|ão podem?)(?! (?:abr|acc|con|entr|le|ver))|не долж\\p{L}+",
+  // German.
+  "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|pushen|committen|deployen|mergen|entfernen)|" +
+    "§keine? (?:neuen? |[^,.;:!?]{1,60}(?:!|, nur))|" +
     "bitte (?:[^\\s,]+ ){0,3}(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*) [^,.;:!?]{0,60}\\p{L}n|" +
-    "§(?:(?:ver)?send|(?:ver)?schick|überweis|(?:be)?zahl|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ)(?:e|e?t|en sie)? (?:.{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)|" +
-    "(?:fass|rühr|lösch|änder|push|benutz|verwend|nutz|mach|nimm|schreib)\\p{L}* (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)",
-  french:
-    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|§n(?:e |['’])(?!(?:ai|as|a|avons|avez|ont|est|sont|suis|était) )(?:\\S+ ){1,3}(?:jamais|pas|plus|rien|aucune?|personne)|" +
-    "ne (?:dois|devez|doit|faut|peux|pouvez) (?:pas|jamais|plus)|interdite?s?|§(?!m[êe]me|presque|encore|marche|passe)\\p{L}{3,}ez? (?:pas|jamais|rien)|§pas (?:touche|d(?:e |['’])(?!probl|souci|chance|doute|mal|réponse)\\p{L}+)|défense de|en aucun cas|sous aucun prétexte|évite[rz]?|laisse[rz]? .{1,60} tranquilles?",
-  spanish:
-    "nunca(?! (?:he|ha|han|había|funcion\\p{L}*))|jamás|prohibid[oa]s?|en ningún caso|bajo ning(?:ún concepto|una circunstancia)|evita(?:r|d)?|deja(?:d|r)? .{1,60} en paz|" +
-    "no (?:l[aeo]s? |me |se )?(?:(?:toqu|borr|cambi|modifiqu|elimin|edit|ejecut|despliegu|renombr|env[ií]|mand|compr|pagu|llam|contact|cancel|instal|publiqu|dej)(?:es?|éis|en)|(?:us|reserv)(?:es|éis|en)|(?:hag|sub|escrib|añad|muev|abr|vend|met|pong)(?:as?|áis|an))|" +
-    "§no (?:(?:toc|borr|cambi|us|modific|elimin|edit|ejecut|despleg|renombr|envi|mand|compr|pag|reserv|llam|contact|cancel|instal|public|dej)ar|(?:hac|mov|vend|romp)er|(?:sub|abr|escrib|añad)ir)(?:l[aeo]s?)?|no (?:quiero|queremos) que|" +
-    "no (?:debes?|deben|se debe|se puede|se permite)",
-  italian:
-    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|§non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
-    "§non (?!avete|siete|potete|volete|sapete|state )\\p{L}+[aei]te|" +
-    "vietat[oaie]|proibit[oaie]|in nessun caso|per nessun motivo|evita(?:re|te)|lascia(?:te|re)? (?:stare|in pace)",
-  portuguese:
-    "jamais|proibid[oa]s?|em hipótese alguma|de forma alguma|em nenhum caso|sob nenhuma circunstância|evitem?|" +
-    "não (?:(?:toqu|apagu|alter|mud|us|modifiqu|delet|edit|execut|publiqu|renomei|adicion|envi|mand|compr|pagu|reserv|ligu|contat|cancel|instal)e[sm]?|(?:mex|exclu|faç|escrev|remov|abr|mov|vend)(?:as?|am))|" +
-    "§não (?!quer |ser |ter |haver )\\p{L}+[aei]r|" +
-    "não (?:deve[sm]?|pode[sm]?) \\p{L}+r",
-  dutch:
-    "verboden|(?:mag|mogen|moet) (?:.{0,60} )?(?:niet|nooit|geen)|§(?:(?:niet(?! alle)|nooit|geen(?! idee| fouten)) .{0,60}(?:en|op|in)|" +
-    "(?:raak|wijzig|verwijder|gebruik|push|deploy|stuur|kom) (?:.{0,60} )?(?:niet|nooit|geen))",
-  polish: "pod żadnym|zabron\\p{L}+|zakaz\\p{L}*|nie wolno|§(?:nigdy )?nie \\p{L}+(?:[aiuy]j(?:cie)?|[aeiyą]ć)",
-  russian:
-    "нельзя|запрещ\\p{L}+|ни в коем|§(?:никогда )?не (?:надо|нужно|(?!очень|здесь|\\p{L}+ли(?!\\p{L}))\\p{L}+[йиь](?:те)?)",
-  arabic: "ممنوع|يُ?منع|لا ت(?!عمل|وجد|زال|ظهر|ستطيع)\\p{L}{2,}",
-};
-const ABROAD = new RegExp(
-  `(?<!\\p{L})(?:${Object.values(SPACED).join("|").replaceAll("§", CLAUSE_ABROAD)})(?!\\p{L})`,
-  "iu",
-);
+    "§(?:(?:ver)?(?:send|schick)|überweis|(?:be)?(?:zahl|nutz)|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ|fass|rühr|lösch|änder|push|verwend|mach|nimm|schreib)" +
+    "\\p{L}{0,2} (?:[^,]{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)",
+  // Dutch.
+  "§(?:blijf .{1,40} af|(?:niet(?! alle)|nooit|geen(?! idee| fouten)) .{0,60}(?:en|op|in)|(?:raak|wijzig|verwijder|gebruik|push|deploy|stuur|kom) (?:.{0,60} )?(?:niet|nooit|geen))",
+  // French.
+  "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|§n(?:e |['’])(?!(?:ai|as|a|avons|avez|ont|est|sont|suis|était) )(?:\\S+ ){1,3}(?:jamais|pas|plus|rien|aucune?|personne)|" +
+    "§(?!m[êe]me|presque|encore|marche|passe)\\p{L}{3,}ez? (?:pas|jamais|rien)|§pas (?:touche|d(?:e |['’])(?!probl|souci|chance|doute|mal|réponse)\\p{L}+)",
+  // Spanish.
+  "no (?:l[aeo]s? |me |se )?(?!(?:use|reserve)(?!\\p{L}))(?:(?:to[cq]|borr|cambi|us|modifi[cq]|elimin|edit|ejecut|despli?e(?:g|gu)|renombr|env[ií]|mand|compr|pagu?|reserv|llam|contact|cancel|instal|publi[cq]|dej)u?(?:e[sn]?|éis|ar(?:l[aeo]s?)?)|" +
+    "(?:hag|hac|sub|escrib|añad|mue?v|romp|abr|vend|met|pong)(?:as?|áis|an|[ei]r(?:l[aeo]s?)?))",
+  // Italian.
+  "(?:non|mai) \\p{L}+(?:are|ere|ire)|§non (?!avete|siete|potete|volete|sapete|state )\\p{L}+[aei]te",
+  // Portuguese.
+  "§não (?:[oa]s? |me |se )?(?!(?:[mst]|qu)e |exist|aparec|respond|parec|cons[ei]gu|po[ds]|quer|entend|acontec|serv|sab|receb|ser|te[rvm]|est|haver|é)\\p{L}+(?:[aei]r|e[sm]?|(?:ç|ev|ov|br|ex|lu)a[sm]?)",
+  // Polish.
+  "§(?:nigdy )?nie \\p{L}+(?:[aiuy]j(?:cie)?|[aeiyą]ć)",
+  // Russian.
+  "§(?:ни\\p{L}+ )?не (?:надо|нужно|(?!очень|здесь|\\p{L}+ли(?!\\p{L}))\\p{L}+[йиь](?:те)?)",
+  // Arabic.
+  "لا ت(?!عمل|وجد|زال|ظهر|ستطيع)\\p{L}{2,}",
+].join("|");
+const ABROAD = new RegExp(`(?<!\\p{L})(?:${SPACED.replaceAll("§", CLAUSE_ABROAD)})(?!\\p{L})`, "iu");
 /** Chinese, Japanese and Korean. */
 const UNSPACED =
-  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能.{0,2}[修更改动删碰触](?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不(?:[准準许許]|得(?![不了已])|可以)|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永[远遠]不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:ように?|方向で|形で)(?:して[くほ]|お願い)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|(?:絶対に|決して).{0,40}ない|지[는도를]? ?(?:마(?:[세십라요\s.!,]|$)|말[고아자라것 ])|면 안 ?[된돼되됩]|금지/;
-/** Finds the places to examine in a sentence that is too long to be a rule itself. */
-const CUES = new RegExp(
-  `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,
-  "giu",
-);
-
+  /(?<![要])不要|千万(?:别|不能)|(?<![我它他她们么])不能.{0,2}[修更改动删碰触](?!.{0,12}了)|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不(?:[准準许許]|得(?![不了已])|可以(?![吗嗎？?]))|[严嚴]禁|禁止|[绝絕决決]不(?![是会會])|[切请請]勿|永[远遠]不|ないで(?:ください|下さい|ね|ほしい(?!と)|欲しい|[。！!]|$)|ない(?:(?:ように?|方向で|形で)(?:して[くほ]|お願い)|(?:こと|ように)(?:[。！!]|$))|[てで]は(?:いけ|なら|だめ|ダメ)(?!.{0,3}のに)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|(?:絶対に|決して).{0,40}ない|지[는도를]? ?(?:마(?:[세십라요\s.!,]|$)|말[고아자라것 ])|면 안 ?[된돼되됩]|금지(?!어)/;
+/** Asks not to worry, hesitate or forget, which forbids nothing. English has it in its own patterns. */
+const HARMLESS =
+  /(?<!\p{L})(?:(?:keine?|geen) (?:[sz]orge|angst|eile)|verg[ei]ss|hésit|oubli|(?:[tv]['’]|vous )?inqui[eéè]t|dimentic|esit|preocup|esque[cç]|zapom|пережива|заб[уы]|تقلق|تنس)\p{L}*|(?:不要|[别別])(?:[紧緊]|[担擔]心|忘|客[气氣])|(?:気に|遠慮|心配|忘れ)し?ないで|(?:걱정하|신경 쓰|잊)지 ?[마말]/giu;
+/** A sentence that begins with its subject tells something more often than it orders. */
+const TELLS = /^(?:i|we|it|s?he|they|the(?:re|se)?|th(?:is|at)|an?|das|d[ei]r?|es|ich|je|il|l[ae]|el|ik|я)(?!\p{L})/iu;
 /** True when the sentence by itself forbids something. */
 export function forbids(sentence: string): boolean {
-  return (
-    FORBIDS.some((each) => each.test(sentence)) || ABROAD.test(sentence.normalize("NFC")) || UNSPACED.test(sentence)
-  );
+  const said = sentence.normalize("NFC").replaceAll(HARMLESS, "");
+  return FORBIDS.some((each) => each.test(said)) || ABROAD.test(said) || UNSPACED.test(said);
 }
 
-/** True when a rule forbids something instead of wishing for it. Prohibitions are kept before preferences. */
+/** True when a rule forbids something instead of wishing for it. */
 export function prohibits(rule: string): boolean {
   return DENIES.test(rule) || forbids(rule);
 }
 
-/** The places of words that may forbid, as character offsets in the text. */
-export function* findCues(text: string): Generator<number> {
-  for (const { index } of text.matchAll(CUES)) yield index;
+/** The rules by how much would be lost with them, in their order where that is equal. Orders that forbid come first. */
+export function firmestFirst<Rule extends { readonly value: string }>(rules: readonly Rule[]): Rule[] {
+  const ranks = new Map(rules.map((rule) => [rule, rankOf(rule.value)]));
+  return rules.toSorted((one, other) => (ranks.get(other) ?? 0) - (ranks.get(one) ?? 0));
+}
+
+/** 3 for an order that forbids, 2 for any other sentence that does, 1 for one that narrows, and 0 for a wish. */
+function rankOf(rule: string): number {
+  if (!forbids(rule)) return Number(DENIES.test(rule));
+  return TELLS.test(rule) ? 2 : 3;
 }

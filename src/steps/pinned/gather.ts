@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
 import { isIntroduction, isLabel, isNarration, isQuestion, isRequest, isTodo } from "../extract/cues.ts";
-import { looksLikeData } from "../facts/facts.ts";
+import { DENSE_SCRIPT, looksLikeData } from "../facts/facts.ts";
 import { gatherWords } from "../salience/table.ts";
 import { splitSentences } from "../text/sentences.ts";
 import {
@@ -173,12 +173,13 @@ function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] 
   return addRules([], boundRules(rules));
 }
 
-/** The user's requests and the assistant's open work. Later ones of the same author replace these. */
+/** The user's requests and questions, and the assistant's open work. merge.ts says which of them later ones replace. */
 function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
   const tasks = sayings.flatMap(({ by, text }) => {
     if (by !== "user" && by !== "assistant") return [];
     const open = splitSentences(text).filter(({ text: sentence }) => {
-      if (sentence.length > MAX_RULE_CHARS || !sentence.includes(" ") || isIntroduction(sentence)) return false;
+      const words = sentence.includes(" ") || DENSE_SCRIPT.test(sentence);
+      if (sentence.length > MAX_RULE_CHARS || !words || isIntroduction(sentence)) return false;
       if (by === "assistant") return isTodo(sentence) && !isNarration(sentence) && !FIELD.test(sentence);
       return isQuestion(sentence) || (isRequest(sentence) && !isLabel(sentence));
     });

@@ -5,11 +5,14 @@
  * factor for each message. A rule is removed only when a later one takes it back (ledger.ts). Every list is bounded.
  */
 import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
-import { prohibits } from "../facts/prohibitions.ts";
+import { firmestFirst } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
 import { mergeLoaded } from "./loaded.ts";
 import { NO_FACTS, QUESTION, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
+
+/** So many messages of a user that bring requests are open. */
+const STANDING = 2;
 
 /** The facts of all parts, given oldest first. */
 export function mergeFacts(parts: readonly Facts[]): Facts {
@@ -22,9 +25,24 @@ function settledBy({ worked, failures }: Facts): ReadonlySet<string | undefined>
   return new Set([...worked, ...failures.map(({ about }) => about)]);
 }
 
-/** What earlier tasks are about that later ones and an answer settle. */
+/**
+ * What earlier tasks are about that later ones and an answer settle. A question or one request may only make clear what
+ * an earlier request means, so requests stay until two later messages bring requests.
+ */
 export function tasksSettledBy({ tasks, worked }: Pick<Facts, "tasks" | "worked">): ReadonlySet<string | undefined> {
-  return new Set([...worked, ...tasks.flatMap(({ about }) => (about === "assistant" ? about : ["user", QUESTION]))]);
+  const settled = new Set([...worked, ...tasks.map(({ about }) => (about === "assistant" ? about : QUESTION))]);
+  return askingIn(tasks).length < STANDING ? settled : settled.add("user");
+}
+
+/** The messages that bring requests, oldest first. */
+function askingIn(tasks: readonly Fact[]): string[] {
+  return [...new Set(tasks.filter(({ about }) => about === "user").map(({ messageId }) => messageId))];
+}
+
+/** The tasks without requests of more than the newest messages that bring some. */
+function standing(tasks: readonly Fact[]): Fact[] {
+  const asking = new Set(askingIn(tasks).slice(-STANDING));
+  return tasks.filter(({ about, messageId }) => about !== "user" || asking.has(messageId));
 }
 
 /** Merges all but the words. */
@@ -41,7 +59,9 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
     words: NO_WORDS,
     goesOn: (earlier.messages === 0 ? later : earlier).goesOn ?? false,
     answers: (later.messages === 0 ? earlier : later).answers ?? false,
-    tasks: [...open(earlier.tasks, tasksSettledBy({ tasks: later.tasks, worked })), ...later.tasks].slice(-MAX_TASKS),
+    tasks: standing([...open(earlier.tasks, tasksSettledBy({ tasks: later.tasks, worked })), ...later.tasks]).slice(
+      -MAX_TASKS,
+    ),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
     changed: newestOfEach([...aged(earlier.changed), ...later.changed]).slice(-MAX_CHANGED),
     loaded: mergeLoaded(earlier.loaded, later.loaded),
@@ -54,21 +74,25 @@ function newestOfEach(facts: readonly Fact[]): Fact[] {
   return facts.filter((fact) => fact.age < MAX_OPEN_MESSAGES && last.get(fact.value) === fact);
 }
 
-/** The rules in force after `later` ones. A repeated rule moves to the end and keeps its first message. */
+/** A rule without what it may lack where it is said again. */
+const sayingOf = (rule: string): string => rule.toLowerCase().replaceAll(/please,? |[\s.!*_]+$/g, "");
+
+/** The rules in force after `later` ones. A rule said again moves to the end as it was first said. */
 export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
   let standing = [...earlier];
   for (const rule of later) {
     const revises = rule.revises === true ? readRevision(rule.value) : null;
-    const before = standing.find((each) => each.value === rule.value && each.revises === rule.revises);
+    const said = sayingOf(rule.value);
+    const before = standing.find((each) => sayingOf(each.value) === said && each.revises === rule.revises);
     standing = standing.filter((each) => each !== before && revises?.(each.value) !== true);
-    standing.push(before === undefined ? rule : { ...rule, messageId: before.messageId });
+    standing.push(before === undefined ? rule : { ...before, age: rule.age });
   }
   return standing;
 }
 
-/** Over the bound, wishes are dropped before prohibitions, and older ones before newer. */
+/** Over the bound, the least firm are dropped, and older ones before newer. */
 export function boundRules(rules: readonly Fact[]): readonly Fact[] {
-  let over = rules.length - MAX_RULES;
-  if (over <= 0) return rules;
-  return rules.filter(({ value }) => prohibits(value) || over-- <= 0).slice(-MAX_RULES);
+  if (rules.length <= MAX_RULES) return rules;
+  const kept = new Set(firmestFirst(rules.toReversed()).slice(0, MAX_RULES));
+  return rules.filter((rule) => kept.has(rule));
 }

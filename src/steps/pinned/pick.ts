@@ -5,7 +5,7 @@
  * decide which facts are tried.
  */
 import type { CountTokens } from "../message/measure.ts";
-import { prohibits } from "../facts/prohibitions.ts";
+import { firmestFirst } from "../facts/prohibitions.ts";
 import { NOTHING_PINNED, type Fact, type Facts, type Pinned, type PinnedFact } from "./fact.ts";
 import { IN_FORCE_HEADING, LEFT_RULES_NOTE, renderInForce } from "./render.ts";
 import { sayingIn } from "./said.ts";
@@ -27,7 +27,8 @@ export interface PickOptions {
 }
 
 /**
- * Chooses rules first, prohibitions before wishes, the newest first where not all fit, then open tasks and failures, then changed files.
+ * Chooses rules first, the firmest and then the newest where not all fit, then open tasks and failures, then
+ * changed files.
  * Omitted rules are counted in the rendering. The count may replace one rule, but never the only one.
  */
 export function pickInForce(facts: Facts, options: PickOptions): Pinned {
@@ -47,7 +48,7 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
   const open = [...facts.changed, ...facts.tasks, ...facts.failures].filter(
     ({ value }) => omit?.(value) !== true && !ruled(value),
   );
-  const queue = [...prohibitionsFirst(newest.unseen), ...prohibitionsFirst(newest.seen), ...open.toReversed()];
+  const queue = [...firmestFirst(newest.unseen ?? []), ...firmestFirst(newest.seen ?? []), ...open.toReversed()];
   const chosen: Fact[] = [];
   let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);
   let left = 0;
@@ -66,10 +67,6 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
     chosen.pop();
     left++;
   }
-}
-
-function prohibitionsFirst(rules: readonly Fact[] = []): Fact[] {
-  return [...rules.filter(({ value }) => prohibits(value)), ...rules.filter(({ value }) => !prohibits(value))];
 }
 
 function layOut(rules: readonly Fact[], chosen: readonly Fact[], left: number): Pinned {

@@ -179,6 +179,38 @@ describe("rules of the user are found, word for word", () => {
     "Proszę nie usuwać danych.",
     "Nigdy nie wdrażaj w piątek.",
     "Nie wolno zmieniać bazy.",
+    "No direct commits to main.",
+    "You cannot use the network.",
+    "You aren't allowed to use sudo.",
+    "Customers can't be contacted by mail.",
+    "Nothing gets merged without my approval.",
+    "Do NOT, under any circumstances, run rm -rf.",
+    "Please keep the public API unchanged.",
+    "Hold off on deploying.",
+    "Don't forget to branch off main.",
+    "Ohne Rücksprache wird nichts gelöscht.",
+    "Keine Force-Pushes!",
+    "Kein npm, nur pnpm.",
+    "Ich will nicht, dass du Tests löschst.",
+    "Committe nichts ohne Freigabe.",
+    "Interdiction de modifier la config.",
+    "Je ne veux pas que tu modifies l'API.",
+    "Sin mi aprobación no se despliega nada.",
+    "No se te ocurra borrar la tabla.",
+    "Nada de commits directos en main.",
+    "Que nadie modifique la base.",
+    "Niente push su main.",
+    "Non voglio che tu cambi l'API.",
+    "Não quero que você altere a API.",
+    "Não faça commits na main.",
+    "Blijf van de server af.",
+    "Ik wil niet dat je klanten belt.",
+    "Ничего не удаляй без моего согласия.",
+    "Ты не должен менять базу.",
+    "Никаких новых зависимостей.",
+    "不可以推送到main分支",
+    "既存のスタイルを変えないこと。",
+    "mainには触れないように。",
   ])("%s", (rule) => {
     expect(extractConstraints(`Hello there. ${rule}\nThanks a lot.`)).toEqual([rule]);
   });
@@ -265,6 +297,49 @@ describe("rules of the user are found, word for word", () => {
     "Nie ma problemu.",
     "The build takes at least 3 minutes.",
     "The suite runs up to 20 minutes.",
+    "Don't hesitate to ask me.",
+    "Don't be sorry about it.",
+    "You don't need to run it.",
+    "It should not take long.",
+    "We must be close to the limit.",
+    "He must be in the other meeting.",
+    "You must be kidding!",
+    "The meeting is after 3 pm.",
+    "There were at least 40 failures last night.",
+    "The page loads within 2 seconds now.",
+    'The field "name" is required, says the error.',
+    "I only saw it once.",
+    "The report is only for the board.",
+    "We no longer have access to that account.",
+    "The file cannot be found.",
+    "By default it prints nothing.",
+    "No issues found in the last run.",
+    "Das soll nicht heißen, dass es schlecht ist.",
+    "Ruf mich an, wenn du keine Zeit hast.",
+    "Keine Sorge, das passt schon.",
+    "Bitte nicht vergessen, die Uhr zu stellen.",
+    "N'hésite pas à demander.",
+    "Ne t'inquiète pas pour ça.",
+    "No te preocupes por el aviso.",
+    "No se puede abrir la página.",
+    "Nunca llegó el correo.",
+    "Non dimenticare la riunione di domani.",
+    "Não se preocupe com o aviso.",
+    "Não encontro a fatura.",
+    "Het moet niet zo lang duren.",
+    "Maak je geen zorgen.",
+    "Не забудь про встречу.",
+    "Не переживай, всё нормально.",
+    "这个不可以吗？",
+    "绝不是这个原因",
+    "不要紧，慢慢来",
+    "别担心那个警告",
+    "気にしないでください",
+    "忘れないでね、明日会議だよ",
+    "サーバーが落ちてはいけないのに落ちた",
+    "잊지 마세요, 내일 회의입니다.",
+    "신경 쓰지 마세요.",
+    "لا تقلق، سأنظر في الأمر لاحقا.",
   ])("but not: %s", (said) => {
     expect(extractConstraints(said)).toEqual([]);
   });
@@ -356,6 +431,13 @@ describe("rules of the user are found, word for word", () => {
     expect(extractConstraints("never touch the billing table ".repeat(20)).length).toBeLessThan(5);
   });
 
+  it("cuts a very long sentence of a script without blanks as well", () => {
+    const filler = "我们和财务部的每个人都讨论了很久".repeat(30);
+    const [found = "", ...more] = extractConstraints(`${filler}，绝对不要动账单表，${filler}`);
+    expect([found, more]).toEqual(["绝对不要动账单表，", []]);
+    expect(extractConstraints(`${filler}绝对不要动账单表${filler}`).join()).toContain("绝对不要动账单表");
+  });
+
   it("cuts a very long sentence back to the clause that states the rule", () => {
     const long = `${"we looked at many things and then ".repeat(15)}, never delete the archive, and so on`;
     expect(extractConstraints(long)).toEqual(["never delete the archive,"]);
@@ -379,6 +461,9 @@ describe("time stays linear on hostile text", () => {
     ["one fence", (size) => "```\nnever mind the gap\n".repeat(size / 23)],
     ["almost a French one", (size) => "ne ".repeat(size / 3)],
     ["almost a German one", (size) => "darf ".repeat(size / 5)],
+    ["almost a Spanish one", (size) => "no toque ".repeat(size / 9)],
+    ["almost one without leave", (size) => "ohne a b ".repeat(size / 9)],
+    ["almost a worry", (size) => "keine sorge ".repeat(size / 12)],
     ["almost a Chinese one", (size) => "绝対に".repeat(size / 3)],
     ["calls", (size) => "a(".repeat(size / 2)],
     ["almost changes", (size) => "-a\n".repeat(size / 3)],

@@ -223,10 +223,50 @@ describe("facts of a conversation", () => {
       say("4", "system", text("What remains is still to be done.")),
     ]);
     expect(facts.tasks.map(({ value }) => value)).toEqual([
+      "Please fix the parser.",
       "The tests of the lexer are not yet green.",
       "Can you rename the lexer?",
     ]);
   });
+
+  it.each([
+    ["a question", ["How long will it take?"], true],
+    ["an order that may only make it clear", ["Use nom for that."], true],
+    ["an order and a question", ["Use nom for that.", "Is it fast?"], true],
+    ["two orders", ["Use nom for that. Also update the docs.", "Please rename the lexer."], false],
+  ])("a request behind %s is open: %s", (_name, later, stands) => {
+    const asked = gatherFacts([say("1", "user", text("Please rewrite the parser in Rust. Keep its tests."))]);
+    const since = gatherFacts(later.map((each, n) => say(`${n + 2}`, "user", text(each))));
+    const flat = mergeFacts([asked, since]).tasks.map(({ value }) => value);
+    expect(flat.includes("Please rewrite the parser in Rust.")).toBe(stands);
+    expect(flat.includes("Keep its tests.")).toBe(stands);
+    expect(flat.at(-1)).toBe(later.at(-1));
+  });
+
+  it.each([
+    "Bitte behebe den Fehler beim Login.",
+    "Behebe den Fehler beim Login.",
+    "Corrige le bug de connexion.",
+    "Por favor corrige el error.",
+    "Per favore sistema il login.",
+    "Los de login-bug alsjeblieft op.",
+    "Napraw błąd logowania.",
+    "Исправь ошибку входа.",
+    "请把登录页面改成深色。",
+    "登录为什么失败？",
+    "ログイン画面を修正してください。",
+    "ログインはなぜ失敗しますか。",
+    "로그인 오류를 수정해 주세요.",
+  ])("a request or a question in another language is open: %s", (said) => {
+    expect(gatherFacts([say("1", "user", text(said))]).tasks.map(({ value }) => value)).toEqual([said]);
+  });
+
+  it.each(["Die Maschine läuft wieder.", "Merci, ça marche.", "谢谢，没问题。", "ありがとうございます。"])(
+    "but not: %s",
+    (said) => {
+      expect(gatherFacts([say("1", "user", text(said))]).tasks).toEqual([]);
+    },
+  );
 
   it.each([
     ["assistant", "Now let me read the remaining files."],
@@ -430,7 +470,11 @@ describe("what is pinned", () => {
     const inView = { head: [], summaries: [], hidden: [] };
     const since = (role: "user" | "assistant", said: string): readonly string[] =>
       open({ ...lookAround({ ...inView, tail: [say("5", role, text(said))] }), hidden: [early] });
-    expect(since("user", "Please rename the lexer.")).toEqual(["The lexer is not yet green."]);
+    const twice = [say("5", "user", text("Please rename the lexer.")), say("6", "user", text("Please run it."))];
+    const { settled } = lookAround({ ...inView, tail: twice });
+    expect(open({ hidden: [early], settled })).toEqual(["The lexer is not yet green."]);
+    expect(since("user", "Please rename the lexer.")).toHaveLength(2);
+    expect(since("user", "Why does it fail?")).toHaveLength(2);
     expect(since("user", "Thank you.")).toHaveLength(2);
   });
 
@@ -453,6 +497,19 @@ describe("what is pinned", () => {
     expect(fitting(2)).toEqual(["src/new2.ts", "src/new1.ts"]);
     expect(fitting(3)).toEqual(["src/new2.ts", "src/new1.ts", "src/out1.ts"]);
     expect(fitting(4)).toEqual(["src/old1.ts", "src/new2.ts", "src/new1.ts", "src/out1.ts"]);
+  });
+
+  it("an order that forbids outlives later sentences that only sound like one", () => {
+    const facts = gatherFacts([
+      say("1", "user", text(`${BILLING}.`)),
+      ...Array.from({ length: MAX_RULES }, (_, n) =>
+        say(`m${n}`, "user", text(`The tables of job ${n} must not be merged. I only want ${n}.`)),
+      ),
+    ]);
+    expect(facts.rules).toHaveLength(MAX_RULES);
+    const { rules } = pickInForce(facts, { countTokens: estimateTokens, budgetTokens: 200 });
+    expect(rules[0]?.value).toBe(`${BILLING}.`);
+    expect(rules.slice(1).every(({ value }) => value.includes("must not"))).toBe(true);
   });
 
   it("over the bound of rules, wishes go first", () => {

@@ -186,6 +186,13 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     expect(userSays(BILLING, lifted, BILLING)).toEqual([lifted, BILLING]);
   });
 
+  it("a rule said again with other marks and a courtesy is one rule, as it was said first", () => {
+    expect(userSays(BILLING, "Always write tests.", `please ${BILLING.toUpperCase()}!!`)).toEqual([
+      "Always write tests.",
+      BILLING,
+    ]);
+  });
+
   it("a rule said again keeps the message that said it first and counts as newest", () => {
     const messages = [BILLING, "Always write tests.", BILLING].map((each, index) =>
       say(`m${index}`, "user", text(each)),
