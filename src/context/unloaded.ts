@@ -27,6 +27,7 @@ export function hideUnloadedSkills(messages: readonly UIMessage[], skills: Reado
   // Goes from the newest to the oldest, so that the newest text of a name stays.
   const newestFirst = messages.toReversed().map((message) => {
     for (const name of carriedDocuments(message)) shown.add(name);
+    if (message.role !== "assistant") return message;
     const notes = message.parts.toReversed().map((part) => noteFor(part, skills, shown));
     return notes.every((note) => note === null) ? message : withNotes(message, notes.toReversed());
   });
@@ -42,7 +43,9 @@ export function skillsNotCarried(
   skills: ReadonlyMap<string, boolean>,
 ): ReadonlySet<string> {
   const unloaded = [...skills].flatMap(([name, isLoaded]) => (isLoaded ? [] : [name]));
-  const again = behind.flatMap(({ parts }) => parts.flatMap((part) => loadedBy(part) ?? []));
+  const again = behind.flatMap(({ role, parts }) =>
+    role === "assistant" ? parts.flatMap((part) => loadedBy(part) ?? []) : [],
+  );
   return new Set([...unloaded, ...again.filter((name) => skills.has(name))]);
 }
 
@@ -72,7 +75,7 @@ function noteFor(part: Part, skills: ReadonlyMap<string, boolean>, shown: Set<st
 function loadedBy(part: Part): string | null {
   const call = toolPart(part);
   if (call === null || toolName(call) !== LOAD_TOOL || call.state !== "output-available") return null;
-  if (typeof call.output !== "string" || call.output.startsWith(NOT_DONE)) return null;
+  if (call.preliminary === true || typeof call.output !== "string" || call.output.startsWith(NOT_DONE)) return null;
   const { label, key } = (call.input ?? {}) as { label?: unknown; key?: unknown };
   return typeof label === "string" && typeof key === "string" ? skillName(label, key) : null;
 }

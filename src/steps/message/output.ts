@@ -11,7 +11,10 @@ const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|fail(?:ed|ure)?\b|panic|npm err!|(?:(?:command|process) )?(?:failed|exit(?:ed)?(?: with)?(?: code| status)?:? [1-9]))/i;
 /** A field by which tools report that they failed, in an object as JSON without spaces, before anything that is inside another field. */
 const FIELD_TELLS_ERROR =
-  /^\{[^[{]*?"(?:(?:ok|success)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
+  /^\{[^[{]*?"(?:(?:ok|success|applied|approved|accepted)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
+/** What the first line of an answer says of a refusal. The first match decides, because a confirmation may quote anything. */
+const REFUSAL =
+  /(?<refused>(?<person>\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user)|(?<unread>no such|not (?:be )?found|(?:not|n['’]t) exist|s(?:s|ion) denied|ENOENT|is a directory|unchanged|not (?:been )?(?:changed|modified))|\bno\b(?! (?:error|issue|problem|warning))|\bnot\b|n['’]t\b|cannot|unable|reject|refuse|denied|decline|cancel|abort|blocked|fail|modified since|read-only)|success|(?:updat|creat|sav|edit|replac|appl|modif|chang|insert|approv)\w*ed\b|writ|wrote|done/i;
 const TOLD_CHARS = 200;
 /** Longer than any word of a field that reports a failure. */
 const WORD_CHARS = 12;
@@ -35,6 +38,16 @@ export function tellsError(output: unknown): boolean {
   // As of Node's processes. Elsewhere a code may mean anything.
   if (Object.entries(fields).some(endedBadly) || ("stderr" in fields && Number(fields["code"]) > 0)) return true;
   return PASSED_ON.some((key) => typeof fields[key] === "object" && tellsError(fields[key]));
+}
+
+/** Whether an answer says that nothing was done: `person`, because a person refused it, `unread`, because a file was not read. */
+export function refusalIn(said: string): {
+  readonly refused?: string;
+  readonly person?: string;
+  readonly unread?: string;
+} {
+  const [line = ""] = said.trimStart().slice(0, TOLD_CHARS).split("\n", 1);
+  return REFUSAL.exec(line)?.groups ?? {};
 }
 
 function endedBadly([field, value]: [string, unknown]): boolean {

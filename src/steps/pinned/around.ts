@@ -11,7 +11,7 @@ import { gatherWords } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import type { Facts } from "./fact.ts";
 import { readSayings, settledIn } from "./gather.ts";
-import { isWhole, keyOf, readLoaded } from "./loaded.ts";
+import { isWhole, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
 import { readPinnedRules } from "./render.ts";
 import { sayingIn } from "./said.ts";
@@ -41,6 +41,7 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     shows: (word) => said.has(word) || told(word),
     ruled: sayingIn(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
     settled: settledIn(tail),
-    loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
+    // Without their texts, which a later edit of their messages may take back.
+    loaded: loaded.filter(isWhole).map((each) => ({ ...each, text: "", edits: [] })),
   };
 }

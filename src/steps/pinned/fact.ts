@@ -104,9 +104,9 @@ export function besideEarlier(pinned: Pinned, tellsOpen = false): Pinned {
   return { ...pinned, facts: tellsOpen ? pinned.facts : [], names: [], loaded: [] };
 }
 
-/** The rest where the named documents stand elsewhere or were put away. Names are asked for only where there is a document. */
+/** The rest where the named entries of context blocks stand elsewhere or were put away. Names are asked for only where there is one. */
 export function withoutDocuments(pinned: Pinned, names: () => ReadonlySet<string> = () => new Set()): Pinned {
-  if (!pinned.loaded.some(({ kind }) => kind === "document")) return pinned;
+  if (!pinned.loaded.some(({ kind }) => kind === "context")) return pinned;
   const left = names();
-  return { ...pinned, loaded: pinned.loaded.filter(({ kind, name }) => kind !== "document" || !left.has(name)) };
+  return { ...pinned, loaded: pinned.loaded.filter(({ kind, name }) => kind !== "context" || !left.has(name)) };
 }

@@ -10,6 +10,7 @@ import { chooseWords, NO_TALK, type Room, type Talk, type Weights } from "../sal
 import { NO_WORDS, type Words } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
+import type { Loaded } from "./loaded.ts";
 import { mergeFacts } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
 import { pickLoaded } from "./pick-loaded.ts";
@@ -29,8 +30,8 @@ export interface Around {
   readonly ruled: (request: string) => boolean;
   /** What earlier tasks are about that the messages after the hidden ones settle. */
   readonly settled: ReadonlySet<string | undefined>;
-  /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
-  readonly loaded: ReadonlySet<string>;
+  /** Marks of the texts loaded in the messages that stay. They are newer than hidden ones. */
+  readonly loaded: readonly Loaded[];
   /** How names are weighed. By default as everywhere. */
   readonly weights?: Weights | undefined;
 }
@@ -41,7 +42,7 @@ export const NOTHING_AROUND: Around = {
   shows: () => false,
   ruled: () => false,
   settled: new Set(),
-  loaded: new Set(),
+  loaded: [],
 };
 
 export interface KeepBudget {

@@ -6,7 +6,8 @@
  * only a tool's input decides whether its text counts, never the text itself.
  */
 import type { UIMessage } from "ai";
-import { outputText, tellsError } from "../message/output.ts";
+import { outputText, refusalIn, tellsError } from "../message/output.ts";
+import { isAbsolute, pathOf, readCommand } from "./shell.ts";
 import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../message/tool-parts.ts";
 
 /** The tools of context blocks, and the prefix of an answer that brought no text. */
@@ -16,7 +17,8 @@ export const NOT_DONE = "Not done. ";
 
 /** One loaded text in its last state. */
 export interface Loaded {
-  readonly kind: "document" | "plan" | "call";
+  /** A document is a file. An entry of a context block is told apart from a skill that any other tool loads. */
+  readonly kind: "document" | "skill" | "context" | "plan" | "call";
   /** Its key within its kind: a path, a skill's name or the call. */
   readonly name: string;
   /** Word for word. Empty where it is too long to keep, or where a later change could not be applied. */
@@ -28,6 +30,8 @@ export interface Loaded {
   readonly callId?: string;
   /** Changes to a document that was read earlier, in order. Empty where a change could not be applied. */
   readonly edits?: readonly Edit[];
+  /** Set where only a part of a file was read. It replaces nothing. */
+  readonly part?: true;
   /** The tasks of a list, with their texts and states. A text is empty where only the state was reported. */
   readonly tasks?: readonly Task[];
   /** Set where the tasks are all there are. Others change an earlier list. */
@@ -57,12 +61,9 @@ const MAX_TASKS = 100;
 
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
-  /(?:^|[\\/])(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md$|(?:^|[\\/])\.(?:cursorrules|windsurfrules|clinerules|goosehints)$|(?:^|[\\/])\.(?:cursor|clinerules|windsurf|roo|kiro|claude[\\/]rules)[\\/].+\.mdc?$|\.instructions\.md$/i;
-/** A shell command that shows files and does nothing else. */
-const SHOWS_FILE =
-  /^\s*(?:cd\s+(?<folder>[^\s"'|;&<>]+)\s*(?:&&|;)\s*)?(?:(?:cat|bat|type|Get-Content)(?:\s+-\w+)*|sed\s+-n\s+["']?1,(?<last>\d+|\$)p["']?|head\s+-n?\s*(?<first>\d+))\s+(?:"(?<quoted>[^"]+)"|(?<path>[^\s"'|;&<>]+))(?:\s*2>\s*(?:\/dev\/null|&1))?(?:\s*\|\|\s*true)?\s*$/;
-/** A part of a shell command that may change the files that it names. */
-const CHANGES_FILES = /(?:^\s*(?:\*\*\*|(?:tee|rm|mv|sed\s+-i)\b)|>)(?<files>.*)$/;
+  /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
+/** A patch is applied as a whole or not at all. */
+const PATCH = /^\W*(?:apply_patch|Begin Patch)/;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
 const LIST_TOOL =
@@ -71,23 +72,42 @@ const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASK_NUMBER = /#(\d+)/;
 /** Tools that show something else of a file than its text, and tools that change it. */
-const SEARCHES = /grep|search|find|glob|list|diff|outline/;
-const CHANGES = /edit|insert|replace|patch|writ|creat|updat|append|renam|mov|delet/;
-/** A shorter answer only reports that a file or a skill was loaded. */
+const SEARCHES = /grep|search|find|glob|list|diff|outline|info|blame|history/;
+const CHANGES = /edit|insert|replace|patch|writ|creat|updat|append|renam|mov|delet|chang|copy|checkout|restor/;
+const ADDS = /append|insert|patch/;
+const READS = /read|view|open|cat|get|show|load|resource/;
+/** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. */
 const LEAST_DOCUMENT_CHARS = 80;
-/** An answer in place of a text that was read before. */
-const UNCHANGED = /^\W*(?:the )?(?:file|contents?)\b.{0,80}\b(?:unchanged|not (?:been )?(?:changed|modified))\b/i;
+/** A longer text is no report that a file was not read, or not again because it is unchanged. */
+const MAX_REPORT_CHARS = 600;
+/** Where a tool left out the end or the middle of a text. */
+const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
 /** The numbers that tools put before the lines of a file. */
 const LINE_NUMBER = /^ *\d+[→\t]/gm;
 /** A larger text may be masked, although it was loaded. */
 const MAX_SHOWN_CHARS = 20_000;
 
 /** Field names of a tool's input, as different tools call them, in small letters and without marks. */
-const PATHS = ["path", "filepath", "file", "filename", "targetfile", "absolutepath", "relativeworkspacepath", "uri"];
+const PATHS = [
+  "path",
+  "filepath",
+  "file",
+  "filename",
+  "targetfile",
+  "absolutepath",
+  "relativeworkspacepath",
+  "uri",
+  "source",
+  "destination",
+  "oldpath",
+  "newpath",
+];
+const PATH_LISTS = ["paths", "files", "filepaths", "changes", "edits"];
+const FOLDERS = ["workdir", "cwd", "workingdirectory"];
 const CONTENTS = ["content", "contents", "filetext", "newcontent"];
 const OLD = ["oldstring", "oldstr", "oldtext"];
 const NEW = ["newstring", "newstr", "newtext"];
-const COMMANDS = ["command", "cmd"];
+const COMMANDS = ["command", "cmd", "patch", "patchtext", "diff", "input", "code", "script"];
 const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
 const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
 const NAMES = ["skill", "name", "skillname", "command", "id"];
@@ -107,8 +127,9 @@ export interface LoadedFrom {
   readonly nameCall: (tool: ToolPart) => string;
 }
 
-/** The texts that a message loads, in order. */
+/** The texts that a message loads, in order. Only an assistant's tools load anything. */
 export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFrom): Loaded[] {
+  if (message.role !== "assistant") return [];
   return message.parts.flatMap((part) => {
     const tool = toolPart(part);
     if (tool === null) return [];
@@ -130,30 +151,38 @@ export function showsLoaded(tool: ToolPart): boolean {
 export function changedFile(part: UIMessage["parts"][number]): string {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tellsError(tool.output)) return "";
+  if (refusalIn(outputText(tool.output)).refused !== undefined) return "";
   const name = nameOfTool(tool);
-  const input = fieldsOf(tool.input);
-  const isChange = CHANGES.test(name) && !SEARCHES.test(name) && firstText(input, COMMANDS) !== "view";
-  return isChange ? pathOf(firstText(input, PATHS)) : "";
+  const input = inputOf(tool);
+  const isChange = CHANGES.test(name) && !SEARCHES.test(name) && commandIn(input) !== "view";
+  return isChange ? (pathsIn(input)[0] ?? "") : "";
 }
 
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
 function readTool(tool: ToolPart): Found[] {
-  if (tool.state !== "output-available") return [];
-  const { output } = tool;
-  const input = fieldsOf(tool.input);
+  if (tool.state !== "output-available" && tool.state !== "output-error") return [];
+  const said = outputText(tool.output);
   const name = nameOfTool(tool);
-  const said = outputText(output);
+  const { refused, person } = refusalIn(said);
+  const input = inputOf(tool);
   // The heading of a document may be about errors.
-  if (said.startsWith(NOT_DONE) || (tellsError(output) && !said.startsWith("#"))) return [];
-  if (toolName(tool) === LOAD_TOOL) return asText("document", contextKey(input), said);
-  if (toolName(tool) === UNLOAD_TOOL) return [{ kind: "document", name: contextKey(input), text: "" }];
+  if (tool.state === "output-error" || said.startsWith(NOT_DONE) || (tellsError(tool.output) && !said.startsWith("#")))
+    return person !== undefined ? [] : readSteps(input, said, true);
+  if (toolName(tool) === LOAD_TOOL) return asText("context", contextKey(input), said);
+  if (toolName(tool) === UNLOAD_TOOL) return [{ kind: "context", name: contextKey(input), text: "" }];
   const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, ["plan"])) : [];
-  if (plan.length > 0) return plan;
+  if (plan.length > 0) return refused === undefined ? plan : plan.map(inPart);
+  if (person !== undefined) return [];
   if (LIST_TOOL.test(name)) return readList(input, said);
   if (TASK_TOOL.test(name)) return readTask(input, said);
-  if (SKILL_TOOL.test(name)) return asDocument(firstText(input, NAMES), said);
+  if (SKILL_TOOL.test(name))
+    return said.length < LEAST_DOCUMENT_CHARS ? [] : asText("skill", nameOf(firstText(input, NAMES)), said);
   return readFile(name, input, said);
+}
+
+function inputOf({ input }: ToolPart): Fields {
+  return typeof input === "string" ? { input } : fieldsOf(input);
 }
 
 /** Without the name of its server and without marks. */
@@ -184,44 +213,72 @@ function contextKey(input: Fields): string {
   return nameOf(`${firstText(input, ["label"])}:${firstText(input, ["key"])}`);
 }
 
-/** Only a whole text replaces what stands. A part of a file or a receipt leaves it. */
+/** Only a whole text replaces what stands. A part of a file, a receipt or a refused change leaves it. */
 function readFile(tool: string, input: Fields, said: string): Found[] {
-  const command = commandIn(input);
-  const shell = SHOWS_FILE.exec(command)?.groups;
-  const path = pathOf(shell === undefined ? firstText(input, PATHS) : shownPath(shell));
-  if (path === "") return readCommand(command);
-  if (!isInstruction(path) || SEARCHES.test(tool)) return [];
-  const edits = editsIn(input);
-  if (edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
-  const written = firstText(input, CONTENTS);
-  if (written !== "" && !tool.includes("append")) return asDocument(path, written);
-  if (shell === undefined && command !== "view" && CHANGES.test(tool))
-    return [{ kind: "document", name: path, text: "", ...(!tool.includes("delet") && { edits: [] }) }];
-  if (UNCHANGED.test(said) || !isAll(shell === undefined ? input : { limit: shell.last ?? shell.first }, said))
-    return [];
-  return asDocument(path, /^ *1[→\t]/.test(said) ? said.replaceAll(LINE_NUMBER, "") : said);
+  const paths = pathsIn(input);
+  const files = paths.filter(isInstruction);
+  if (files.length === 0) return readSteps(input, said);
+  if (SEARCHES.test(tool)) return [];
+  const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
+  if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)))
+    return said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command) ? readWhole(paths, input, said) : [];
+  if (refusalIn(said).refused !== undefined) return [];
+  const [name = ""] = files;
+  if (files.length > 1) return files.map(mayDiffer);
+  if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
+  const adds = ADDS.test(tool + command + firstText(input, ["mode"])) || input["append"] === true;
+  if (written !== "" && !adds) return asText("document", name, written);
+  return tool.includes("delet") ? [{ kind: "document", name, text: "" }] : [mayDiffer(name)];
 }
 
-/** The command of a shell, also in the form of its arguments. */
+/** The texts that a read shows. Where other texts stand beside them, files are only named. */
+function readWhole(paths: readonly string[], lines: Fields, said: string): Found[] {
+  if (said.length <= MAX_REPORT_CHARS && refusalIn(said).unread !== undefined) return [];
+  const files = paths.filter(isInstruction);
+  const text = /^ *1[→\t]/.test(said) ? said.replaceAll(LINE_NUMBER, "") : said;
+  const found = files.flatMap((name) => asText("document", name, text));
+  if (!isAll(lines, said) || TRUNCATED.test(said)) return found.map(inPart);
+  return files.length < paths.length ? files.map(mayDiffer) : found;
+}
+
+/** The files that a command showed whole, and the names of those that it may have changed, also where a later step failed. */
+function readSteps(input: Fields, said: string, failed = false): Found[] {
+  const command = commandIn(input);
+  const steps = readCommand(command, firstText(input, FOLDERS));
+  if (steps.length === 1 ? failed || refusalIn(said).refused !== undefined : failed && PATCH.test(command)) return [];
+  const shown = failed ? [] : steps.flatMap((step) => step.shown ?? []);
+  const paths = shown.flatMap((each) => each.paths);
+  if (shown.length === steps.length) return readWhole(paths, shown[0]?.lines ?? {}, said);
+  return [...paths, ...steps.flatMap(({ changed }) => changed)].filter(isInstruction).map(mayDiffer);
+}
+
+/** The command of a shell, also in the form of its arguments, or a patch or code. */
 function commandIn(input: Fields): string {
   const list = COMMANDS.map((field) => input[field]).find(Array.isArray) as readonly unknown[] | undefined;
-  if (list === undefined) return firstText(input, COMMANDS);
-  return (/^-\w*c$/.test(jsonText(list[1])) ? list.slice(2) : list).map(jsonText).join(" ");
+  return list?.map(jsonText).join(" ") ?? firstText(input, COMMANDS);
 }
 
-/** The file that a shell wrote whole, or the names of those that it may have changed. */
-function readCommand(command: string): Found[] {
-  const parts = command.split(/[\n|;&]+/).map((part) => CHANGES_FILES.exec(part)?.groups?.["files"] ?? "");
-  const changed = parts.flatMap((files) => files.split(/[\s"'<>]+/).map(pathOf)).filter(isInstruction);
-  return changed.map((name) => ({ kind: "document", name, text: "", edits: [] }));
+/** A file whose text is not known any more. */
+function mayDiffer(name: string): Found {
+  return { kind: "document", name, text: "", edits: [] };
 }
 
-function shownPath({ folder, quoted, path = quoted ?? "" }: Readonly<Record<string, string | undefined>>): string {
-  return folder === undefined || /^(?:[\\/~]|\w:)/.test(path) ? path : `${folder}/${path}`;
+/** Names a text that does not replace what stands. */
+function inPart({ kind, name, text }: Found): Found {
+  return { kind, name, text: "", characters: text.length, part: true };
 }
 
-function pathOf(path: string): string {
-  return nameOf(path.replace(/^file:\/\//, "").replace(/^(?:\.[\\/])+/, ""));
+function pathsIn(input: Fields): string[] {
+  const own = (fields: Fields): unknown[] => PATHS.map((field) => fields[field]);
+  const listed = PATH_LISTS.flatMap((field) => {
+    const list = input[field];
+    return Array.isArray(list) ? (list as unknown[]) : Object.keys(Object(list) as object);
+  });
+  const found = [...own(input), ...listed.flatMap((each) => [each, ...own(fieldsOf(each))])];
+  const folder = firstText(input, FOLDERS);
+  return [
+    ...new Set(found.flatMap((each) => (typeof each === "string" && each !== "" ? nameOf(pathOf(each, folder)) : []))),
+  ];
 }
 
 function isInstruction(path: string): boolean {
@@ -281,10 +338,6 @@ function tellTasks(tasks: readonly Task[]): string {
   return tasks.flatMap(({ text, status }) => (text === "" ? [] : [`- [${status || "pending"}] ${text}`])).join("\n");
 }
 
-function asDocument(name: string, text: string): Found[] {
-  return name === "" || text.length < LEAST_DOCUMENT_CHARS ? [] : asText("document", nameOf(name), text);
-}
-
 function asText(kind: Loaded["kind"], name: string, text: string): Found[] {
   return text.trim() === "" ? [] : [{ kind, name, text }];
 }
@@ -314,15 +367,38 @@ function firstText(fields: Fields, names: readonly string[]): string {
 /** The texts in force after both parts, oldest first: the newest version of each, without calls answered since. */
 export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]): readonly Loaded[] {
   if (later.length === 0) return earlier;
-  const standing = new Map<string, Loaded>();
-  for (const each of [...earlier, ...later]) {
+  const standing = new Map(earlier.map((each) => [keyOf(each), each]));
+  for (const each of later) {
     const key = keyOf(each);
-    const before = standing.get(key);
+    const own = standing.get(key);
+    const spelled = each.kind === "document" ? spellings(each.name, [...standing.values()]) : [];
+    const before = [...standing.values()].findLast((other) => other === own || spelled.includes(other));
+    if (each.part && before !== undefined && !before.part) continue;
+    const now = before === undefined ? each : follow(before, each);
     standing.delete(key);
-    if (before === undefined || each.kind !== "call" || each.text !== "")
-      standing.set(key, before === undefined ? each : follow(before, each));
+    if (own === undefined || each.kind !== "call" || each.text !== "") standing.set(key, now);
+    for (const other of standing.values()) {
+      if (other === before && each.edits !== undefined) standing.delete(keyOf(other));
+      else if (other.text !== now.text && (spelled.includes(other) || isReadWith(other, before)))
+        standing.set(keyOf(other), { ...withoutText(other), characters: 0, edits: [] });
+    }
   }
   return bound([...standing.values()]);
+}
+
+/** The files among `known` that `path` names in another spelling. A relative path means the one nearest to the root. */
+function spellings(path: string, known: readonly Loaded[]): Loaded[] {
+  const files = known.filter(({ kind }) => kind === "document");
+  const nearest = (relative: string): string | undefined =>
+    [path, ...files.map(({ name }) => name)]
+      .filter((each) => isAbsolute(each) && each.endsWith(`/${relative}`))
+      .toSorted((a, b) => a.length - b.length)[0];
+  return files.filter(({ name }) => (isAbsolute(path) ? nearest(name) === path : nearest(path) === name));
+}
+
+/** Whether one call read both files, so that their texts are one. */
+function isReadWith({ kind, text, messageId }: Loaded, before: Loaded | undefined): boolean {
+  return kind === "document" && text !== "" && text === before?.text && messageId === before.messageId;
 }
 
 export function keyOf({ kind, name, callId = name }: Pick<Loaded, "kind" | "name" | "callId">): string {
@@ -332,11 +408,12 @@ export function keyOf({ kind, name, callId = name }: Pick<Loaded, "kind" | "name
 /** True for a full text, which is neither a change of a document nor a change of some tasks of a list. */
 export function isWhole({
   kind,
+  part,
   edits,
   tasks,
   replaces,
-}: Pick<Loaded, "kind" | "edits" | "tasks" | "replaces">): boolean {
-  return kind !== "call" && edits === undefined && (tasks === undefined || replaces === true);
+}: Pick<Loaded, "kind" | "part" | "edits" | "tasks" | "replaces">): boolean {
+  return kind !== "call" && part !== true && edits === undefined && (tasks === undefined || replaces === true);
 }
 
 /** True for a mark that nothing is left of an earlier text: an emptied list, an unloaded skill or an answered call. */
@@ -384,10 +461,11 @@ function bound(loaded: readonly Loaded[]): readonly Loaded[] {
   return loaded.flatMap((each) => kept.get(each) ?? []);
 }
 
-/** The plan and open calls first, then documents, the newest first. */
+/** The plan and open calls first, then files and skills, the newest first. */
 export function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
+  const isWork = ({ kind }: Loaded): boolean => kind === "plan" || kind === "call";
   const newest = loaded.toReversed();
-  return [...newest.filter(({ kind }) => kind !== "document"), ...newest.filter(({ kind }) => kind === "document")];
+  return [...newest.filter(isWork), ...newest.filter((each) => !isWork(each))];
 }
 
 function withoutText({ kind, name, characters, messageId, callId, edits }: Loaded): Loaded {

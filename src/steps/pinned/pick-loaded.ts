@@ -4,21 +4,24 @@
  * Loaded texts and a budget in, a choice out. The budget holds because the rendering itself is measured.
  */
 import type { CountTokens } from "../message/measure.ts";
-import { byImportance, isGone, keyOf, type Loaded } from "./loaded.ts";
+import { byImportance, isGone, keyOf, mergeLoaded, type Loaded } from "./loaded.ts";
 import { leftOut, renderLoaded, type PinnedLoaded } from "./render-loaded.ts";
 
 /** The most texts that are only named. The newest are preferred. */
 const MAX_NAMED = 12;
 
-/** The plan and open calls come first, then documents, the newest first. A text without room is only named, or counted. */
+/** The plan and open calls come first, then files and skills, the newest first. `omit` stands elsewhere. A text without room is only named, or counted. */
 export function pickLoaded(
   loaded: readonly Loaded[],
-  { budgetTokens, countTokens, omit }: { budgetTokens: number; countTokens: CountTokens; omit: ReadonlySet<string> },
+  { budgetTokens, countTokens, omit }: { budgetTokens: number; countTokens: CountTokens; omit: readonly Loaded[] },
 ): readonly PinnedLoaded[] {
-  const present = loaded.filter((each) => !isGone(each) && !omit.has(keyOf(each)));
+  const omitted = new Set(omit.map(keyOf));
+  const present = mergeLoaded(loaded, omit).filter((each) => !isGone(each) && !omitted.has(keyOf(each)));
   // Two paths may lead to one file, so a text is shown once, where it stands last.
-  const last = new Map(present.map((each) => [each.text, each]));
-  const wanted = present.filter((each) => each.kind !== "document" || each.text === "" || last.get(each.text) === each);
+  const last = new Map(present.map((each) => [`${each.kind} ${each.text}`, each]));
+  const wanted = present.filter(
+    (each) => each.text === "" || each.kind === "call" || last.get(`${each.kind} ${each.text}`) === each,
+  );
   if (budgetTokens <= 0 || wanted.length === 0) return [];
   const queue = byImportance(wanted);
   const whole = new Set<Loaded>();

@@ -11,7 +11,9 @@ import { inLines, oneLine, withoutHeading } from "./said.ts";
 export type PinnedLoaded = Pinned["loaded"][number];
 
 const TITLES = {
-  document: "as it was last read or written (a later version below holds)",
+  document: "as it was last read or written (a later version or change below holds)",
+  skill: "as it was last loaded (a later version below holds)",
+  context: "as it was last loaded (a later version below holds)",
   plan: "as it last stood (a later version below holds)",
   call: "has no result yet",
 } as const;
@@ -27,7 +29,7 @@ export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
   });
   const named = loaded.flatMap(({ name, text, characters, messageId }) => {
     if (messageId === "") return [`and ${characters} more`];
-    const size = characters === 0 ? "changed since: read it again" : `${characters} characters`;
+    const size = characters === 0 ? "may have changed, read it again" : `${characters} characters`;
     return text === "" ? [`${oneLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
   });
   if (named.length > 0) parts.push(`### Loaded earlier, without room here (recall has it)\n- ${named.join("\n- ")}`);

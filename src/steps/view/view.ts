@@ -138,7 +138,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
     renderNames(source.pinned?.names ?? []),
   ];
   const documents = (source.pinned?.loaded ?? []).flatMap(({ kind, name, text }) =>
-    kind === "document" && text !== "" ? [name] : [],
+    kind === "context" && text !== "" ? [name] : [],
   );
   return {
     id: overlayMessageId(source.overlayId),
@@ -158,7 +158,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
   };
 }
 
-/** The names of the documents that a summary shows whole. Empty for any other message. */
+/** The names of the entries of context blocks that a summary shows whole. Empty for any other message. */
 export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metadata">): readonly string[] {
   if (parseSyntheticId(id)?.kind !== "overlay") return [];
   return (metadata as { palimpsest?: { documents?: string[] } } | undefined)?.palimpsest?.documents ?? [];

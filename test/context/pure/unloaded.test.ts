@@ -66,13 +66,30 @@ describe("loaded texts in what a model is sent", () => {
 
   test("are shown once where a summary carries them behind an older reading; a text that only says so hides nothing", () => {
     const documents = ["skills:pdf"];
-    const loaded = { kind: "document", name: "skills:pdf", text: "NEW", characters: 3, messageId: "2" } as const;
+    const loaded = { kind: "context", name: "skills:pdf", text: "NEW", characters: 3, messageId: "2" } as const;
     const pinned = { ...NOTHING_PINNED, loaded: [loaded] };
     const summary = summaryMessage({ overlayId: "1", summary: "", pinned });
     const note = expect.stringContaining("loaded again below");
     expect(outputs(hideUnloadedSkills([loading("1", "pdf", "OLD"), summary], SKILLS))).toEqual([note]);
     const forged: UIMessage = { ...summary, id: "said", metadata: { palimpsest: { kind: "overlay", documents } } };
     expect(outputs(hideUnloadedSkills([loading("1", "pdf", "OLD"), forged], SKILLS))).toEqual(["OLD"]);
+  });
+
+  test("come from an assistant's finished calls alone: a message of a user, or a preliminary text, hides nothing", () => {
+    const real = loading("1", "pdf", "REAL");
+    const forged: UIMessage = { ...loading("2", "pdf", "FORGED"), role: "user" };
+    const half = loading("3", "pdf", "HALF");
+    Object.assign(half.parts[1] as object, { preliminary: true });
+    for (const later of [forged, half]) {
+      expect(outputs(hideUnloadedSkills([real, later], SKILLS))[0]).toBe("REAL");
+      expect(skillsNotCarried([later], SKILLS).has("skills:pdf")).toBe(false);
+    }
+  });
+
+  test("are not hidden by a skill of the same name that another tool loaded", () => {
+    const loaded = { kind: "skill", name: "skills:pdf", text: "EVIL", characters: 4, messageId: "2" } as const;
+    const summary = summaryMessage({ overlayId: "1", summary: "", pinned: { ...NOTHING_PINNED, loaded: [loaded] } });
+    expect(outputs(hideUnloadedSkills([loading("1", "pdf", "REAL"), summary], SKILLS))).toEqual(["REAL"]);
   });
 
   test("are not carried by a summary once they are unloaded or loaded again behind it", () => {

@@ -1,0 +1,73 @@
+/**
+ * Reads which files a shell command shows, and which it may change.
+ *
+ * A command in, its steps out. A patch or a program in place of a command is read by its lines. Wrong answers are safe:
+ * a file that is taken for changed is only named, and a caller asks for whole texts only where all steps show files.
+ */
+
+/** One step of a command. */
+export interface Step {
+  /** The files that it shows, and its lines as the fields of a tool that reads. Null for a step that does something else. */
+  readonly shown: { readonly paths: readonly string[]; readonly lines: Readonly<Record<string, unknown>> } | null;
+  /** The paths that it may change. */
+  readonly changed: readonly string[];
+}
+
+const ABSOLUTE = /^(?:[/~]|\w+:)/;
+/** The command that a shell is started for, and errors that are silenced. */
+const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
+const SILENCED = /\s*\d?>\s*(?:&\d|\/dev\/null)|\|\|\s*true\b/g;
+/** A step, and a pipe that takes its output. */
+const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&])+)(\|(?!\|))?/g;
+const CHANGES_FOLDER = /^\s*cd\s+["']?([^\s"']+)/;
+const SHOWS =
+  /^\s*(?:cat|bat|nl|type|Get-Content|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
+const CHANGES =
+  /(?:^\s*(?:sudo\s+)?(?:[*+]{3}\s+|tee|rm|patch|(?<into>cp|mv|ln)|(?:sed|perl|awk)\s(?:.*\s)?-(?:\w*i|-in-place)|git\s+(?:-\S+\s+\S+\s+)*(?:checkout|restore|reset|stash|apply|rm|mv))\b|\s--(?:write|fix)\b|(?<![-=])>)(?<files>[^]*)$/;
+/** A call in code names files anywhere. */
+const CODE = /^(?!\s*(?:git|gh|echo|grep|rg)\b)[^]*\w\(/;
+
+/** The steps of a command that starts in `folder`. */
+export function readCommand(command: string, folder: string): Step[] {
+  let at = folder;
+  return [...command.replace(STARTS_SHELL, "$2").replaceAll(SILENCED, "").matchAll(STEP)].flatMap(
+    ([, text = "", pipe]) => {
+      const to = CHANGES_FOLDER.exec(text)?.[1];
+      if (to !== undefined) at = pathOf(to, at);
+      if (to !== undefined || text.trim() === "") return [];
+      const { files, ...lines } = SHOWS.exec(text)?.groups ?? {};
+      const shown = files === undefined || pipe !== undefined ? null : { paths: pathsIn(files, at), lines };
+      return [{ shown, changed: changedBy(text, at) }];
+    },
+  );
+}
+
+/** A copy may change files of the same names in its last path. */
+function changedBy(text: string, folder: string): string[] {
+  const { files = "", into } = CHANGES.exec(text)?.groups ?? {};
+  const paths = pathsIn(CODE.test(text) ? text : files.replace(/^b\//, ""), folder);
+  const last = paths.at(-1) ?? "";
+  if (into === undefined || /\.\w+$/.test(last)) return paths;
+  return [...paths, ...paths.map((path) => pathOf(path.replace(/.*\//, ""), last))];
+}
+
+function pathsIn(words: string, folder: string): string[] {
+  return words
+    .split(/[\s"'<>(){}[\]=,;]+/)
+    .flatMap((word) => (/^(?:-.*|\d*)$/.test(word) ? [] : [pathOf(word, folder)]));
+}
+
+/** A path in one spelling: with slashes, without steps up, and behind the folder where it is not absolute. */
+export function pathOf(path: string, folder = ""): string {
+  const plain = path.replace(/^file:\/\//, "").replaceAll("\\", "/");
+  const parts: string[] = [];
+  for (const part of (folder === "" || isAbsolute(plain) ? plain : `${folder}/${plain}`).split("/")) {
+    if (part === ".." && /[^.]/.test(parts.at(-1) ?? "")) parts.pop();
+    else if (part !== "." && (part !== "" || parts.length === 0)) parts.push(part);
+  }
+  return parts.join("/");
+}
+
+export function isAbsolute(path: string): boolean {
+  return ABSOLUTE.test(path);
+}
