@@ -9,6 +9,7 @@ import type { Core } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
+import type { Tree } from "../memory/messages/tree.ts";
 import { checkFields } from "../known-fields.ts";
 import { calibrationRatio } from "../steps/tokens/calibrate.ts";
 import { costCalls } from "./calls.ts";
@@ -58,11 +59,12 @@ export function costs(options: CostsOptions = {}): CostsExtension {
 
 function install(core: Core, prices: PriceList): Installed<CostMethods, object> {
   const sql = new CostStatements(core.db);
+  const paths: KnownPaths = new WeakMap();
   return {
     session: (state) => new SessionCosts(state, sql, prices),
     dollars: (sessionId) => dollarsByModel(sql.costs(sessionId), prices),
     counted: (sessionId, call) => {
-      if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
+      if (!("summariser" in call)) return addOwn(core, { sql, paths }, { sessionId, report: call });
       const { model, summariser, isShadow = false } = call;
       const summarises = isShadow ? 2 : 1;
       sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises }), { model, summarises }, summariser));
@@ -70,16 +72,23 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
   };
 }
 
+/** By model, the edits of a session's messages that its stored size of a path knows of. 0 where it has none. */
+type KnownPaths = WeakMap<Tree, Map<string, number>>;
+
 function addOwn(
   core: Core,
-  sql: CostStatements,
+  { sql, paths }: { readonly sql: CostStatements; readonly paths: KnownPaths },
   { sessionId, report }: { readonly sessionId: string; readonly report: UsageReport },
 ): void {
   const { model = "", inputTokens, outputTokens = 0, cachedTokens = 0, writtenTokens = 0, leafId } = report;
   if (inputTokens === 0) return;
   const history = core.memory.session(sessionId);
   const before = sql.cost(sessionId, { model, summarises: 0 });
-  const path = readPath(core, { sessionId, leafId }, before);
+  const { edits } = history.tree;
+  const known = paths.get(history.tree) ?? new Map<string, number>();
+  const isKnown = (known.get(model) ?? 0) === edits;
+  const path = readPath(history.tree, leafId, isKnown ? before : null);
+  paths.set(history.tree, known.set(model, edits));
   // The path holds the reply where it was stored first, and so does the view of now. An overlay may have come in since the call.
   const viewTokens = Math.max(report.viewTokens ?? 0, history.tokens(leafId));
   const row = core.usage.rows(sessionId).find((each) => each.model === model);
@@ -90,16 +99,12 @@ function addOwn(
   sql.put(sessionId, addCall(before, model, { ...counts, sparedTokens, pathSeq, pathTokens }));
 }
 
-/**
- * Estimated tokens of all messages of a path. Reads the messages since the last call on it, and all of another path. A
- * change of a message before that is noticed on another path alone.
- */
+/** Estimated tokens of all messages of a path. Reads the messages since the last call on it, and all of another or a changed path. */
 function readPath(
-  core: Core,
-  { sessionId, leafId }: { readonly sessionId: string; readonly leafId: string | undefined },
+  tree: Tree,
+  leafId: string | undefined,
   known: Pick<CostRow, "pathSeq" | "pathTokens"> | null,
 ): { readonly tokens: number; readonly pathSeq: number; readonly pathTokens: number } {
-  const { tree } = core.memory.session(sessionId);
   const leaf = leafId === undefined ? tree.newest() : tree.find(leafId);
   if (leaf === null) return { tokens: 0, pathSeq: -1, pathTokens: 0 };
   let tokens = 0;

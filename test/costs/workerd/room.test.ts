@@ -72,6 +72,23 @@ test("where nothing was compacted, nothing was spared", async () => {
   expect((await agent.getCosts({})).withoutCompaction).toMatchObject({ inputTokens: 300 + 600 + 900 + 1_200 });
 });
 
+test("what was deleted or shortened before a call was not in its prompt, and nothing of it was spared", async () => {
+  const { agent } = newAgent();
+  const whole: number[] = [];
+  const record = async (model: string): Promise<void> => {
+    const before = (await agent.getCosts({})).withoutCompaction.inputTokens;
+    await agent.recordUsage({ inputTokens: 100, viewTokens: (await agent.getView({})).tokens, model });
+    whole.push((await agent.getCosts({})).withoutCompaction.inputTokens - before);
+  };
+  await agent.appendAll({ messages: talk(0, 10) });
+  for (const model of ["big", "small"]) await record(model);
+  await agent.deleteMessages({ ids: [say(2).id, say(3).id] });
+  await agent.update({ message: { ...say(4), parts: [{ type: "text", text: "short" }] } });
+  await agent.appendAll({ messages: talk(10, 2) });
+  for (const model of ["big", "small", "big"]) await record(model);
+  expect(whole).toEqual([100, 100, 100, 100, 100]);
+});
+
 test("a reply that is stored before its usage is recorded was not in the prompt", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const spared = [];
