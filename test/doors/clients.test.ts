@@ -192,6 +192,14 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
     expect(JSON.stringify(await agent.runs({ sessionId }))).toContain(secret);
     await look(sessionId);
   }
+  // Grown since a run that failed, and still under the hard line.
+  const cooling = "own, cooling";
+  await agent.appendAll({ sessionId: cooling, messages: whispers(0, 17) });
+  for (const { id } of await agent.runs({ sessionId: cooling })) await agent.waitForRun({ runId: id });
+  await agent.appendAll({ sessionId: cooling, messages: whispers(17, 20) });
+  const cools = { reason: "cooling-down", detail: expect.stringContaining("The last run failed") as unknown };
+  expect(await agent.status({ sessionId: cooling })).toMatchObject({ waiting: cools });
+  await look(cooling);
 
   // Split, under a name.
   await agent.appendAll({ sessionId: "parent", messages: whispers(0, 6) });

@@ -23,7 +23,8 @@ export function findObstacle(
   if (last?.outcome.kind === "failed") {
     const rung = Math.min(last.fruitless ?? 0, COOLDOWNS_MS.length - 1);
     const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
-    if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
+    // Without its reason, because every client may ask why a session waits.
+    if (now < until) return waitFor("cooling-down", `The last run failed; another may start ${after(until)}.`);
   }
   // A caller's own function asks none of our models.
   return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
