@@ -10,7 +10,7 @@ export const MAX_REASON_CHARS = 500;
 const call = callOf<object>();
 
 export const approvalCalls = {
-  /** Reads the summary that waits for a person. Null when the run waits for nobody, and when its messages changed since. */
+  /** Reads the summary that waits for a person, or null when the run waits for nobody or its messages changed. */
   getProposal: call({
     group: "read",
     input: z.strictObject({ runId: id }),
