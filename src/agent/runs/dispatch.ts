@@ -283,7 +283,7 @@ export class Dispatcher {
     const { kind, sessionId, leafId, focus } = ended;
     if (ended.outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
-    const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
+    return this.#core.transaction((): { run: RunRecord; joined: boolean } => {
       if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (ended.kind === "split")
@@ -291,7 +291,6 @@ export class Dispatcher {
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
-    return receipt;
   }
 
   /** The room that makes the run's summary without a workflow, or null. */

@@ -83,13 +83,13 @@ export class SessionState {
   }
 
   /** One transaction with the change and, if the view is now too large, the ledger row of its run. @internal */
-  write<T>(change: (history: History) => T, options: WriteOptions = {}): T {
+  write<T>(change: (history: History) => T, { continues, quiet = false }: WriteOptions = {}): T {
     const result = this.core.transaction<{ value: T }>(() => {
       const value = change(this.stored);
-      if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
-      if (options.quiet !== true) maskIfDue(this.core, this.id, options.continues);
+      if (!quiet) triggerIfDue(this.core, this.id, continues);
+      if (!quiet) maskIfDue(this.core, this.id, continues);
       mendIfUncovered(this.core, this.id);
-      if (options.quiet !== true) this.core.rooms.summaries?.grew(this.id);
+      if (!quiet) this.core.rooms.summaries?.grew(this.id);
       return { value };
     });
     return result.value;

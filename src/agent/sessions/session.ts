@@ -282,7 +282,7 @@ export class Session extends Configured {
     if (leafId === null) throw this.#state.empty();
     history.mustHaveLeaf(leafId);
     this.#state.mustHavePolicy();
-    const receipt = this.#core.transaction(() =>
+    return this.#core.transaction(() =>
       askForRun(this.#core, this.id, {
         trigger,
         leafId,
@@ -293,6 +293,5 @@ export class Session extends Configured {
         only: options.rebuild === true ? "rebuild" : undefined,
       }),
     );
-    return receipt;
   }
 }
