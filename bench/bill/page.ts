@@ -122,7 +122,8 @@ adds up the cost of carrying text that could be removed. It edits when that sum 
 
     (cache write − cache read) × the tokens behind the edit + the summariser's charge
 
-Then stubs replace older tool outputs, or a summary replaces older messages. With the room [\`recall()\`](recall.md) and its tool, a model reads a masked output again. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
+Then stubs replace older tool outputs, or a summary replaces older messages. A mask frees at least a twentieth of the ceiling, or 4,000
+tokens where that is less. It writes one row. An append without an edit reads no row of masks and writes none. With the room [\`recall()\`](recall.md) and its tool, a model reads a masked output again. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
 Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts
@@ -164,7 +165,7 @@ A model goes by the name under which its usage is recorded, \`provider:model\`, 
 prices the tokens are counted and costs are null.
 
 Turns that run through \`keepTurn\`, \`compacted()\` or Think record the AI SDK's report of the cache. Code that calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate assumes that a cache forgets nothing between two
-calls, and it ignores changes of older messages. What \`truncate\` and \`maxTokens\` took out of a view stays out of it, too. A fork and the child of a split begin at zero. Calls of notes count as a summariser's.`;
+calls, not even where an older message changed. A deleted message counts no more from the next call on. What \`truncate\` and \`maxTokens\` took out of a view stays out of it, too. A fork and the child of a split begin at zero. Calls of notes count as a summariser's.`;
 
 function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
   return `## Which limit is met first
