@@ -34,9 +34,9 @@ export const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakan
 /** Prose may begin with "import", "return" or "at", and may contain an arrow or an emphasis tag. */
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
-/** An error or a line of a log, which a program wrote. */
+/** An error, a line of a log or the footer of a mail, which a program wrote. */
 const PRINTED =
-  /^(?:Caused by: )?(?:[\w.$]+(?:Error|Exception|Warning)|(?:npm ERR!|Error|error|fatal|panic)(?: \S+)?)(?: \[\w+\])?: |^(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* )?.{0,24}(?<![\w-])(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\]?(?::|\s+\S+ .*:)|^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* .{0,24}\b(?:error|warn(?:ing)?|info|debug|trace|fatal|ERROR|WARN|INFO|DEBUG)\b/;
+  /^(?:Caused by: )?(?:[\w.$]+(?:Error|Exception|Warning)|(?:npm ERR!|Error|error|fatal|panic)(?: \S+)?)(?: \[\w+\])?: |^(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* )?.{0,24}(?<![\w-])(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL)\]?(?::|\s+\S+ .*:)|^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S* .{0,24}\b(?:error|warn(?:ing)?|info|debug|trace|fatal|ERROR|WARN|INFO|DEBUG)\b|intended recipient|print this e-?mail/;
 /** A single request is not a rule, and neither is a question about a rule. */
 const QUESTION = /(?<!, (?:ok|okay|alright|please|understood))\?["')\]]*$/i;
 /** A question that asks to leave something undone. */

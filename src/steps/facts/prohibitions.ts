@@ -23,7 +23,7 @@ const FORBIDS: readonly RegExp[] = [
   ),
   /\byou (?:please |just |kindly )?(?:not|avoid|refrain)\b(?! (?:see|find|hear|tell|read|understand|do)\b)/i,
   new RegExp(
-    `${CLAUSE}(?<!\\bto )(?:(?:ask|tell|warn|ping|consult|notify|(?:check|confirm) (?:it )?with|run (?:it|this|that|them) (?:by|past)) (?:me|us)(?: for (?:my )?\\w+)? (?:first|before)\\b|ask (?:first|before)\\b|(?:wait for|get|obtain|await) (?:my|our) (?:ok|go|approv|permis|consent|confirm|sign|green light|word|yes)|(?:wait|hold off) (?:until|till) i )`,
+    `${CLAUSE}(?<!\\bto )(?:(?:ask|tell|warn|ping|consult|notify|(?:check|confirm) (?:it )?with|run (?:it|this|that|them) (?:by|past)) (?:me|us)(?: for (?:my )?\\w+)? (?:first|before)\\b|ask (?:first|before)\\b|(?:wait for|get|obtain|await) (?:my|our) (?:ok|go|approv|permis|consent|confirm|sign|green light|word|yes)|wait (?:until|till) i )`,
     "i",
   ),
   /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
@@ -31,11 +31,11 @@ const FORBIDS: readonly RegExp[] = [
   new RegExp(`\\byou can(?: ?not|['’]?t) (?:access|${ACTS})`, "i"),
   /\b(?:prohibited|forbidden|banned|off[- ]limits|taboo)\b|\b(?:is|are|stays?|remains?) read[- ]only\b/i,
   /\bunder (?:no|any) circumstances\b|\b(?:at|on|in) no (?:point|time|account|case|event)\b/i,
-  /\b(?:hands off|hold off (?:on|with)|refrain from|abstain from|(?:keep|stay) (?:out of|off|away from)|keep your hands off)\b/i,
+  /\b(?:hands off|hold off|(?:refrain|abstain) from|(?:keep|stay) (?:out of|off|away from))\b/i,
   /\b(?:leave|keep|stays?)\b.{1,60}\b(?:alone|untouched|unchanged|intact|as (?:it|they) (?:is|are)|as[- ]is)\b/i,
   /(?:\b(?:are|is)|['’]re) (?:not|never) to\b|\byou (?:will not|won['’]?t) (?!be|need|believe|find|see|get|have|regret)/i,
   new RegExp(`${CLAUSE}(?:stop|quit|no(?: more)?) (?!any|some|be|no)\\w+ing\\b`, "i"),
-  /^(?:please,? |absolutely )?no (?:more |direct |force[- ])?(?:changes|edits|writes|commits|pushes|deploys|deletions|merges|e?-?mails|new) /i,
+  new RegExp(`^(?:please,? |absolutely )?no (?:more |direct |force[- ])?(?!user)(?:new|e?-?mails|${HARM}\\w*s) `, "i"),
   new RegExp(
     `\\b(?:nobody|no[- ]one|none of you)(?: ever)? (?:may|can|shall|should|must|gets? to|is (?:allowed )?to|${HARM}(?:e?s|ies)?)\\b`,
     "i",

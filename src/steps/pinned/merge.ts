@@ -51,17 +51,16 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
   const settled = settledBy(later);
   const isAccepted = earlier.answers === true && later.goesOn === true;
   const worked = isAccepted ? [...later.worked, QUESTION] : later.worked;
-  const open = (facts: readonly Fact[], closed: ReadonlySet<string | undefined>): Fact[] =>
-    aged(facts).filter(({ about, age }) => age < MAX_OPEN_MESSAGES && !closed.has(about));
+  const closed = tasksSettledBy({ tasks: later.tasks, worked });
+  const open = (facts: readonly Fact[], ended: ReadonlySet<string | undefined>): Fact[] =>
+    aged(facts).filter(({ about, age }) => age < MAX_OPEN_MESSAGES && !ended.has(about));
   return {
     messages: earlier.messages + later.messages,
     rules: boundRules(addRules(aged(earlier.rules), later.rules)),
     words: NO_WORDS,
     goesOn: (earlier.messages === 0 ? later : earlier).goesOn ?? false,
     answers: (later.messages === 0 ? earlier : later).answers ?? false,
-    tasks: standing([...open(earlier.tasks, tasksSettledBy({ tasks: later.tasks, worked })), ...later.tasks]).slice(
-      -MAX_TASKS,
-    ),
+    tasks: standing([...notRevised(open(earlier.tasks, closed), later.rules), ...later.tasks]).slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
     changed: newestOfEach([...aged(earlier.changed), ...later.changed]).slice(-MAX_CHANGED),
     loaded: mergeLoaded(earlier.loaded, later.loaded),
@@ -75,16 +74,22 @@ function newestOfEach(facts: readonly Fact[]): Fact[] {
 }
 
 /** A rule without what it may lack where it is said again. */
-const sayingOf = (rule: string): string => rule.toLowerCase().replaceAll(/please,? |[\s.!*_]+$/g, "");
+const sayingOf = (rule: string): string =>
+  rule.toLowerCase().replaceAll(/(?<![\s,.!*_])[\s,.!*_]+(?=please\b|$)|please[\s,]*/g, "");
+
+/** What no later rule takes back. */
+function notRevised(facts: readonly Fact[], later: readonly Fact[]): readonly Fact[] {
+  const revisions = later.flatMap(({ value, revises }) => (revises === true ? (readRevision(value) ?? []) : []));
+  return facts.filter(({ value }) => !revisions.some((revises) => revises(value)));
+}
 
 /** The rules in force after `later` ones. A rule said again moves to the end as it was first said. */
 export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
   let standing = [...earlier];
   for (const rule of later) {
-    const revises = rule.revises === true ? readRevision(rule.value) : null;
     const said = sayingOf(rule.value);
     const before = standing.find((each) => sayingOf(each.value) === said && each.revises === rule.revises);
-    standing = standing.filter((each) => each !== before && revises?.(each.value) !== true);
+    standing = notRevised(standing, [rule]).filter((each) => each !== before);
     standing.push(before === undefined ? rule : { ...before, age: rule.age });
   }
   return standing;

@@ -314,6 +314,8 @@ describe("rules of the user are found, word for word", () => {
     "The file cannot be found.",
     "By default it prints nothing.",
     "No issues found in the last run.",
+    "If you are not the intended recipient you must not copy it.",
+    "Please do not print this email unless necessary.",
     "Das soll nicht heißen, dass es schlecht ist.",
     "Ruf mich an, wenn du keine Zeit hast.",
     "Keine Sorge, das passt schon.",

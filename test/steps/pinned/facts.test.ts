@@ -243,6 +243,13 @@ describe("facts of a conversation", () => {
     expect(flat.at(-1)).toBe(later.at(-1));
   });
 
+  it("a request that was also a rule is open no more once the rule is taken back", () => {
+    const said = [`Please ${BILLING}.`, "You may now touch the billing table."];
+    const [rule = NO_FACTS, lift = NO_FACTS] = said.map((each, n) => gatherFacts([say(`${n}`, "user", text(each))]));
+    expect(rule.tasks).toHaveLength(1);
+    expect(mergeFacts([rule, lift]).tasks).toEqual([]);
+  });
+
   it.each([
     "Bitte behebe den Fehler beim Login.",
     "Behebe den Fehler beim Login.",

@@ -186,12 +186,12 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     expect(userSays(BILLING, lifted, BILLING)).toEqual([lifted, BILLING]);
   });
 
-  it("a rule said again with other marks and a courtesy is one rule, as it was said first", () => {
-    expect(userSays(BILLING, "Always write tests.", `please ${BILLING.toUpperCase()}!!`)).toEqual([
-      "Always write tests.",
-      BILLING,
-    ]);
-  });
+  it.each([`please ${BILLING.toUpperCase()}!!`, BILLING.replace(".", ", please")])(
+    "a rule said again with other marks and a courtesy is one rule, as it was said first: %s",
+    (again) => {
+      expect(userSays(BILLING, "Always write tests.", again)).toEqual(["Always write tests.", BILLING]);
+    },
+  );
 
   it("a rule said again keeps the message that said it first and counts as newest", () => {
     const messages = [BILLING, "Always write tests.", BILLING].map((each, index) =>
@@ -269,6 +269,7 @@ describe("time stays linear on hostile text", () => {
     ["almost taken back", (size) => `forget ${"everything what all ".repeat(size / 20)}`],
     ["instead of", (size) => "instead of ".repeat(size / 11)],
     ["leave alone", (size) => `leave ${"a".repeat(size)}`],
+    ["rules with gaps", (size) => `Never${" ".repeat(390)}push. `.repeat(size / 400)],
     ["rules", (size) => Array.from({ length: size / 25 }, (_, n) => `Never touch table ${n}.`).join(" ")],
   ])("%s", (_name, make) => {
     expectLinear(
