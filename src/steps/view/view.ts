@@ -132,14 +132,14 @@ export function summaryMessage(source: SummarySource): UIMessage {
   const count =
     spanMessages === 1 ? "1 earlier message, or of some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
   const origin = source.degraded === true ? " It was extracted without a model." : "";
-  const parts = [
-    withoutHeading(withoutEmptySections(source.summary)),
-    stillInForce(source),
-    renderNames(source.pinned?.names ?? []),
-  ];
-  const documents = (source.pinned?.loaded ?? []).flatMap(({ kind, name, text }) =>
-    kind === "context" && text !== "" ? [name] : [],
-  );
+  const loaded = (source.pinned?.loaded ?? []).filter(({ text }) => text !== "");
+  const documents = loaded.flatMap(({ kind, name }) => (kind === "context" ? [name] : []));
+  const names = renderNames(source.pinned?.names ?? []);
+  const inForce = stillInForce(source);
+  // Documents end what is in force and may be long, so names do not stand below them.
+  const isLong = loaded.some(({ kind }) => kind !== "plan" && kind !== "call");
+  const beside = isLong ? [names, inForce] : [inForce, names];
+  const parts = [withoutHeading(withoutEmptySections(source.summary)), ...beside];
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",

@@ -411,6 +411,16 @@ describe("what is pinned", () => {
     expect(places).toEqual(places.filter((at) => at >= 0).toSorted((one, other) => one - other));
   });
 
+  it("stands above what is in force where that ends with a document", () => {
+    const loaded = [
+      { kind: "document", name: "AGENTS.md", text: "Use tabs.\n".repeat(9), characters: 90, messageId: "m" },
+    ] as const;
+    const pinned = { ...NOTHING_PINNED, names: ["parse_zone"], loaded };
+    const [part] = summaryMessage({ overlayId: "o", summary: "## Goal\n- Ship.", pinned }).parts;
+    const told = part?.type === "text" ? part.text : "";
+    expect(told.match(/^## .*/gm)).toEqual(["## Goal", NAMES_HEADING, IN_FORCE_HEADING]);
+  });
+
   it("names each file that a tool changed lately once, the newest first, and none that it read or failed to change", () => {
     const facts = mergeFacts([
       gatherFacts([
