@@ -57,9 +57,10 @@ export class Provider {
     return { kind: "vectors", vectors, tokens };
   }
 
-  /** Adds tokens to today's and to the session's costs. Call it inside a transaction. */
+  /** Adds tokens to today's costs, and to the session's unless it was deleted meanwhile (S2). Call it inside a transaction. */
   count(sessionId: string, tokens: number): void {
     this.#sql.addSpend(utcDay(this.#core.platform.now()), tokens);
+    if (this.#core.memory.statements.session(sessionId) === undefined) return;
     const summariser = { inputTokens: tokens, outputTokens: 0 };
     this.#core.rooms.counted(sessionId, { model: this.model, summariser });
   }

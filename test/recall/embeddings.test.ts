@@ -12,6 +12,7 @@ import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { recall } from "../../src/recall/room.ts";
 import { utcDay } from "../../src/steps/decide/budget.ts";
 import { talk } from "../conversation.ts";
+import { everyTable } from "../rows.ts";
 import type { MeaningAgent, MeaningSession } from "../worker.ts";
 import { scriptedEmbed, scriptEmbedder, vectorOf } from "./scripted-embedder.ts";
 
@@ -171,6 +172,23 @@ test("S2: a deleted session leaves no vector, and the vectors of another stay", 
     expect(pagesOf(state)).toMatchObject([{ page: 0 }]);
     expect((await session.recall(asked)).text).toContain("red sedan");
   });
+});
+
+test("S2: a session that is deleted while the model reads it is nowhere afterwards", async () => {
+  const script = scriptEmbedder();
+  await hidden(async ({ agent, session, state }) => {
+    // The number of a deleted message, under the summary, has nothing to read.
+    await session.deleteMessages(["m5"]);
+    await session.addCompaction("Much was said again.", "m1", "m29");
+    script.answer = async (_texts, purpose) => {
+      if (purpose === "passage") await agent.deleteSession({ sessionId: "zqdeleted" });
+      return null;
+    };
+    await session.recall(asked).catch(() => undefined);
+    expect(script.calls.map(({ purpose }) => purpose)).toContain("passage");
+    const left = [...everyTable(state.storage)].filter(([, text]) => text.includes("zqdeleted"));
+    expect(left.map(([name]) => name)).toEqual([]);
+  }, "zqdeleted");
 });
 
 test("a message that changes while the model reads it is left out, and its new text is taken in by a later recall", async () => {
