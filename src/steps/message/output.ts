@@ -14,7 +14,7 @@ const FIELD_TELLS_ERROR =
   /^\{[^[{]*?"(?:(?:ok|success|applied|approved|accepted)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
 /** What the first line of an answer says of a refusal. The first match decides, because a confirmation may quote anything. */
 const REFUSAL =
-  /(?<refused>(?<person>\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user)|(?<unread>no such|not (?:be )?found|(?:not|n['’]t) exist|s(?:s|ion) denied|ENOENT|is a directory|unchanged|not (?:been )?(?:changed|modified))|\bno\b(?! (?:error|issue|problem|warning))|\bnot\b|n['’]t\b|cannot|unable|reject|refuse|denied|decline|cancel|abort|blocked|fail|modified since|read-only)|success|(?:updat|creat|sav|edit|replac|appl|modif|chang|insert|approv)\w*ed\b|writ|wrote|done/i;
+  /(?<refused>(?<person>\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user)|(?<unread>no such|not (?:be )?found|(?:not|n['’]t) exist|s(?:s|ion) denied|ENOENT|is a directory|unchanged|not (?:been )?(?:changed|modified))|\bno\b(?! (?:error|issue|problem|warning))|\bnot\b|n['’]t\b|cannot|unable|reject|refuse|denied|decline|cancel|abort|blocked|fail|modified since|read-only|already exists)|success|(?:updat|creat|sav|edit|replac|appl|modif|chang|insert|approv)\w*ed\b|writ|wrote|done/i;
 const TOLD_CHARS = 200;
 /** Longer than any word of a field that reports a failure. */
 const WORD_CHARS = 12;

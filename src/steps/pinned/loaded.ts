@@ -105,6 +105,7 @@ const PATHS = [
 const PATH_LISTS = ["paths", "files", "filepaths", "changes", "edits"];
 const FOLDERS = ["workdir", "cwd", "workingdirectory"];
 const CONTENTS = ["content", "contents", "filetext", "newcontent"];
+const SAID = ["content", "text", "output", "stdout"];
 const OLD = ["oldstring", "oldstr", "oldtext"];
 const NEW = ["newstring", "newstr", "newtext"];
 const COMMANDS = ["command", "cmd", "patch", "patchtext", "diff", "input", "code", "script"];
@@ -162,7 +163,7 @@ type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
 function readTool(tool: ToolPart): Found[] {
   if (tool.state !== "output-available" && tool.state !== "output-error") return [];
-  const said = outputText(tool.output);
+  const said = firstText(fieldsOf(tool.output), SAID) || outputText(tool.output);
   const name = nameOfTool(tool);
   const { refused, person } = refusalIn(said);
   const input = inputOf(tool);

@@ -16,21 +16,30 @@ export interface Step {
 const ABSOLUTE = /^(?:[/~]|\w+:)/;
 /** The command that a shell is started for, and errors that are silenced. */
 const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
-const SILENCED = /\s*\d?>\s*(?:&\d|\/dev\/null)|\|\|\s*true\b/g;
+const SILENCED = /\d?>\s*(?:&\d|\/dev\/null)|\|\|\s*true\b/g;
 /** A step, and a pipe that takes its output. */
-const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&])+)(\|(?!\|))?/g;
+const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&"']+|["'])+)(\|(?!\|))?/g;
 const CHANGES_FOLDER = /^\s*cd\s+["']?([^\s"']+)/;
 const SHOWS =
   /^\s*(?:cat|bat|nl|type|Get-Content|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
-const CHANGES =
-  /(?:^\s*(?:sudo\s+)?(?:[*+]{3}\s+|tee|rm|patch|(?<into>cp|mv|ln)|(?:sed|perl|awk)\s(?:.*\s)?-(?:\w*i|-in-place)|git\s+(?:-\S+\s+\S+\s+)*(?:checkout|restore|reset|stash|apply|rm|mv))\b|\s--(?:write|fix)\b|(?<![-=])>)(?<files>[^]*)$/;
-/** A call in code names files anywhere. */
-const CODE = /^(?!\s*(?:git|gh|echo|grep|rg)\b)[^]*\w\(/;
+/** Steps that change no file but where they redirect to. Any other may change the files that it names. */
+const HARMLESS =
+  /^\s*(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push)|gh|echo|printf|grep|rg|ls|wc|diff|find(?!.*\s-(?:delete|exec))|stat|test|\[|#|(?:cat|bat|nl|type|get-content|sed\s+-n|head|tail|less|more)\s)/i;
+const REDIRECTS = /(?<![-=])>([^]*)$/;
+const COPIES = /^\s*(?:sudo\s+)?(?:cp|mv|ln)\s/;
+/** The body of a text that a shell is given in place of a file, and the lines of a patch that name files. */
+const TEXT = /\b((?:cat|tee|git|gh)\b[^\n]*<<-?\s*["']?(\w+)[^\n]*)\n[^]*?\n\s*\2\b/g;
+const PATCHED = /^(?:\*\*\*|\+\+\+)[ \t].*$/gm;
+/** In a longer command texts are read as steps, because the search for their ends would take too long. */
+const MAX_TEXT_CHARS = 20_000;
 
 /** The steps of a command that starts in `folder`. */
 export function readCommand(command: string, folder: string): Step[] {
   let at = folder;
-  return [...command.replace(STARTS_SHELL, "$2").replaceAll(SILENCED, "").matchAll(STEP)].flatMap(
+  const given =
+    command.match(PATCHED)?.join("\n").replaceAll("+++ b/", "") ??
+    (command.length > MAX_TEXT_CHARS ? command : command.replaceAll(TEXT, "$1"));
+  return [...given.replace(STARTS_SHELL, "$2").replaceAll(SILENCED, "").matchAll(STEP)].flatMap(
     ([, text = "", pipe]) => {
       const to = CHANGES_FOLDER.exec(text)?.[1];
       if (to !== undefined) at = pathOf(to, at);
@@ -44,10 +53,10 @@ export function readCommand(command: string, folder: string): Step[] {
 
 /** A copy may change files of the same names in its last path. */
 function changedBy(text: string, folder: string): string[] {
-  const { files = "", into } = CHANGES.exec(text)?.groups ?? {};
-  const paths = pathsIn(CODE.test(text) ? text : files.replace(/^b\//, ""), folder);
+  if (HARMLESS.test(text)) return pathsIn(REDIRECTS.exec(text)?.[1] ?? "", folder);
+  const paths = pathsIn(text, folder);
   const last = paths.at(-1) ?? "";
-  if (into === undefined || /\.\w+$/.test(last)) return paths;
+  if (!COPIES.test(text) || /\.\w+$/.test(last)) return paths;
   return [...paths, ...paths.map((path) => pathOf(path.replace(/.*\//, ""), last))];
 }
 

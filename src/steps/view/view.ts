@@ -161,7 +161,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
 /** The names of the entries of context blocks that a summary shows whole. Empty for any other message. */
 export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metadata">): readonly string[] {
   if (parseSyntheticId(id)?.kind !== "overlay") return [];
-  return (metadata as { palimpsest?: { documents?: string[] } } | undefined)?.palimpsest?.documents ?? [];
+  const { documents } = (metadata as { palimpsest?: { documents?: unknown } | null } | null)?.palimpsest ?? {};
+  return Array.isArray(documents) ? documents : [];
 }
 
 /** Pinned facts and the opening, under one heading, so that their tokens can be told apart from the summary. */

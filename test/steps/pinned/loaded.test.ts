@@ -7,12 +7,14 @@ import { listSessions } from "../../../bench/transcripts.ts";
 import { lookAround } from "../../../src/steps/pinned/around.ts";
 import { gatherFacts, gatherRules } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
+import { readLoaded } from "../../../src/steps/pinned/loaded.ts";
 import { pickLoaded } from "../../../src/steps/pinned/pick-loaded.ts";
 import { renderLoaded } from "../../../src/steps/pinned/render-loaded.ts";
 import { readPinnedRules, renderInForce } from "../../../src/steps/pinned/render.ts";
 import { NOTHING_PINNED } from "../../../src/steps/pinned/fact.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { expectLinear } from "../../growth.ts";
 import { everything } from "../../tries.ts";
 
 let calls = 0;
@@ -109,6 +111,12 @@ describe("what was loaded", () => {
     "bash -lc \"sed -i 's/a/b/' AGENTS.md\"",
     "sed -i 's|npm|pnpm|; s/a/b/' AGENTS.md",
     "ln -sf other.md AGENTS.md",
+    "/bin/rm AGENTS.md",
+    "if true; then sed -i s/a/b/ AGENTS.md; fi",
+    "for f in AGENTS.md; do sed -i s/a/b/ $f; done",
+    "truncate -s 0 AGENTS.md",
+    "FOO=1 ./fix.py AGENTS.md",
+    "find . -name AGENTS.md -delete",
     "cat AGENTS.md src/main.ts",
     "cat AGENTS.md && git status",
   ])("is only named once a shell changed the file: %s", (command) => {
@@ -121,6 +129,9 @@ describe("what was loaded", () => {
     ["a look at it", "grep -n test AGENTS.md | head -3"],
     ["a part of it", "head -2 AGENTS.md"],
     ["a commit that names it", `git add AGENTS.md && git commit -m "docs(AGENTS.md): one -> AGENTS.md\nrm AGENTS.md"`],
+    ["a note about it", "cat > notes.md <<'EOF'\nSee AGENTS.md.\nEOF"],
+    ["a message about it", `git commit -m "$(cat <<'EOF'\nMend AGENTS.md\n\nUse AGENTS.md.\nEOF\n)"`],
+    ["a patch of another file", "apply_patch <<'EOF'\n*** Update File: x.md\n+See AGENTS.md.\nEOF"],
     ["a count", "cat AGENTS.md | wc -l"],
     ["a copy by its text", "cat AGENTS.md > backup.md"],
     ["a change of another file", "sed -i 's/a/b/' src/AGENTS.md.ts"],
@@ -167,6 +178,7 @@ describe("what was loaded", () => {
     "Permission denied",
     "Failed to apply edit: no match",
     "old_str did not appear verbatim in AGENTS.md",
+    "File already exists at AGENTS.md. Use overwrite.",
     "No replacement was performed, old_str `x` did not appear verbatim",
     "File has been modified since read, either by the user or by a linter.",
     "File has not been read yet. Read it first before writing to it.",
@@ -209,6 +221,7 @@ describe("what was loaded", () => {
   test.each([
     ["read_file", { path: "AGENTS.md" }, SHORT],
     ["Bash", { command: "cat AGENTS.md" }, SHORT],
+    ["read_file", { path: "AGENTS.md" }, { path: "/a/longer/path/than/its/text/AGENTS.md", content: SHORT }],
     ["Write", { file_path: "AGENTS.md", content: SHORT }, "File written"],
   ])("is a short text in place of a longer one: %s", (tool, input, output) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked(tool, input, output)]);
@@ -297,6 +310,14 @@ describe("what was loaded", () => {
       expect(later).toContain("may have changed, read it again");
     }
   });
+
+  test.each(["cat <<E\n", "cat ", "'\"", " ", "> ", "a\\b ", "../", "| "])(
+    "is read in time that grows with the command: %j",
+    (piece) => {
+      const make = (size: number): UIMessage => asked("bash", { command: `rm ${piece.repeat(size)} AGENTS.md` }, "ok");
+      expectLinear(make, (message) => readLoaded(message, { messageId: "m", nameCall: () => "" }), 25_000);
+    },
+  );
 
   test("comes from an assistant's tools alone", () => {
     const said = asked("read_file", { path: "AGENTS.md" }, RULES);
