@@ -18,7 +18,7 @@ const FORBIDS: readonly RegExp[] = [
   /\bnever\b(?!(?<=\b(?:i|we|they|he|she|it|you|was|were|have|has|had|['’]ve) never) (?:(?!\w*eed\b|embed|shed)\w+ed|told|said|made|ran|did|went|got|came)\b)(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:(?:must|may|shall|should)(?: not|n['’]?t)|shan['’]?t)\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)|take|matter|be (?:a|too|hard|long|difficult))\b)/i,
   new RegExp(
-    `(?:${CLAUSE}|\\byou,?\\s(?:\\w+ )?)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ ${ACTS})|see\\b|understand|remember|worry|hesitate|forget|need\\b|be (?:sorry|afraid|shy)|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
+    `(?:${CLAUSE}|\\byou,?\\s(?:\\w+ )?)(?:do not|don['’]?t)\\s+(?!know|think|have\\b(?! (?:(?:the|an?|any|your|my|our) )?\\w+ ${ACTS})|see\\b|understand|remember|worry|hesitate|forget|need to\\b|be (?:sorry|afraid|shy)|get\\b(?! (?:\\S+ ){0,4}(?:involved|near|rid)\\b)|care|believe|recall|mind|you\\b(?! dare)|we\\b|they\\b|i\\b|seem|look\\b(?! (?:at|in))|really know)`,
     "i",
   ),
   /\byou (?:please |just |kindly )?(?:not|avoid|refrain)\b(?! (?:see|find|hear|tell|read|understand|do)\b)/i,
