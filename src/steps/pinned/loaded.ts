@@ -32,6 +32,8 @@ export interface Loaded {
   readonly edits?: readonly Edit[];
   /** Set where only a part of a file was read. It replaces nothing. */
   readonly part?: true;
+  /** Set where one call read several files, whose texts are one. An edit of it cannot be followed. */
+  readonly shared?: true;
   /** The tasks of a list, with their texts and states. A text is empty where only the state was reported. */
   readonly tasks?: readonly Task[];
   /** Set where the tasks are all there are. Others change an earlier list. */
@@ -237,7 +239,9 @@ function readWhole(paths: readonly string[], lines: Fields, said: string): Found
   if (said.length <= MAX_REPORT_CHARS && refusalIn(said).unread !== undefined) return [];
   const files = paths.filter(isInstruction);
   const text = /^ *1[→\t]/.test(said) ? said.replaceAll(LINE_NUMBER, "") : said;
-  const found = files.flatMap((name) => asText("document", name, text));
+  const found = files
+    .flatMap((name) => asText("document", name, text))
+    .map((each) => (files.length > 1 ? { ...each, shared: true as const } : each));
   if (!isAll(lines, said) || TRUNCATED.test(said)) return found.map(inPart);
   return files.length < paths.length ? files.map(mayDiffer) : found;
 }
@@ -376,11 +380,13 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
     const before = [...standing.values()].findLast((other) => other === own || spelled.includes(other));
     if (each.part && before !== undefined && !before.part) continue;
     const now = before === undefined ? each : follow(before, each);
+    const isTouched = (other: Loaded): boolean =>
+      spelled.includes(other) || [own, ...spelled].some((each) => isReadWith(other, each));
     standing.delete(key);
     if (own === undefined || each.kind !== "call" || each.text !== "") standing.set(key, now);
     for (const other of standing.values()) {
-      if (other === before && each.edits !== undefined) standing.delete(keyOf(other));
-      else if (other.text !== now.text && (spelled.includes(other) || isReadWith(other, before)))
+      if (other === before && each.edits !== undefined && now.text !== "") standing.delete(keyOf(other));
+      else if (other !== now && (other.text !== now.text || other.edits !== undefined) && isTouched(other))
         standing.set(keyOf(other), { ...withoutText(other), characters: 0, edits: [] });
     }
   }
@@ -398,8 +404,8 @@ function spellings(path: string, known: readonly Loaded[]): Loaded[] {
 }
 
 /** Whether one call read both files, so that their texts are one. */
-function isReadWith({ kind, text, messageId }: Loaded, before: Loaded | undefined): boolean {
-  return kind === "document" && text !== "" && text === before?.text && messageId === before.messageId;
+function isReadWith({ shared, text, messageId }: Loaded, before: Loaded | undefined): boolean {
+  return shared === true && text === before?.text && messageId === before.messageId;
 }
 
 export function keyOf({ kind, name, callId = name }: Pick<Loaded, "kind" | "name" | "callId">): string {
@@ -437,7 +443,7 @@ function follow(before: Loaded, later: Loaded): Loaded {
 
 function edited(before: Loaded, later: Loaded, edits: readonly Edit[]): Loaded {
   const lost = { ...later, edits: [] };
-  if (edits.length === 0) return lost;
+  if (edits.length === 0 || before.shared) return lost;
   if (before.edits !== undefined)
     return before.edits.length === 0 ? lost : { ...later, edits: [...before.edits, ...edits] };
   let { text } = before;

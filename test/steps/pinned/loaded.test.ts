@@ -274,7 +274,8 @@ describe("what was loaded", () => {
     const { loaded } = gatherFacts([asked("Read", { path: "/repo/CLAUDE.md" }, RULES)]);
     const tail = [asked("Bash", { command: "cat CLAUDE.md" }, SHORT)];
     const { loaded: omit } = lookAround({ head: [], tail, summaries: [], hidden: [] });
-    expect(pickLoaded(loaded, { budgetTokens: 9_000, countTokens: estimateTokens, omit })).toEqual([]);
+    const picked = pickLoaded(loaded, { budgetTokens: 9_000, countTokens: estimateTokens, omit });
+    expect(picked.map(({ text }) => text)).toEqual([""]);
   });
 
   test("is one file in two spellings of its path: a change under the other path is followed, or named", () => {
@@ -285,7 +286,6 @@ describe("what was loaded", () => {
     expect(said).toContain(RULES.replace("number", "figure"));
     expect(said.match(/CLAUDE\.md/g)).toHaveLength(1);
     expect(shown([read, sed])).not.toContain("Every number");
-    expect(shown([read, sed]).match(/CLAUDE\.md/g)).toHaveLength(1);
     const { loaded } = mergeFacts([gatherFacts([read]), gatherFacts([edit])]);
     expect(loaded.map(({ text }) => text)).toEqual([RULES.replace("number", "figure")]);
   });
@@ -304,10 +304,26 @@ describe("what was loaded", () => {
     const said = shown([both]);
     expect(said.split(RULES)).toHaveLength(2);
     for (const path of ["AGENTS.md", "web/CLAUDE.md"]) {
+      const edit = asked("Edit", { path, old_string: "number", new_string: "figure" }, "ok");
+      expect(shown([both, edit])).not.toContain("figure has");
       const later = shown([both, asked("Write", { path, content: "Use make." }, "ok")]);
       expect(later).toContain("Use make.");
       expect(later).not.toContain("Every number");
       expect(later).toContain("may have changed, read it again");
+    }
+  });
+
+  test("is in force in no older version, wherever a conversation is cut into parts", () => {
+    const both = asked("bash", { command: "cat CLAUDE.md web/AGENTS.md" }, RULES);
+    const messages = [
+      read("AGENTS.md", SHORT),
+      both,
+      asked("bash", { command: "cat AGENTS.md /r/web/AGENTS.md" }, `${SHORT} Or to next.`),
+      asked("bash", { command: "cat AGENTS.md web/AGENTS.md" }, `${SHORT} At all.`),
+    ];
+    for (let cut = 0; cut < messages.length; cut++) {
+      const { loaded } = mergeFacts([gatherFacts(messages.slice(0, cut)), gatherFacts(messages.slice(cut))]);
+      expect(new Set(loaded.map(({ text }) => text))).toEqual(new Set(["", `${SHORT} At all.`]));
     }
   });
 
