@@ -12,9 +12,16 @@ skipRetryDelays();
 const FILL = "We looked at many things and they were all in order. ".repeat(40);
 const FIRST = "Please migrate the billing table to Postgres 17. ";
 const SECOND = "Please rename the ledger module to accounts. ";
+const THIRD = "Please update the changelog. ";
+/** What the user asks for, by message. A request stays open until two later messages bring requests. */
+const REQUESTS = new Map([
+  [2, FIRST],
+  [9, SECOND],
+  [11, THIRD],
+]);
 
-function say(n: number, text = n === 2 ? FIRST : n === 9 ? SECOND : FILL): UIMessage {
-  return { id: `a${n}`, role: [0, 2, 9].includes(n) ? "user" : "assistant", parts: [{ type: "text", text }] };
+function say(n: number, text = REQUESTS.get(n) ?? FILL): UIMessage {
+  return { id: `a${n}`, role: n === 0 || REQUESTS.has(n) ? "user" : "assistant", parts: [{ type: "text", text }] };
 }
 
 test("an open request is in view after edits, deletes and new summaries elsewhere, and an earlier one says it once", async () => {
@@ -34,7 +41,7 @@ test("an open request is in view after edits, deletes and new summaries elsewher
     };
     await compact("a1", "a6");
     await compact("a7", "a12");
-    // The second summary knows that the user asked for something else since.
+    // The second summary knows that the user asked for two other things since.
     expect(await told()).toEqual([0, 1]);
     await session.updateMessage(say(4, `Short. ${FILL}`));
     expect(await told()).toEqual([1, 1]);
@@ -46,7 +53,7 @@ test("an open request is in view after edits, deletes and new summaries elsewher
   });
 });
 
-/** A session with two summaries. The second knows that the first one's open request was followed by another. */
+/** A session with two summaries. The second knows that the first one's open request was followed by two others. */
 async function withTwo<T>(
   work: (session: ReturnType<FullManager["getSession"]>, agent: PalimpsestAgent) => Promise<T>,
 ) {
