@@ -53,6 +53,8 @@ const BACKGROUND = 3;
 /** Words that stand in requests of any subject. */
 const VAGUE =
   /^(?:again|ahead|able|anything|assist|best|check|continue|details?|everything|explain|few|fine|first|fix|full|give|good|happy|help|hold|information|issues?|keep|kind|know|latest|look|looking|matter|mean|moment|move|need|new|next|options?|point|possible|problems?|proceed|provide|questions?|right|see|several|share|soon|something|start(?:ed)?|still|step|steps|sure|tell|think|today|understand|wait|way|work|working)$/;
+/** A shorter sentence, such as "Read." tells no state. */
+const LEAST_WORDS = 3;
 /** Statements at the end that are searched for one that tells where the work stands. */
 const RECENT_STATEMENTS = 6;
 /** Characters read of one sentence, so that no pattern runs on an endless one. */
@@ -233,14 +235,15 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
 
 /** False for a sentence that names no subject, such as "Let me fix this:" */
 function tells({ text }: Sentence): boolean {
-  return wordCount(text) >= 3 && !isVague(text);
+  return wordCount(text) >= LEAST_WORDS && !isVague(text);
 }
 
 /** The first and the last sentence of a message, which tell its subject and its end. */
 function lastWords(sentences: readonly Sentence[]): string {
   const all = sentences.filter(tells).map(({ text }) => text);
   const telling = all.filter((text) => !isNarration(text) || isQuestion(text));
-  const [first = sentences.at(-1)?.text ?? "", ...rest] = telling.length > 0 ? telling : all;
+  const short = sentences.findLast(({ text }) => wordCount(text) >= LEAST_WORDS)?.text;
+  const [first = short ?? "", ...rest] = telling.length > 0 ? telling : all;
   const last = rest.at(-1);
   return last === undefined ? first : `${clip(first, MAX_SLICE / 2)} … ${clip(last, MAX_SLICE / 2)}`;
 }
