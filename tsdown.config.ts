@@ -1,5 +1,5 @@
 import { defineConfig } from "tsdown";
-import { tabs } from "./scripts/package/tabs.ts";
+import { blanks } from "./scripts/package/blanks.ts";
 import { unnamed } from "./scripts/package/unnamed.ts";
 
 const shared = {
@@ -45,7 +45,7 @@ const subpaths = defineConfig({
     "workers-ai": "src/providers/workers-ai.ts",
   },
   platform: "neutral",
-  plugins: [unnamed(), tabs()],
+  plugins: [unnamed(), blanks()],
   dts: true,
   clean: true,
   outDir: "dist/package",
@@ -60,14 +60,22 @@ const subpaths = defineConfig({
   },
 });
 
-/** The command line, which Node runs and nobody imports. It takes the redaction rules from the subpath, which has them already. */
+/** What the command line takes from subpaths, which have it already. */
+const IN_THE_PACKAGE = [
+  ["/redact/secret-rules.ts", "../package/redact.js"],
+  ["/explain-call.ts", "../package/client.js"],
+] as const;
+
+/** The command line, which Node runs and nobody imports. */
 const commandLine = defineConfig({
   ...shared,
   plugins: [
     {
-      name: "rules of the package",
-      resolveId: (source) =>
-        source.endsWith("/redact/secret-rules.ts") ? { id: "../package/redact.js", external: "relative" } : null,
+      name: "in the package",
+      resolveId: (source) => {
+        const [, id] = IN_THE_PACKAGE.find(([file]) => source.endsWith(file)) ?? [];
+        return id === undefined ? null : { id, external: "relative" };
+      },
     },
   ],
   entry: { palimpsest: "scripts/palimpsest.ts" },
