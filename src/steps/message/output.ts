@@ -11,10 +11,21 @@ const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|fail(?:ed|ure)?\b|panic|npm err!|(?:(?:command|process) )?(?:failed|exit(?:ed)?(?: with)?(?: code| status)?:? [1-9]))/i;
 /** A field by which tools report that they failed, in an object as JSON without spaces, before anything that is inside another field. */
 const FIELD_TELLS_ERROR =
-  /^\{[^[{]*?"(?:(?:ok|success|applied|approved|accepted)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
-/** What the first line of an answer says of a refusal. The first match decides, because a confirmation may quote anything. */
-const REFUSAL =
-  /(?<refused>(?<person>\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user)|(?<unread>no such|not (?:be )?found|(?:not|n['’]t) exist|s(?:s|ion) denied|ENOENT|is a directory|unchanged|not (?:been )?(?:changed|modified))|\bno\b(?! (?:error|issue|problem|warning))|\bnot\b|n['’]t\b|cannot|unable|reject|refuse|denied|decline|cancel|abort|blocked|fail|modified since|read-only|already exists)|success|(?:updat|creat|sav|edit|replac|appl|modif|chang|insert|approv)\w*ed\b|writ|wrote|done/i;
+  /^\{[^[{]*?"(?:(?:ok|success|applied|approved|accepted)":false|(?:is_?error|timed_?out|errors?)":(?:true|"[^"]|[[{][^\]}])|status(?:_?code)?":(?:"(?:error|fail|reject|denied|cancel)|[45]\d\d\b)|(?:exit_?(?:code|status)|return_?code)":"?-?[1-9]|type":"error-)/i;
+/** What the first line of an answer says of a change: that it was made, what puts that in doubt, and that a file or a person did not let it. */
+const DONE =
+  /(?<!\b(?:not|n['’]t|never) (?:been |be |yet )?)\b(?:ok|true|done|success\w*|(?:over)?written|wrote|(?:updat|creat|sav|edit|replac|insert|add|delet|remov|mov|renam|approv)ed|applied)\b/i;
+const DOUBT =
+  /\b(?:no|nothing|not|cannot|0|zero|would|dry.?run|preview|draft|proposed|false|unless|pending|waiting|await\w*|skip\w*|conflict|fail\w*|error|unable|un\w+ed|dis\w+ed|reject\w*|declin\w*|cancel\w*|denied|block\w*|roll\w*|revert\w*|undone|already)\b|n['’]t\b/i;
+const UNREAD =
+  /no such (?:file|dir)|not (?:be )?found|no (?:match|replacement)|(?:not|n['’]t) exist|permission denied|\be(?:noent|acces|perm|isdir)\b|is a directory|unchanged since/i;
+const PERSON = /\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user/i;
+/** A file's heading rather than an error, where more lines follow. */
+const HEADING = /^(?:#|(?:error|exception|failure|panic)s? [^:\n]*\n)/i;
+/** A longer text is no report. */
+const MAX_REPORT_CHARS = 600;
+/** Words that are paths, and fields without a value. */
+const NO_WORDS = /"\w+":\s*(?:null|false|0|""|\[\])|[^\s"'`,;:(){}[\]]*\/[^\s"'`,;:(){}[\]]*/g;
 const TOLD_CHARS = 200;
 /** Longer than any word of a field that reports a failure. */
 const WORD_CHARS = 12;
@@ -30,24 +41,45 @@ export function tellsError(output: unknown): boolean {
     return TELLS_ERROR.test(told) || FIELD_TELLS_ERROR.test(told.replaceAll(/\s/g, ""));
   }
   if (typeof output !== "object" || output === null) return false;
-  const content = contentOf(output);
-  const said = content?.list.find(({ text }) => text !== undefined)?.text;
-  if (said !== undefined && tellsError(said)) return true;
-  if (Array.isArray(output)) return false;
+  const said = contentOf(output)?.list.find(({ text }) => text !== undefined)?.text;
+  if ((said !== undefined && tellsError(said)) || hasErrorField(output)) return true;
+  return PASSED_ON.some((key) => tellsError(objectIn(output, key)));
+}
+
+/** Whether a field of an output reports a failure, whatever its texts say. */
+export function hasErrorField(output: unknown): boolean {
+  if (typeof output !== "object" || output === null || Array.isArray(output)) return false;
   const fields = output as Record<string, unknown>;
   // As of Node's processes. Elsewhere a code may mean anything.
   if (Object.entries(fields).some(endedBadly) || ("stderr" in fields && Number(fields["code"]) > 0)) return true;
-  return PASSED_ON.some((key) => typeof fields[key] === "object" && tellsError(fields[key]));
+  return PASSED_ON.some((key) => hasErrorField(fields[key]));
 }
 
-/** Whether an answer says that nothing was done: `person`, because a person refused it, `unread`, because a file was not read. */
-export function refusalIn(said: string): {
-  readonly refused?: string;
-  readonly person?: string;
-  readonly unread?: string;
-} {
-  const [line = ""] = said.trimStart().slice(0, TOLD_CHARS).split("\n", 1);
-  return REFUSAL.exec(line)?.groups ?? {};
+function objectIn(output: object, key: string): unknown {
+  const value: unknown = Array.isArray(output) ? null : (output as Record<string, unknown>)[key];
+  return typeof value === "object" ? value : null;
+}
+
+/** Whether an answer plainly says that a change was made, or that it was not. The words of `paths` say nothing. */
+export function changeTold(said: string, paths: readonly string[]): "made" | "refused" | "doubted" | "unclear" {
+  if (said.trim() === "") return "made";
+  const names = paths.flatMap((path) => [path, path.replace(/.*\//, "")]).filter((name) => name !== "");
+  const line = names.reduce((text, name) => text.replaceAll(name, ""), firstLine(said)).replaceAll(NO_WORDS, "");
+  const [isDone, isDoubted] = [DONE.test(line), DOUBT.test(line)];
+  if (isDone) return isDoubted ? "doubted" : "made";
+  if (UNREAD.test(line) || PERSON.test(line) || tellsError(said)) return "refused";
+  return isDoubted ? "doubted" : "unclear";
+}
+
+/** Whether an answer is the text that was asked for. Only one short line may report instead that a file was not read. */
+export function readTold(said: string): "text" | "unread" | "doubted" {
+  const isLine = said.length <= MAX_REPORT_CHARS && !said.trim().includes("\n");
+  if (isLine && UNREAD.test(said)) return "unread";
+  return (isLine && PERSON.test(said)) || (tellsError(said) && !HEADING.test(said)) ? "doubted" : "text";
+}
+
+function firstLine(said: string): string {
+  return said.trimStart().slice(0, TOLD_CHARS).split("\n", 1)[0] ?? "";
 }
 
 function endedBadly([field, value]: [string, unknown]): boolean {

@@ -6,7 +6,7 @@
  * only a tool's input decides whether its text counts, never the text itself.
  */
 import type { UIMessage } from "ai";
-import { outputText, refusalIn, tellsError } from "../message/output.ts";
+import { changeTold, contentOf, hasErrorField, outputText, readTold } from "../message/output.ts";
 import { isAbsolute, pathOf, readCommand } from "./shell.ts";
 import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../message/tool-parts.ts";
 
@@ -80,8 +80,6 @@ const ADDS = /append|insert|patch/;
 const READS = /read|view|open|cat|get|show|load|resource/;
 /** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. */
 const LEAST_DOCUMENT_CHARS = 80;
-/** A longer text is no report that a file was not read, or not again because it is unchanged. */
-const MAX_REPORT_CHARS = 600;
 /** Where a tool left out the end or the middle of a text. */
 const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
 /** The numbers that tools put before the lines of a file. */
@@ -121,6 +119,7 @@ const LAST_LINES = ["limit", "endline", "endlineoneindexedinclusive", "head", "t
 const LIST_NAME = "list of tasks";
 const PLAN_NAME = "plan";
 
+type Told = ReturnType<typeof changeTold>;
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface LoadedFrom {
@@ -153,10 +152,10 @@ export function showsLoaded(tool: ToolPart): boolean {
 /** The path of the file that a call wrote, edited or removed. Empty for any other part. */
 export function changedFile(part: UIMessage["parts"][number]): string {
   const tool = toolPart(part);
-  if (tool?.state !== "output-available" || tellsError(tool.output)) return "";
-  if (refusalIn(outputText(tool.output)).refused !== undefined) return "";
+  if (tool?.state !== "output-available" || hasErrorField(tool.output)) return "";
   const name = nameOfTool(tool);
   const input = inputOf(tool);
+  if (changeTold(answerOf(tool), pathsIn(input)) === "refused") return "";
   const isChange = CHANGES.test(name) && !SEARCHES.test(name) && commandIn(input) !== "view";
   return isChange ? (pathsIn(input)[0] ?? "") : "";
 }
@@ -167,21 +166,26 @@ function readTool(tool: ToolPart): Found[] {
   if (tool.state !== "output-available" && tool.state !== "output-error") return [];
   const said = firstText(fieldsOf(tool.output), SAID) || outputText(tool.output);
   const name = nameOfTool(tool);
-  const { refused, person } = refusalIn(said);
   const input = inputOf(tool);
-  // The heading of a document may be about errors.
-  if (tool.state === "output-error" || said.startsWith(NOT_DONE) || (tellsError(tool.output) && !said.startsWith("#")))
-    return person !== undefined ? [] : readSteps(input, said, true);
+  if (tool.state === "output-error" || said.startsWith(NOT_DONE) || hasErrorField(tool.output))
+    return readSteps(input, said, "failed");
   if (toolName(tool) === LOAD_TOOL) return asText("context", contextKey(input), said);
   if (toolName(tool) === UNLOAD_TOOL) return [{ kind: "context", name: contextKey(input), text: "" }];
+  const told = changeTold(answerOf(tool), pathsIn(input));
   const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, ["plan"])) : [];
-  if (plan.length > 0) return refused === undefined ? plan : plan.map(inPart);
-  if (person !== undefined) return [];
+  if (plan.length > 0) return told === "refused" || told === "doubted" ? plan.map(inPart) : plan;
+  if (told === "refused" && (LIST_TOOL.test(name) || TASK_TOOL.test(name))) return [];
   if (LIST_TOOL.test(name)) return readList(input, said);
   if (TASK_TOOL.test(name)) return readTask(input, said);
   if (SKILL_TOOL.test(name))
-    return said.length < LEAST_DOCUMENT_CHARS ? [] : asText("skill", nameOf(firstText(input, NAMES)), said);
-  return readFile(name, input, said);
+    return said.length < LEAST_DOCUMENT_CHARS ? [] : asRead("skill", nameOf(firstText(input, NAMES)), said);
+  return readFile(name, input, said, told);
+}
+
+/** What a tool answered, with the fields that have no text. */
+function answerOf({ output = "" }: ToolPart): string {
+  const isText = typeof output !== "object" || output === null || contentOf(output) !== null || "contents" in output;
+  return isText ? outputText(output) : json(output);
 }
 
 function inputOf({ input }: ToolPart): Fields {
@@ -194,7 +198,7 @@ function nameOfTool(tool: ToolPart): string {
 }
 
 function openCall(tool: ToolPart, nameCall: LoadedFrom["nameCall"]): Found {
-  const text = `${toolName(tool)} ${callInput(tool.input).slice(0, MAX_CALL_CHARS)}`.trim();
+  const text = `${toolName(tool)} ${json(tool.input).slice(0, MAX_CALL_CHARS)}`.trim();
   return { ...closedCall(tool), name: nameCall(tool), text };
 }
 
@@ -204,7 +208,7 @@ function closedCall({ toolCallId }: ToolPart): Found {
 }
 
 /** The input as JSON. Empty when it is nested too deeply to be written. */
-function callInput(input: unknown): string {
+function json(input: unknown): string {
   try {
     return jsonText(input);
   } catch {
@@ -217,17 +221,17 @@ function contextKey(input: Fields): string {
 }
 
 /** Only a whole text replaces what stands. A part of a file, a receipt or a refused change leaves it. */
-function readFile(tool: string, input: Fields, said: string): Found[] {
+function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
   const paths = pathsIn(input);
   const files = paths.filter(isInstruction);
-  if (files.length === 0) return readSteps(input, said);
+  if (files.length === 0) return readSteps(input, said, told === "refused" ? "refused" : undefined);
   if (SEARCHES.test(tool)) return [];
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
   if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)))
     return said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command) ? readWhole(paths, input, said) : [];
-  if (refusalIn(said).refused !== undefined) return [];
+  if (told === "refused") return [];
   const [name = ""] = files;
-  if (files.length > 1) return files.map(mayDiffer);
+  if (files.length > 1 || told !== "made") return files.map((each) => mayDiffer(each));
   if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
   const adds = ADDS.test(tool + command + firstText(input, ["mode"])) || input["append"] === true;
   if (written !== "" && !adds) return asText("document", name, written);
@@ -236,25 +240,26 @@ function readFile(tool: string, input: Fields, said: string): Found[] {
 
 /** The texts that a read shows. Where other texts stand beside them, files are only named. */
 function readWhole(paths: readonly string[], lines: Fields, said: string): Found[] {
-  if (said.length <= MAX_REPORT_CHARS && refusalIn(said).unread !== undefined) return [];
   const files = paths.filter(isInstruction);
   const text = /^ *1[→\t]/.test(said) ? said.replaceAll(LINE_NUMBER, "") : said;
   const found = files
-    .flatMap((name) => asText("document", name, text))
+    .flatMap((name) => asRead("document", name, text))
     .map((each) => (files.length > 1 ? { ...each, shared: true as const } : each));
   if (!isAll(lines, said) || TRUNCATED.test(said)) return found.map(inPart);
-  return files.length < paths.length ? files.map(mayDiffer) : found;
+  return files.length < paths.length ? found.map(inPart) : found;
 }
 
-/** The files that a command showed whole, and the names of those that it may have changed, also where a later step failed. */
-function readSteps(input: Fields, said: string, failed = false): Found[] {
+/** The files that a command showed, whole where it did nothing else, and the names of those that it may have changed, also where a later step failed. */
+function readSteps(input: Fields, said: string, ended?: "failed" | "refused"): Found[] {
   const command = commandIn(input);
-  const steps = readCommand(command, firstText(input, FOLDERS));
-  if (steps.length === 1 ? failed || refusalIn(said).refused !== undefined : failed && PATCH.test(command)) return [];
-  const shown = failed ? [] : steps.flatMap((step) => step.shown ?? []);
+  const { steps, isOneOf } = readCommand(command, firstText(input, FOLDERS));
+  const shown = ended === "failed" ? [] : steps.flatMap((step) => step.shown ?? []);
+  if (ended !== undefined && shown.length === 0 && (steps.length === 1 || PATCH.test(command))) return [];
   const paths = shown.flatMap((each) => each.paths);
-  if (shown.length === steps.length) return readWhole(paths, shown[0]?.lines ?? {}, said);
-  return [...paths, ...steps.flatMap(({ changed }) => changed)].filter(isInstruction).map(mayDiffer);
+  if (shown.length === steps.length && !isOneOf) return readWhole(paths, shown[0]?.lines ?? {}, said);
+  const changed = steps.flatMap((step) => step.changed).filter(isInstruction);
+  const seen = paths.filter(isInstruction).map((name) => inPart({ kind: "document", name, text: said }));
+  return [...seen, ...changed.map((name) => mayDiffer(name))];
 }
 
 /** The command of a shell, also in the form of its arguments, or a patch or code. */
@@ -264,8 +269,15 @@ function commandIn(input: Fields): string {
 }
 
 /** A file whose text is not known any more. */
-function mayDiffer(name: string): Found {
-  return { kind: "document", name, text: "", edits: [] };
+function mayDiffer(name: string, kind: Loaded["kind"] = "document"): Found {
+  return { kind, name, text: "", edits: [] };
+}
+
+/** The text of a read, unless it reports that there was none. In doubt it is read again. */
+function asRead(kind: Loaded["kind"], name: string, text: string): Found[] {
+  const told = readTold(text);
+  if (told === "unread") return [];
+  return told === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
 }
 
 /** Names a text that does not replace what stands. */

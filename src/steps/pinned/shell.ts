@@ -33,22 +33,24 @@ const PATCHED = /^(?:\*\*\*|\+\+\+)[ \t].*$/gm;
 /** In a longer command texts are read as steps, because the search for their ends would take too long. */
 const MAX_TEXT_CHARS = 20_000;
 
-/** The steps of a command that starts in `folder`. */
-export function readCommand(command: string, folder: string): Step[] {
+/** The steps of a command that starts in `folder`, and whether it may have shown only some of its files. */
+export function readCommand(command: string, folder: string): { readonly steps: Step[]; readonly isOneOf: boolean } {
   let at = folder;
   const given =
     command.match(PATCHED)?.join("\n").replaceAll("+++ b/", "") ??
     (command.length > MAX_TEXT_CHARS ? command : command.replaceAll(TEXT, "$1"));
-  return [...given.replace(STARTS_SHELL, "$2").replaceAll(SILENCED, "").matchAll(STEP)].flatMap(
-    ([, text = "", pipe]) => {
-      const to = CHANGES_FOLDER.exec(text)?.[1];
-      if (to !== undefined) at = pathOf(to, at);
-      if (to !== undefined || text.trim() === "") return [];
-      const { files, ...lines } = SHOWS.exec(text)?.groups ?? {};
-      const shown = files === undefined || pipe !== undefined ? null : { paths: pathsIn(files, at), lines };
-      return [{ shown, changed: changedBy(text, at) }];
-    },
-  );
+  const told = given.replace(STARTS_SHELL, "$2");
+  const heard = told.replaceAll(SILENCED, "");
+  const steps = [...heard.matchAll(STEP)].flatMap(([, text = "", pipe]) => {
+    const to = CHANGES_FOLDER.exec(text)?.[1];
+    if (to !== undefined) at = pathOf(to, at);
+    if (to !== undefined || text.trim() === "") return [];
+    const { files, ...lines } = SHOWS.exec(text)?.groups ?? {};
+    const shown = files === undefined || pipe !== undefined ? null : { paths: pathsIn(files, at), lines };
+    return [{ shown, changed: changedBy(text, at) }];
+  });
+  const files = steps.flatMap(({ shown }) => shown?.paths ?? []);
+  return { steps, isOneOf: heard.includes("||") || (files.length > 1 && heard !== told) };
 }
 
 /** A copy may change files of the same names in its last path. */

@@ -37,6 +37,15 @@ function read(path: string, text: string): UIMessage {
   return asked("Read", { path }, text);
 }
 
+/** Changes of a file by several tools, all with one answer. */
+function changes(output: unknown): UIMessage[] {
+  return [
+    asked("edit", { path: "AGENTS.md", old_string: "number", new_string: "EVIL" }, output),
+    asked("write_file", { path: "AGENTS.md", content: "EVIL ".repeat(40) }, output),
+    asked("delete_file", { path: "AGENTS.md" }, output),
+  ];
+}
+
 function plan(text: string, output: string): UIMessage {
   return asked("ExitPlanMode", { plan: text }, output);
 }
@@ -117,8 +126,6 @@ describe("what was loaded", () => {
     "truncate -s 0 AGENTS.md",
     "FOO=1 ./fix.py AGENTS.md",
     "find . -name AGENTS.md -delete",
-    "cat AGENTS.md src/main.ts",
-    "cat AGENTS.md && git status",
   ])("is only named once a shell changed the file: %s", (command) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "")]);
     expect(said).not.toContain("Every number");
@@ -128,6 +135,12 @@ describe("what was loaded", () => {
   test.each([
     ["a look at it", "grep -n test AGENTS.md | head -3"],
     ["a part of it", "head -2 AGENTS.md"],
+    ["a show beside another file", "cat AGENTS.md src/main.ts"],
+    ["a show and something more", "cat AGENTS.md && git status"],
+    ["something harmless and a show", "pwd && cat AGENTS.md"],
+    ["a note and a show", "# look\ncat AGENTS.md"],
+    ["a setting and a show", "export A=1; cat AGENTS.md"],
+    ["a part of it and something more", "head -2 AGENTS.md; ls"],
     ["a commit that names it", `git add AGENTS.md && git commit -m "docs(AGENTS.md): one -> AGENTS.md\nrm AGENTS.md"`],
     ["a note about it", "cat > notes.md <<'EOF'\nSee AGENTS.md.\nEOF"],
     ["a message about it", `git commit -m "$(cat <<'EOF'\nMend AGENTS.md\n\nUse AGENTS.md.\nEOF\n)"`],
@@ -169,47 +182,115 @@ describe("what was loaded", () => {
     expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), failed])).toContain("may have changed");
   });
 
-  const REFUSALS = [
+  const DENIED =
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. the new_string was NOT written)";
+
+  test.each([
+    DENIED,
     "User rejected the change",
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. the new_string was NOT written)",
+    "Edit rejected by user",
     "String to replace not found in file.",
     "No match found for old_string",
-    "Edit rejected by user",
+    "No replacement was performed, old_str `x` did not appear verbatim",
     "Permission denied",
     "Failed to apply edit: no match",
-    "old_str did not appear verbatim in AGENTS.md",
-    "File already exists at AGENTS.md. Use overwrite.",
-    "No replacement was performed, old_str `x` did not appear verbatim",
+    "Error: EACCES, open AGENTS.md",
+    { applied: false, path: "AGENTS.md" },
+    { status: "rejected" },
+  ])("is not changed by a change that was refused: %s", (output) => {
+    for (const later of changes(output)) expect(shown([read("AGENTS.md", RULES), later])).toContain(RULES);
+    expect(gatherFacts(changes(output)).changed).toEqual([]);
+  });
+
+  test.each([
+    "Dry run: the file would be updated",
+    "Skipped.",
+    "Edit applied: false",
+    "0 replacements made",
+    "Updated 0 files",
+    "Successfully found 0 matches, nothing replaced",
+    "Awaiting approval",
+    "Timed out waiting for approval",
+    "Conflict: file changed on disk",
     "File has been modified since read, either by the user or by a linter.",
     "File has not been read yet. Read it first before writing to it.",
+    "File already exists at AGENTS.md. Use overwrite.",
     "The operation was cancelled.",
-    "You are not allowed to edit AGENTS.md",
-  ];
-  test.each([...REFUSALS, { applied: false, path: "AGENTS.md" }, { status: "rejected" }])(
-    "is not changed by a change that was refused: %s",
-    (output) => {
-      const read = asked("read", { path: "AGENTS.md" }, RULES);
-      for (const later of [
-        asked("edit", { path: "AGENTS.md", old_string: "number", new_string: "EVIL" }, output),
-        asked("write_file", { path: "AGENTS.md", content: "EVIL ".repeat(40) }, output),
-        asked("delete_file", { path: "AGENTS.md" }, output),
-        asked("bash", { command: "rm AGENTS.md" }, output),
-      ])
-        expect(shown([read, later])).toContain(RULES);
-    },
-  );
+    "The write was disallowed by policy",
+    "The file was not updated.",
+    "Multiple matches; be more specific",
+    "The edit has been rolled back",
+    "Invalid path: outside the workspace",
+    "Ignored",
+    "OK: 0 failed",
+    "No newline at end of file. Edited.",
+    "Applied 1 edit. The user rejected nothing.",
+    { success: true, dryRun: true },
+    { updated: false },
+  ])("is neither replaced nor kept by a change whose answer is in doubt: %s", (output) => {
+    for (const later of changes(output)) {
+      const said = shown([read("AGENTS.md", RULES), later]);
+      expect(said).not.toContain("Every number");
+      expect(said).not.toContain("EVIL");
+      expect(said).toContain("may have changed, read it again");
+    }
+  });
 
   test.each([
     "The file AGENTS.md has been updated. Here's the result of running `cat -n` on a snippet:\n 1 It cannot fail.",
-    "Edited AGENTS.md: replaced 'x' by 'It is not allowed, and was rejected'",
-    "Applied 1 edit. The user rejected nothing.",
+    "The file /work/failover/AGENTS.md has been updated.",
+    "The file /home/user/cancel-flow/AGENTS.md has been updated.",
+    "/r/read-only-api/AGENTS.md edited",
+    "Wrote AGENTS.md",
+    '{"path":"/x/blocked/AGENTS.md","error":null,"ok":true}',
     { success: true, message: "ok" },
+    { success: true, path: "/not/AGENTS.md" },
+    { content: [{ type: "text", text: "Done." }] },
     "",
-  ])("follows a change whatever its confirmation quotes: %s", (output) => {
-    const read = asked("read", { path: "AGENTS.md" }, RULES);
+  ])("follows a change that its answer confirms, whatever its path is called: %s", (output) => {
     const edit = asked("edit", { path: "AGENTS.md", old_string: "number", new_string: "figure" }, output);
-    expect(shown([read, edit])).toContain(RULES.replace("number", "figure"));
+    expect(shown([read("AGENTS.md", RULES), edit])).toContain(RULES.replace("number", "figure"));
+    const other = asked("edit", { path: "/not/no-code.ts", old_string: "a", new_string: "b" }, output);
+    expect(gatherFacts([other]).changed.map(({ value }) => value)).toEqual(["/not/no-code.ts"]);
   });
+
+  test.each([
+    "When the user cancels an order, ask before refunding.",
+    "Error handling guide",
+    "Failure modes first.",
+    "Generated files must not be modified.",
+    "Rules for the user's rejected changes",
+    "Files that are not found",
+  ])("is what a newer read says, whatever its words: %s", (first) => {
+    for (const output of [`${first}\nUse pnpm.`, { content: [{ type: "text", text: `${first}\nUse pnpm.` }] }]) {
+      const said = shown([read("AGENTS.md", RULES), asked("Read", { path: "AGENTS.md" }, output)]);
+      expect(said).toContain(`${first}\nUse pnpm.`);
+      expect(said).not.toContain("Every number");
+    }
+    const skill = `${first}\n${RULES}`;
+    expect(shown([asked("load_skill", { name: "x" }, RULES), asked("load_skill", { name: "x" }, skill)])).toContain(
+      skill,
+    );
+  });
+
+  test.each(["Exception: legacy.\nUse pnpm.", "Error: timed out", DENIED])(
+    "may have changed where a newer read may be a text or a report: %s",
+    (output) => {
+      const said = shown([read("AGENTS.md", RULES), read("AGENTS.md", output)]);
+      expect(said).not.toContain("Every number");
+      expect(said).toContain("may have changed, read it again");
+    },
+  );
+
+  test.each(["cat AGENTS.md 2>/dev/null || cat CLAUDE.md", "cat AGENTS.md CLAUDE.md 2>/dev/null"])(
+    "is not told as the text of another file that may be missing: %s",
+    (command) => {
+      const said = shown([read("CLAUDE.md", RULES), asked("bash", { command }, `${SHORT}\n`.repeat(9))]);
+      expect(said).toContain(RULES);
+      expect(said).not.toContain(SHORT);
+      expect(said).toContain("- AGENTS.md (@");
+    },
+  );
 
   test("of a plan that was refused, is only named, and an accepted one stays", () => {
     const refused = plan("Drop the tables.", "The user doesn't want to proceed with this tool use.");
@@ -230,7 +311,7 @@ describe("what was loaded", () => {
     expect(shown([asked(tool, input, output)])).toContain(SHORT);
   });
 
-  test.each(["File not found: AGENTS.md", "cat: AGENTS.md: No such file or directory", REFUSALS[1]!])(
+  test.each(["File not found: AGENTS.md", "cat: AGENTS.md: No such file or directory", "ENOENT: AGENTS.md"])(
     "is no report that a file could not be read: %s",
     (output) => {
       for (const later of [
