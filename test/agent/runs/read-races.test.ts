@@ -163,7 +163,7 @@ for (const [reader, read] of Object.entries(READERS)) {
           expect([...inForce].filter((word) => !wordsSaid(storage).has(word))).toEqual([]);
         });
       }),
-      { numRuns: tries(120), examples: TAKEN_BACK },
+      { numRuns: tries(60), examples: TAKEN_BACK },
     );
     expect(Math.min(told.changes, told.words)).toBeGreaterThan(0);
   });
