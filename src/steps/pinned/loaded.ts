@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { changeTold, contentOf, hasErrorField, outputText, readTold } from "../message/output.ts";
-import { isAbsolute, pathOf, readCommand } from "./shell.ts";
+import { covers, isAbsolute, pathOf, readCommand } from "./shell.ts";
 import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../message/tool-parts.ts";
 
 /** The tools of context blocks, and the prefix of an answer that brought no text. */
@@ -32,6 +32,8 @@ export interface Loaded {
   readonly edits?: readonly Edit[];
   /** Set where only a part of a file was read. It replaces nothing. */
   readonly part?: true;
+  /** Set where the name is a pattern of files that may have changed. It is never shown. */
+  readonly covers?: true;
   /** Set where one call read several files, whose texts are one. An edit of it cannot be followed. */
   readonly shared?: true;
   /** The tasks of a list, with their texts and states. A text is empty where only the state was reported. */
@@ -76,6 +78,7 @@ const TASK_NUMBER = /#(\d+)/;
 /** Tools that show something else of a file than its text, and tools that change it. */
 const SEARCHES = /grep|search|find|glob|list|diff|outline|info|blame|history/;
 const CHANGES = /edit|insert|replace|patch|writ|creat|updat|append|renam|mov|delet|chang|copy|checkout|restor/;
+const TAKES_AWAY = /^(?:delet|remov|mov|renam)\w*(?:dir|folder|path|file)/;
 const ADDS = /append|insert|patch/;
 const READS = /read|view|open|cat|get|show|load|resource/;
 /** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. */
@@ -224,7 +227,21 @@ function contextKey(input: Fields): string {
 function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
   const paths = pathsIn(input);
   const files = paths.filter(isInstruction);
-  if (files.length === 0) return readSteps(input, said, told === "refused" ? "refused" : undefined);
+  if (files.length === 0) {
+    const ended = told === "refused" ? told : undefined;
+    const folders = TAKES_AWAY.test(tool) && ended === undefined ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
+    return folders.length > 0 ? folders.map(anyIn) : readSteps(input, said, ended);
+  }
+  return readNamed(tool, paths, { input, said, told });
+}
+
+/** A tool that was given the paths of instruction files. */
+function readNamed(
+  tool: string,
+  paths: readonly string[],
+  { input, said, told }: { readonly input: Fields; readonly said: string; readonly told: Told },
+): Found[] {
+  const files = paths.filter(isInstruction);
   if (SEARCHES.test(tool)) return [];
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
   if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)))
@@ -259,7 +276,8 @@ function readSteps(input: Fields, said: string, ended?: "failed" | "refused"): F
   if (shown.length === steps.length && !isOneOf) return readWhole(paths, shown[0]?.lines ?? {}, said);
   const changed = steps.flatMap((step) => step.changed).filter(isInstruction);
   const seen = paths.filter(isInstruction).map((name) => inPart({ kind: "document", name, text: said }));
-  return [...seen, ...changed.map((name) => mayDiffer(name))];
+  const covered = steps.flatMap((step) => step.covers).map((name) => anyIn(name));
+  return [...seen, ...changed.map((name) => mayDiffer(name)), ...covered];
 }
 
 /** The command of a shell, also in the form of its arguments, or a patch or code. */
@@ -271,6 +289,11 @@ function commandIn(input: Fields): string {
 /** A file whose text is not known any more. */
 function mayDiffer(name: string, kind: Loaded["kind"] = "document"): Found {
   return { kind, name, text: "", edits: [] };
+}
+
+/** Any file that a pattern covers. */
+function anyIn(pattern: string): Found {
+  return { ...mayDiffer(nameOf(pattern)), covers: true };
 }
 
 /** The text of a read, unless it reports that there was none. In doubt it is read again. */
@@ -387,8 +410,9 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
   const standing = new Map(earlier.map((each) => [keyOf(each), each]));
   for (const each of later) {
     const key = keyOf(each);
+    if (each.covers) loseCovered(standing, each.name);
     const own = standing.get(key);
-    const spelled = each.kind === "document" ? spellings(each.name, [...standing.values()]) : [];
+    const spelled = spellings(each, [...standing.values()]);
     const before = [...standing.values()].findLast((other) => other === own || spelled.includes(other));
     if (each.part && before !== undefined && !before.part) continue;
     const now = before === undefined ? each : follow(before, each);
@@ -399,15 +423,21 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
     for (const other of standing.values()) {
       if (other === before && each.edits !== undefined && now.text !== "") standing.delete(keyOf(other));
       else if (other !== now && (other.text !== now.text || other.edits !== undefined) && isTouched(other))
-        standing.set(keyOf(other), { ...withoutText(other), characters: 0, edits: [] });
+        standing.set(keyOf(other), lost(other));
     }
   }
   return bound([...standing.values()]);
 }
 
+function loseCovered(standing: Map<string, Loaded>, pattern: string): void {
+  for (const [key, other] of standing)
+    if (other.kind === "document" && covers(pattern, other.name)) standing.set(key, lost(other));
+}
+
 /** The files among `known` that `path` names in another spelling. A relative path means the one nearest to the root. */
-function spellings(path: string, known: readonly Loaded[]): Loaded[] {
-  const files = known.filter(({ kind }) => kind === "document");
+function spellings({ kind, name: path, covers: isPattern }: Loaded, known: readonly Loaded[]): Loaded[] {
+  if (kind !== "document" || isPattern === true) return [];
+  const files = known.filter((each) => each.kind === "document" && !each.covers);
   const nearest = (relative: string): string | undefined =>
     [path, ...files.map(({ name }) => name)]
       .filter((each) => isAbsolute(each) && each.endsWith(`/${relative}`))
@@ -436,8 +466,8 @@ export function isWhole({
 }
 
 /** True for a mark that nothing is left of an earlier text: an emptied list, an unloaded skill or an answered call. */
-export function isGone({ text, characters, edits }: Loaded): boolean {
-  return text === "" && characters === 0 && edits === undefined;
+export function isGone({ text, characters, edits, covers: isPattern }: Loaded): boolean {
+  return isPattern === true || (text === "" && characters === 0 && edits === undefined);
 }
 
 function follow(before: Loaded, later: Loaded): Loaded {
@@ -485,6 +515,10 @@ export function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
   const isWork = ({ kind }: Loaded): boolean => kind === "plan" || kind === "call";
   const newest = loaded.toReversed();
   return [...newest.filter(isWork), ...newest.filter((each) => !isWork(each))];
+}
+
+function lost(known: Loaded): Loaded {
+  return known.covers ? known : { ...withoutText(known), characters: 0, edits: [] };
 }
 
 function withoutText({ kind, name, characters, messageId, callId, edits }: Loaded): Loaded {

@@ -126,6 +126,28 @@ describe("what was loaded", () => {
     "truncate -s 0 AGENTS.md",
     "FOO=1 ./fix.py AGENTS.md",
     "find . -name AGENTS.md -delete",
+    "find . -name AGENTS.md | xargs sed -i s/npm/pnpm/",
+    "git ls-files '*.md' | xargs sed -i s/npm/pnpm/",
+    "grep -l npm AGENTS.md | xargs -n 1 sed -i s/npm/pnpm/",
+    "gh-md-toc --insert AGENTS.md",
+    "ls-lint --fix AGENTS.md",
+    "sed -n -i 1,2p AGENTS.md",
+    "git log --output=AGENTS.md",
+    "git apply <<'EOF'\n--- a/AGENTS.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\nEOF",
+    "cat > n.txt <<'EOF'\n*** Note ***\n+++ x\nEOF\nsed -i s/npm/pnpm/ AGENTS.md",
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: x.md\n-a\n+b\n*** End Patch\nEOF\nrm AGENTS.md",
+    "sed -i 's/npm/pnpm/' *.md",
+    "sed -i s/a/b/ AGENTS.{md,txt}",
+    "rm -f {AGENTS,CLAUDE}.md",
+    "rm -rf ./*",
+    "cp ../templates/*.md .",
+    "npx prettier --write .",
+    "git checkout main",
+    "git pull",
+    "git reset --hard HEAD~1",
+    "git stash",
+    "git -C . merge next",
+    "git rebase main",
   ])("is only named once a shell changed the file: %s", (command) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "")]);
     expect(said).not.toContain("Every number");
@@ -141,6 +163,13 @@ describe("what was loaded", () => {
     ["a note and a show", "# look\ncat AGENTS.md"],
     ["a setting and a show", "export A=1; cat AGENTS.md"],
     ["a part of it and something more", "head -2 AGENTS.md; ls"],
+    ["a sum of it", "md5sum AGENTS.md"],
+    ["its name in a list", "git ls-files AGENTS.md"],
+    ["a search in the files of a list", "git ls-files '*.md' | xargs grep npm"],
+    ["a new branch", "git checkout -b next"],
+    ["a checkout of another file", "git checkout main -- src/x.ts"],
+    ["other files that went", "rm -rf dist node_modules *.log"],
+    ["a folder that was moved", "mv docs/old docs/new"],
     ["a commit that names it", `git add AGENTS.md && git commit -m "docs(AGENTS.md): one -> AGENTS.md\nrm AGENTS.md"`],
     ["a note about it", "cat > notes.md <<'EOF'\nSee AGENTS.md.\nEOF"],
     ["a message about it", `git commit -m "$(cat <<'EOF'\nMend AGENTS.md\n\nUse AGENTS.md.\nEOF\n)"`],
@@ -152,6 +181,28 @@ describe("what was loaded", () => {
     expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "3\n4")])).toContain(
       RULES,
     );
+  });
+
+  test.each([
+    ["removed", asked("bash", { command: "rm -rf sub" }, "")],
+    ["moved", asked("bash", { command: "cd /r && mv sub other" }, "")],
+    ["removed by a tool", asked("delete_directory", { path: "/r/sub" }, "Deleted")],
+  ])("is only named once its folder was %s, wherever a conversation is cut", (_, gone) => {
+    const files = [read("/r/sub/AGENTS.md", RULES), read("/r/AGENTS.md", SHORT)];
+    const { loaded } = mergeFacts([
+      gatherFacts(files),
+      mergeFacts([gatherFacts([gone]), gatherFacts([read("x.ts", "x")])]),
+    ]);
+    for (const said of [
+      shown([...files, gone]),
+      renderLoaded(pickLoaded(loaded, { budgetTokens: 9_000, countTokens: estimateTokens, omit: [] })),
+    ]) {
+      expect(said).not.toContain("Every number");
+      expect(said).toContain("- /r/sub/AGENTS.md (@");
+      expect(said).toContain(SHORT);
+      expect(said.match(/may have changed/g)).toHaveLength(1);
+    }
+    expect(shown([...files, gone, read("/r/sub/AGENTS.md", RULES)])).toContain(RULES);
   });
 
   test.each([
@@ -408,7 +459,7 @@ describe("what was loaded", () => {
     }
   });
 
-  test.each(["cat <<E\n", "cat ", "'\"", " ", "> ", "a\\b ", "../", "| "])(
+  test.each(["cat <<E\n", "cat ", "'\"", " ", "> ", "a\\b ", "../", "| ", "*a", "{a,", "\n--- a", "| xargs "])(
     "is read in time that grows with the command: %j",
     (piece) => {
       const make = (size: number): UIMessage => asked("bash", { command: `rm ${piece.repeat(size)} AGENTS.md` }, "ok");
