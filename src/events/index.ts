@@ -1,5 +1,5 @@
 /** `palimpsest/events` offers a session as an event log, working contexts, and adapters to the formats of providers. */
-export { events, type EventMethods } from "./room.ts";
+export { events, type EventMethods, type EventsExtension } from "./room.ts";
 export type { ModelFormatAdapter } from "./adapters/adapter.ts";
 export { aiSdkAdapter } from "./adapters/ai-sdk.ts";
 export { anthropicAdapter, type AnthropicPrompt } from "./adapters/anthropic.ts";

@@ -1,5 +1,5 @@
 /** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
-export { transcripts, type ImportReceipt, type TranscriptMethods } from "./room.ts";
+export { transcripts, type ImportReceipt, type TranscriptMethods, type TranscriptsExtension } from "./room.ts";
 export type { ImportTranscriptOptions } from "./into-session.ts";
 export {
   fromLegacyTables,

@@ -12,6 +12,7 @@ export {
   shadow,
   type ManagerShadowMethods,
   type ShadowBuilder,
+  type ShadowExtension,
   type ShadowMethods,
   type ShadowSummary,
 } from "./room.ts";
