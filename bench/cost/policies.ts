@@ -252,7 +252,13 @@ class Rented {
       const at = start + n;
       const bare = at === this.#names.at ? item.tokens - this.#names.tokens : item.tokens;
       if (item.step === null || item.step.maskable === 0) return item;
-      const stub = maskMessage(item.step.message, { words: stubs, toStep: item.step.step, names: [], canRecall: true });
+      const stub = maskMessage(item.step.message, {
+        words: stubs,
+        toStep: item.step.step,
+        names: [],
+        namesStep: 0,
+        canRecall: true,
+      });
       const said = readSayings(stub).flatMap(({ by, text: each }) => (by === "output" ? [each] : []));
       const words = item.isMasked ? (item.words[1] ?? new Set()) : this.#conversation.rareWords(said.join("\n"));
       const own = at === to ? [this.#conversation.rareWords(text)] : [];

@@ -156,6 +156,8 @@ const FAMILIES = {
        top_step   INTEGER NOT NULL,
        tokens     INTEGER NOT NULL,
        names      TEXT,
+       names_seq  INTEGER NOT NULL,
+       names_step INTEGER NOT NULL,
        stubs      TEXT NOT NULL,
        created_at INTEGER NOT NULL,
        PRIMARY KEY (session_id, to_seq, to_step)

@@ -1,54 +1,12 @@
 /** Masks in the store: what a child, a fork and a changed conversation show of them, and the rows that they take. */
 import * as fc from "fast-check";
-import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
-import { rowsOf } from "../rows.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { tries } from "../tries.ts";
+import { detailsOf, hide, mask, masksOf, namesIn, tagsIn, text, work } from "./masked.ts";
 import { measure, say, span, withProbe } from "./probe.ts";
-
-/** Words that stand in one output and nowhere else. */
-function output(tag: string): string {
-  return Array.from({ length: 24 }, (_, at) => `export const parser${tag}k${at} = read(${at});`).join("\n");
-}
-
-/** An assistant's message with a call in each step. */
-function work(id: string, count = 1, from = 0): UIMessage {
-  const steps = Array.from({ length: count }, (_, at) => from + at);
-  return {
-    id,
-    role: "assistant",
-    parts: steps.flatMap((step): UIMessage["parts"] => {
-      const call = { toolCallId: `${id}.${step}`, input: { step }, output: output(`${id}s${step}`) };
-      return [{ type: "step-start" }, { type: "tool-read", state: "output-available", ...call }];
-    }),
-  };
-}
-
-/** Masks the active view up to the last maskable step of a share of it. */
-function mask(history: History, share = 1, namesTokens = 300): boolean {
-  const view = history.masks.rented();
-  const steps = view?.steps.flatMap(({ maskable }, step) => (maskable > 0 ? [step] : [])) ?? [];
-  const toStep = steps[Math.ceil(steps.length * share) - 1];
-  return view !== null && toStep !== undefined && history.masks.mask(view, { toStep, namesTokens, whole: null });
-}
-
-/** Hides a span under a summary that has no names beside it. */
-function hide(history: History, over: Span): string {
-  return history.addOverlay({ span: over, summary: "read", namesTokens: 0, pinnedTokens: 0, loadedTokens: 0 }).kind;
-}
-
-function masksOf(storage: DurableObjectStorage, sessionId = "") {
-  return rowsOf(storage, "palimpsest_masks").filter((row) => row["session_id"] === sessionId);
-}
-
-const detailsOf = ({ details }: OverlayRecord) => ({ ...details, madeOf: [], draftKey: null });
-const text = (history: History): string => JSON.stringify(history.view().messages);
-/** The outputs whose words a text has. */
-const tagsIn = (said: string): Set<string> => new Set(said.match(/parser\w+?s\d+(?=k\d)/g));
 
 test("V1: the child of a split shows its parent's stubs and names, though a summary hides the message of the line", async () => {
   await withProbe(({ memory, history }) => {
@@ -185,7 +143,7 @@ test("S2: where a line moves to a place at which another stands, one row stays, 
 
 test("S2: names that an edit or a deletion takes are chosen anew, from what there is now, beside the stub that is now the last", async () => {
   await withProbe(({ history }) => {
-    const names = () => /Words of outputs[^"]*/.exec(text(history))?.[0] ?? "";
+    const names = () => namesIn(history);
     for (let n = 0; n < 12; n++) history.append(work(`m${n}`));
     mask(history, 0.5);
     mask(history);

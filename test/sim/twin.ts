@@ -44,11 +44,13 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** A stored mask. Outputs up to this step of this message are masked, and names stand there. */
+/** A stored mask. Outputs up to this step of this message are masked. */
 export interface TwinMask {
   readonly id: string;
   readonly step: number;
   readonly namesTokens: number;
+  /** The step at which the names stand. */
+  readonly namesAt: { readonly id: string; readonly step: number };
 }
 
 interface Atom {
@@ -190,7 +192,8 @@ export class Twin {
       if (ends) isMasked = false;
       const shown = (tokens: number, step: number): number => {
         const freed = step <= to ? (maskable.get(step) ?? 0) : 0;
-        return tokens - freed + (ends && step === line.step ? line.namesTokens : 0);
+        const isNamed = line?.namesAt.id === message.id && line.namesAt.step === step;
+        return tokens - freed + (isNamed ? line.namesTokens : 0);
       };
       return steps.map((tokens, step) => ({
         id: message.id,

@@ -32,18 +32,25 @@ export interface Line {
   /** Null where a change took them. */
   readonly names: readonly string[] | null;
   readonly namesTokens: number;
+  /** The step of the stub beside which they stand. */
+  readonly namesAt: Place;
   /** The words of the stubs of a message, and of others. */
   readonly wordsOf: (seq: number) => StubWords;
   /** Whether its stubs say how to recall an output. */
   readonly canRecall: boolean;
 }
 
-export interface NewMask {
+/** The names beside a stub. */
+export interface Names {
+  readonly names: readonly string[];
+  readonly namesTokens: number;
+  readonly namesAt: Place;
+}
+
+export interface NewMask extends Names {
   readonly place: Place;
   readonly top: Place;
   readonly stubs: StubWords;
-  readonly names: readonly string[];
-  readonly namesTokens: number;
   /** Epoch ms. */
   readonly at: number;
 }
@@ -98,7 +105,7 @@ export class Masks {
     if (known !== null && isSame(known.start, start)) return known.line;
     const any = this.#sql.furthest(this.#sessionId, 0, start);
     const path = any === undefined ? [] : this.#reads.pathFrom(start.seq);
-    const row = any === undefined || isOn(path, any) ? any : this.#furthest(path, start);
+    const row = any === undefined || isOn(path, any.toSeq) ? any : this.#furthest(path, start);
     // Lines only change together with {@link forget}.
     const isKnown = known?.line != null && row !== undefined && isSame(known.line.place, placeOf(row));
     const line = isKnown ? known.line : row === undefined ? null : this.#toLine(row, path);
@@ -132,6 +139,7 @@ export class Masks {
       createdAt: row.createdAt,
       names: row.names === null ? null : (JSON.parse(row.names) as string[]),
       namesTokens: row.tokens,
+      namesAt: { seq: row.namesSeq, step: row.namesStep },
       wordsOf: (seq) => {
         const found: StubWords[] = [];
         for (let at = { seq, step: 0 }; at.seq === seq && !isBefore(place, at);) {
@@ -149,7 +157,7 @@ export class Masks {
 
   #editAt(at: Place, path: readonly PathPart[]): Edit | null {
     for (const row of this.#sql.from(this.#sessionId, at)) {
-      if (!isOn(path, row)) continue;
+      if (!isOn(path, row.toSeq)) continue;
       const before = this.#furthest(path, { seq: row.toSeq, step: row.toStep - 1 });
       const after = before === undefined ? null : placeOf(before);
       return { after, place: placeOf(row), words: JSON.parse(row.stubs) as StubWords };
@@ -158,28 +166,23 @@ export class Masks {
   }
 
   /** Writes one row. Call it inside a transaction. */
-  add({ place, top, stubs, names, namesTokens, at }: NewMask): void {
+  add({ place, top, stubs, at, ...names }: NewMask): void {
     this.#sql.insert(this.#sessionId, {
       toSeq: place.seq,
       toStep: place.step,
       topSeq: top.seq,
       topStep: top.step,
-      tokens: namesTokens,
-      names: JSON.stringify(names),
+      ...namesColumns(names),
       stubs: JSON.stringify(stubs),
       createdAt: at,
     });
     this.forget();
   }
 
-  /**
-   * Gives a line other names, which stand beside the last stub. So the line moves back to the place of that stub. Call it inside a
-   * transaction.
-   */
-  rename(line: Line, place: Place, { names, namesTokens }: Pick<NewMask, "names" | "namesTokens">): void {
-    const row = this.#sql.furthest(this.#sessionId, line.place.seq, line.place);
-    if (row !== undefined) this.#write(row, { ...row, toSeq: place.seq, toStep: place.step });
-    this.#sql.setNames(this.#sessionId, place, { names: JSON.stringify(names), tokens: namesTokens });
+  /** Gives a line other names. The line stays where it is. Call it inside a transaction. */
+  rename({ place }: Line, names: Names): void {
+    const row = this.#sql.furthest(this.#sessionId, place.seq, place);
+    if (row !== undefined) this.#write(row, { ...row, ...namesColumns(names) });
     this.forget();
   }
 
@@ -195,7 +198,7 @@ export class Masks {
     const furthest = this.#sql.furthest(this.#sessionId, message.seq, END);
     if (furthest === undefined || keeps({ fromStep: 0, toStep: maskedTo(furthest) })) return false;
     let isChanged = false;
-    const rows = [...this.#sql.from(this.#sessionId, { seq: message.seq, step: 0 })];
+    const rows = this.#rows({ seq: message.seq, step: 0 }, (holds) => holds(message.seq));
     for (const row of rows) {
       const toStep = maskedTo(row);
       if (keeps({ fromStep: 0, toStep })) continue;
@@ -217,8 +220,8 @@ export class Masks {
   removed(rows: readonly ShapeRow[]): void {
     const ids = rows.flatMap(({ id, facts }) => (parseFacts(facts).results.length > 0 ? [id] : []));
     const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
-    const onThem = [...this.#sql.from(this.#sessionId, { seq: Math.min(...parents.keys()), step: 0 })];
-    for (const row of onThem) {
+    const gone = [...parents.keys()];
+    for (const row of this.#rows({ seq: Math.min(...gone), step: 0 }, (holds) => gone.some(holds))) {
       let seq: number | null = row.toSeq;
       while (seq !== null && parents.has(seq)) seq = parents.get(seq) ?? null;
       const next = ids.length === 0 ? row : without(row, ids);
@@ -228,10 +231,31 @@ export class Masks {
     this.forget();
   }
 
-  /** Moves a line to the present end of a message before it. Removes it where there is none. */
+  /**
+   * Moves a line to the present end of a message before it. Removes it where there is none, and where the line of another branch stands
+   * behind that place. That branch would be shown other words in stubs that it has.
+   */
   #move(row: MaskRow, next: MaskRow, seq: number | null): void {
-    if (seq === null) this.#sql.remove(this.#sessionId, placeOf(row));
-    else this.#write(row, { ...next, toSeq: seq, toStep: this.#reads.lastStepOf(seq) });
+    const place = seq === null ? null : { seq, step: this.#reads.lastStepOf(seq) };
+    if (place === null || this.#rows(place, (holds) => holds(place.seq) && !holds(row.toSeq)).length > 0)
+      this.#sql.remove(this.#sessionId, placeOf(row));
+    else this.#write(row, { ...next, toSeq: place.seq, toStep: place.step });
+  }
+
+  /**
+   * The rows at and behind a place that a test accepts, nearest first. The test is told which messages are on the path up to the row's
+   * line. Reads a row each, and one for each branch of the session where there are any.
+   */
+  #rows(from: Place, isOurs: (holds: (seq: number) => boolean) => boolean): MaskRow[] {
+    const paths: (readonly PathPart[])[] = [];
+    const isAccepted = ({ toSeq }: MaskRow): boolean => {
+      // A line on a path that was read already has the same path up to its place.
+      const known = paths.find((each) => isOn(each, toSeq));
+      const path = known ?? this.#reads.pathFrom(toSeq);
+      if (known === undefined) paths.push(path);
+      return isOurs((seq) => seq <= toSeq && isOn(path, seq));
+    };
+    return [...this.#sql.from(this.#sessionId, from)].toReversed().filter(isAccepted).toReversed();
   }
 
   /**
@@ -248,8 +272,16 @@ export class Masks {
   }
 }
 
-function isOn(path: readonly PathPart[], row: MaskRow): boolean {
-  return path.some(({ fromSeq, toSeq }) => row.toSeq >= fromSeq && row.toSeq <= toSeq);
+function isOn(path: readonly PathPart[], seq: number): boolean {
+  return path.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
+}
+
+function namesColumns({
+  names,
+  namesTokens,
+  namesAt,
+}: Names): Pick<MaskRow, "names" | "tokens" | "namesSeq" | "namesStep"> {
+  return { names: JSON.stringify(names), tokens: namesTokens, namesSeq: namesAt.seq, namesStep: namesAt.step };
 }
 
 /** Behind every place. */

@@ -98,37 +98,38 @@ export class SessionMasks {
     const [place, top] = [known?.places[toStep], known?.places.at(-1)];
     if (known === null || known !== view || place === undefined || top === undefined) return false;
     const { now } = this.#options;
-    const wholeWords = this.#wholeWords(known, { toStep, whole });
+    const due = known.places.slice(0, toStep + 1).filter((_, n) => (known.steps[n]?.maskable ?? 0) > 0);
+    const stays = this.#isWithin(whole);
+    const wholeWords = this.#wholeWords(due.filter((at) => stays(at)));
+    const namesAt = due.findLast((at) => !stays(at)) ?? place;
     const room = { shownTokens: this.#shownNames(known), freedTokens: this.freed(view, toStep, whole).outside };
     const { stubs, ...names } = this.#choose(this.#maskees(place, wholeWords), namesTokens, room);
     this.#options.transaction(() => {
-      this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...names, at: now() });
+      this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...names, namesAt, at: now() });
       this.#options.changed();
     });
     return true;
   }
 
   /**
-   * Chooses the names of the active view anew where a change took them, and puts them beside the stub that is now the last. Most tokens of
-   * them are given. Reads the view then, and otherwise no row.
+   * Chooses the names of the active view anew where a change took them, and puts them beside its last stub. Most tokens of them are given.
+   * Reads the view then, and otherwise no row.
    */
   renewNames(namesTokens: number): void {
     this.rented();
     const line = this.#rented?.nameless ?? null;
     if (line === null) return;
-    let [place, freedTokens] = [line.place, 0];
+    let [namesAt, freedTokens] = [line.place, 0];
     for (const element of this.#shown()) {
       for (const [offset, tokens] of maskedTokens(element).entries()) {
-        if (tokens > 0 && element.kind === "message") place = { seq: element.row.seq, step: element.fromStep + offset };
+        if (tokens > 0 && element.kind === "message")
+          namesAt = { seq: element.row.seq, step: element.fromStep + offset };
         freedTokens += tokens;
       }
     }
-    const { names, namesTokens: tokens } = this.#choose(this.#maskees(line.place, {}), namesTokens, {
-      shownTokens: 0,
-      freedTokens,
-    });
+    const chosen = this.#choose(this.#maskees(line.place, {}), namesTokens, { shownTokens: 0, freedTokens });
     this.#options.transaction(() => {
-      this.#tree.masks.rename(line, place, { names, namesTokens: tokens });
+      this.#tree.masks.rename(line, { ...chosen, namesAt });
       this.#options.changed();
     });
   }
@@ -170,17 +171,15 @@ export class SessionMasks {
     return (at) => comparePlaces(at, to) <= 0 && comparePlaces(at, from) >= 0;
   }
 
-  /** The outputs of a span that an edit would mask, as outputs that stay whole. */
-  #wholeWords({ steps, places }: Rented, { toStep, whole }: Omit<MaskEdit, "namesTokens">): StubWords {
-    const isWithin = this.#isWithin(whole);
-    const stay = places.slice(0, toStep + 1).filter((at, n) => (steps[n]?.maskable ?? 0) > 0 && isWithin(at));
-    return Object.assign({}, ...stay.map(({ seq, step }) => wholeStep(this.#tree.shape(seq), step))) as StubWords;
+  /** The outputs of some steps, as outputs that stay whole. */
+  #wholeWords(places: readonly Place[]): StubWords {
+    return Object.assign({}, ...places.map(({ seq, step }) => wholeStep(this.#tree.shape(seq), step))) as StubWords;
   }
 
   /** Tokens of the names that the view shows now. */
   #shownNames({ places, leafSeq }: Rented): number {
     const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
-    return line !== null && places.some((at) => comparePlaces(at, line.place) === 0) ? line.namesTokens : 0;
+    return line !== null && places.some((at) => comparePlaces(at, line.namesAt) === 0) ? line.namesTokens : 0;
   }
 
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */

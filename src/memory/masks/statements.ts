@@ -15,18 +15,22 @@ export type MaskRow = {
   /** The view's last step when the edit was made. */
   topSeq: number;
   topStep: number;
-  /** Tokens of the names beside the last stub. */
+  /** Tokens of the names beside a stub. */
   tokens: number;
   /** Those names as JSON. Null where a change took them, and they are to be chosen anew. */
   names: string | null;
+  /** The step of that stub. */
+  namesSeq: number;
+  namesStep: number;
   /** JSON with the words of each stub that came with this edit, by reference. Null for an output that is shown whole. */
   stubs: string;
   createdAt: number;
 };
 
-const MASK_KEEPS = "to_seq, to_step, top_seq, top_step, tokens, names, stubs, created_at";
-const MASK = `to_seq AS toSeq, to_step AS toStep, top_seq AS topSeq, top_step AS topStep, tokens, names, stubs,
-  created_at AS createdAt`;
+const NAMES = "tokens, names, names_seq, names_step";
+const MASK_KEEPS = `to_seq, to_step, top_seq, top_step, ${NAMES}, stubs, created_at`;
+const MASK = `to_seq AS toSeq, to_step AS toStep, top_seq AS topSeq, top_step AS topStep, tokens, names,
+  names_seq AS namesSeq, names_step AS namesStep, stubs, created_at AS createdAt`;
 
 export class MaskStatements {
   readonly #db: Db;
@@ -50,21 +54,19 @@ export class MaskStatements {
   }
 
   insert(sessionId: string, row: MaskRow): void {
-    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt } = row;
-    this.#db.run(sql, sessionId, toSeq, toStep, topSeq, topStep, tokens, names, stubs, createdAt);
+    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const { toSeq, toStep, topSeq, topStep, tokens, names, namesSeq, namesStep, stubs, createdAt } = row;
+    const named = [tokens, names, namesSeq, namesStep];
+    this.#db.run(sql, sessionId, toSeq, toStep, topSeq, topStep, ...named, stubs, createdAt);
   }
 
   /** Changes the line at a place. Changes nothing if another line stands at its new one. */
-  change(sessionId: string, at: Place, { toSeq, toStep, topStep, tokens, names, stubs }: MaskRow): void {
-    const sql = `UPDATE OR IGNORE palimpsest_masks SET to_seq = ?, to_step = ?, top_step = ?, tokens = ?, names = ?, stubs = ?
+  change(sessionId: string, at: Place, row: MaskRow): void {
+    const sql = `UPDATE OR IGNORE palimpsest_masks SET (to_seq, to_step, top_step, ${NAMES}, stubs) = (?, ?, ?, ?, ?, ?, ?, ?)
        WHERE session_id = ? AND to_seq = ? AND to_step = ?`;
-    this.#db.run(sql, toSeq, toStep, topStep, tokens, names, stubs, sessionId, at.seq, at.step);
-  }
-
-  setNames(sessionId: string, at: Place, { names, tokens }: Pick<MaskRow, "names" | "tokens">): void {
-    const sql = "UPDATE palimpsest_masks SET names = ?, tokens = ? WHERE session_id = ? AND to_seq = ? AND to_step = ?";
-    this.#db.run(sql, names, tokens, sessionId, at.seq, at.step);
+    const { toSeq, toStep, topStep, tokens, names, namesSeq, namesStep, stubs } = row;
+    const named = [tokens, names, namesSeq, namesStep];
+    this.#db.run(sql, toSeq, toStep, topStep, ...named, stubs, sessionId, at.seq, at.step);
   }
 
   remove(sessionId: string, at: Place): void {
@@ -79,7 +81,7 @@ export class MaskStatements {
     { fromSeq, toSeq, lastSeq }: { readonly fromSeq: number; readonly toSeq: number; readonly lastSeq: number },
   ): void {
     const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS})
-       SELECT ?, to_seq, to_step, MIN(top_seq, ?), CASE WHEN top_seq > ? THEN ? ELSE top_step END, tokens, names, stubs, created_at
+       SELECT ?, to_seq, to_step, MIN(top_seq, ?), CASE WHEN top_seq > ? THEN ? ELSE top_step END, ${NAMES}, stubs, created_at
        FROM palimpsest_masks WHERE session_id = ? AND to_seq BETWEEN ? AND ?`;
     this.#db.run(sql, to, lastSeq, lastSeq, WHOLE_MESSAGE, from, fromSeq, toSeq);
   }

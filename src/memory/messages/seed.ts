@@ -13,7 +13,6 @@
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { messageOf, referenceTo } from "../../steps/message/reference.ts";
-import type { StubWords } from "../../steps/view/mask.ts";
 import { recordMessage } from "../../steps/view/view.ts";
 import { encodeMessage, parseFacts } from "./content.ts";
 import type { OverlayDetails } from "../overlays/details.ts";
@@ -22,7 +21,7 @@ import { Overlays } from "../overlays/overlays.ts";
 import type { SessionStatements } from "../sessions/statements.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { walkView, type Element } from "./walk.ts";
+import { hasNames, walkView, type Element } from "./walk.ts";
 
 export interface Seed {
   readonly from: Tree;
@@ -88,28 +87,27 @@ function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonl
   const leaf = from.newest();
   const line = leaf === null ? null : from.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
   if (line === null) return;
-  const { place, names, namesTokens, wordsOf, top, createdAt } = line;
+  const { place, names, namesTokens, namesAt, wordsOf, top, createdAt } = line;
   const copied = slots.flatMap((slot, at) =>
     slot.kind === "message" && slot.seq <= place.seq ? [{ ...slot, at }] : [],
   );
   const last = copied.at(-1);
   if (last === undefined) return;
-  const ids = new Set(copied.map(({ id }) => referenceTo(id)));
-  const edits = new Set(copied.map(({ seq }) => wordsOf(seq)));
-  const words = Object.entries(Object.assign({}, ...edits) as StubWords);
+  const words = copied.flatMap(({ seq, id }) => {
+    const own = referenceTo(id);
+    return Object.entries(wordsOf(seq)).filter(([reference]) => messageOf(reference) === own);
+  });
   const topAt = slots.findLastIndex((slot) => lastOf(slot) <= top.seq);
   const topSlot = slots[topAt];
-  const isNamed = elements.some(
-    (each) =>
-      each.kind === "message" && each.row.seq === place.seq && place.step >= each.fromStep && place.step <= each.toStep,
-  );
+  const isNamed = elements.some((each) => each.kind === "message" && hasNames(each, line));
   const step = last.seq === place.seq ? place.step : parseFacts(to.shape(last.at).facts).steps.length - 1;
   to.masks.add({
     place: { seq: last.at, step },
     top: { seq: topAt, step: topSlot?.kind === "message" && topSlot.seq === top.seq ? top.step : WHOLE_MESSAGE },
-    stubs: Object.fromEntries(words.filter(([reference]) => ids.has(messageOf(reference)))),
+    stubs: Object.fromEntries(words),
     names: (isNamed ? names : null) ?? [],
     namesTokens: isNamed ? namesTokens : 0,
+    namesAt: { seq: copied.find(({ seq }) => seq === namesAt.seq)?.at ?? 0, step: namesAt.step },
     at: createdAt,
   });
 }

@@ -17,6 +17,7 @@ import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
 import {
   elementTokens,
+  hasNames,
   isWhole,
   visibleSteps,
   walkShown,
@@ -164,15 +165,17 @@ export function shownPart(message: UIMessage, element: Element<ContentRow> & { k
   return isWhole(element) ? shown : sliceMessage(shown, element.fromStep, element.toStep);
 }
 
-function masked(
-  message: UIMessage,
-  { row, mask, fromStep, toStep }: Element<ContentRow> & { kind: "message" },
-): UIMessage {
+function masked(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
+  const { row, mask } = element;
   if (mask === undefined) return message;
-  const { place, names, wordsOf, canRecall } = mask.line;
-  const ends = place.seq === row.seq && place.step >= fromStep && place.step <= toStep;
-  const words = wordsOf(row.seq);
-  return maskMessage(message, { words, toStep: mask.toStep, names: (ends ? names : null) ?? [], canRecall });
+  const { names, namesAt, wordsOf, canRecall } = mask.line;
+  return maskMessage(message, {
+    words: wordsOf(row.seq),
+    toStep: mask.toStep,
+    names: (hasNames(element, mask.line) ? names : null) ?? [],
+    namesStep: namesAt.step,
+    canRecall,
+  });
 }
 
 export function viewElement(element: Element): ViewElement {

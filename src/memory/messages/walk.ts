@@ -158,12 +158,17 @@ export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<Sha
   const { steps } = facts;
   if (mask === undefined) return steps.slice(fromStep, toStep + 1);
   const freed = new Map(facts.maskable?.filter(([step]) => isMasked({ ...row, facts }, step, mask)));
-  const { place, namesTokens } = mask.line;
+  const { namesAt, namesTokens } = mask.line;
   const shown = steps.map((tokens, step) => {
-    const names = place.seq === row.seq && place.step === step ? namesTokens : 0;
+    const names = namesAt.seq === row.seq && namesAt.step === step ? namesTokens : 0;
     return tokens - (freed.get(step) ?? 0) + names;
   });
   return shown.slice(fromStep, toStep + 1);
+}
+
+/** Whether the names of a line stand in the visible part of a message. */
+export function hasNames({ row, fromStep, toStep }: MessageElement<ShapeRow>, { namesAt }: Line): boolean {
+  return namesAt.seq === row.seq && namesAt.step >= fromStep && namesAt.step <= toStep;
 }
 
 /** Whether the outputs of a step are masked. */

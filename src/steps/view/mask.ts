@@ -45,19 +45,20 @@ export interface Masking {
   readonly words: StubWords;
   /** Steps up to this one are masked. */
   readonly toStep: number;
-  /** The names shown beside the last stub, where the line ends in this message. */
+  /** The names shown beside the last stub of the steps up to `namesStep`. */
   readonly names: readonly string[];
+  readonly namesStep: number;
   /** Whether the model may have the tool `recall`. No stub names it otherwise. */
   readonly canRecall: boolean;
 }
 
 /** The message with stubs for the outputs of its first steps. Returns the same object where there is nothing to mask. */
-export function maskMessage(message: UIMessage, { words, toStep, names, canRecall }: Masking): UIMessage {
+export function maskMessage(message: UIMessage, { words, toStep, names, namesStep, canRecall }: Masking): UIMessage {
   const masked = maskedOutputs(message, { from: 0, to: toStep }, words);
-  const last = masked.at(-1);
-  if (last === undefined) return message;
+  if (masked.length === 0) return message;
   const stubs = new Map(masked.map((each) => [each.part, stubText(each, { words: words[each.reference], canRecall })]));
-  if (names.length > 0) stubs.set(last.part, `${stubs.get(last.part) ?? ""}\n${namesText(names)}`);
+  const named = masked.findLast(({ step }) => step <= namesStep)?.part;
+  if (named !== undefined && names.length > 0) stubs.set(named, `${stubs.get(named) ?? ""}\n${namesText(names)}`);
   const stub = (part: Part): Part => {
     const text = stubs.get(part);
     return text === undefined ? part : stubOf(part, text);
@@ -171,6 +172,7 @@ interface MaskedOutput {
   /** The whole output as a text. */
   readonly text: string;
   readonly reference: string;
+  readonly step: number;
 }
 
 /** The outputs of some steps that may be masked. */
@@ -188,7 +190,7 @@ function maskedOutputs(
       const reference = referenceToCall(message.id, call);
       const isWhole = step < steps.from || step > steps.to || words[reference] === null;
       const output = isWhole ? null : maskableOutput(part);
-      return output === null ? [] : [{ part, text: output.text, reference }];
+      return output === null ? [] : [{ part, text: output.text, reference, step }];
     }),
   );
 }

@@ -119,7 +119,7 @@ test("an output whose stub was sent is held, and one that was shortened is not",
       role: "assistant",
       parts: [{ type: "tool-look", toolCallId: "c", state: "output-available", input: {}, output }],
     };
-    const masked = maskMessage(message, { words: {}, toStep: 0, names: [], canRecall: true });
+    const masked = maskMessage(message, { words: {}, toStep: 0, names: [], namesStep: 0, canRecall: true });
     expect(lengthUpTo(await promptOf([masked]), [message])).not.toBeNull();
     const short = { ...message.parts[0], output: "a line…" } as Part;
     expect(lengthUpTo(await promptOf([{ ...message, parts: [short] }]), [message])).toBeNull();

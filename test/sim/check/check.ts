@@ -110,13 +110,17 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   return [{ seat, views, drafts: new Set(sound.map(({ text }) => text as string)) }];
 }
 
-/** The session's masks as stored. Each one stands on a stored message. */
+/** The session's masks as stored. Each one stands on a stored message, and so do its names. */
 function masksOf(history: History, storage: DurableObjectStorage): TwinMask[] {
   const rows = rowsOf(storage, "palimpsest_masks").filter((row) => row["session_id"] === history.sessionId);
-  return rows.map(({ to_seq: seq, to_step: step, tokens }) => {
+  return rows.map(({ to_seq: seq, to_step: step, names_seq: namesSeq, names_step: namesStep, tokens }) => {
     const [message] = history.originalsAt([Number(seq)]);
     if (message === undefined) throw new Violation("masks", `a mask of ${history.sessionId} stands on no message`);
-    return { id: message.id, step: Number(step), namesTokens: Number(tokens) };
+    const [named] = history.originalsAt([Number(namesSeq)]);
+    if (named === undefined && Number(tokens) > 0)
+      throw new Violation("masks", `names of ${history.sessionId} stand on no message`);
+    const namesAt = { id: named?.id ?? message.id, step: Number(namesStep) };
+    return { id: message.id, step: Number(step), namesTokens: Number(tokens), namesAt };
   });
 }
 

@@ -24,7 +24,7 @@ function looked(output: unknown, part: object = {}): UIMessage {
 }
 
 const masked = (message: UIMessage, names: string[] = []): UIMessage =>
-  maskMessage(message, { words: {}, toStep: 0, names, canRecall: true });
+  maskMessage(message, { words: {}, toStep: 0, names, namesStep: 0, canRecall: true });
 
 function outputOf({ parts }: UIMessage): unknown {
   const [part] = parts;
@@ -192,7 +192,7 @@ test("calls that share an id in different messages, and calls of one message, ha
   expect(references[1]).toBe(references[0]?.replace(".1", ".2"));
   const words = { [references[0] ?? ""]: "first", [references[1] ?? ""]: "second" };
   const shown = [one, other].map((message) =>
-    JSON.stringify(maskMessage(message, { words, toStep: 0, names: [], canRecall: true }).parts),
+    JSON.stringify(maskMessage(message, { words, toStep: 0, names: [], namesStep: 0, canRecall: true }).parts),
   );
   expect(shown[0]).toMatch(/\] first.*\] second/);
   expect(shown[1]).not.toMatch(/first|second/);
@@ -221,7 +221,7 @@ test("an output that quotes a stub is previewed and truncated as any other", () 
 });
 
 test("without the room of recall a stub names no tool", () => {
-  const { parts } = maskMessage(looked(LONG), { words: {}, toStep: 0, names: [], canRecall: false });
+  const { parts } = maskMessage(looked(LONG), { words: {}, toStep: 0, names: [], namesStep: 0, canRecall: false });
   expect(readStub(parts[0] ?? {})).toBe(`[Left out: an output of ${LONG.length} characters.]`);
 });
 
