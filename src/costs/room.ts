@@ -2,7 +2,8 @@
  * The room of costs. It adds up what each conversation's model calls cost, by what a provider charges for: tokens sent, read from its
  * prompt cache, written to it, answered, and the summarisers' own.
  *
- * It writes one row for each recorded call, in the same transaction. It stores numbers and names of models, and no word of a message.
+ * It writes one row for each recorded call, in the same transaction. A change of an older message writes one for each model once, so that
+ * the next call reads the whole path again. It stores numbers and names of models, and no word of a message.
  */
 import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
@@ -59,12 +60,11 @@ export function costs(options: CostsOptions = {}): CostsExtension {
 
 function install(core: Core, prices: PriceList): Installed<CostMethods, object> {
   const sql = new CostStatements(core.db);
-  const paths: KnownPaths = new WeakMap();
   return {
     session: (state) => new SessionCosts(state, sql, prices),
     dollars: (sessionId) => dollarsByModel(sql.costs(sessionId), prices),
     counted: (sessionId, call) => {
-      if (!("summariser" in call)) return addOwn(core, { sql, paths }, { sessionId, report: call });
+      if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
       const { model, summariser, isShadow = false } = call;
       const summarises = isShadow ? 2 : 1;
       sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises }), { model, summarises }, summariser));
@@ -72,23 +72,16 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
   };
 }
 
-/** By model, the edits of a session's messages that its stored size of a path knows of. 0 where it has none. */
-type KnownPaths = WeakMap<Tree, Map<string, number>>;
-
 function addOwn(
   core: Core,
-  { sql, paths }: { readonly sql: CostStatements; readonly paths: KnownPaths },
+  sql: CostStatements,
   { sessionId, report }: { readonly sessionId: string; readonly report: UsageReport },
 ): void {
   const { model = "", inputTokens, outputTokens = 0, cachedTokens = 0, writtenTokens = 0, leafId } = report;
   if (inputTokens === 0) return;
   const history = core.memory.session(sessionId);
   const before = sql.cost(sessionId, { model, summarises: 0 });
-  const { edits } = history.tree;
-  const known = paths.get(history.tree) ?? new Map<string, number>();
-  const isKnown = (known.get(model) ?? 0) === edits;
-  const path = readPath(history.tree, leafId, isKnown ? before : null);
-  paths.set(history.tree, known.set(model, edits));
+  const path = readPath(history.tree, leafId, before);
   // The path holds the reply where it was stored first, and so does the view of now. An overlay may have come in since the call.
   const viewTokens = Math.max(report.viewTokens ?? 0, history.tokens(leafId));
   const row = core.usage.rows(sessionId).find((each) => each.model === model);
@@ -99,7 +92,10 @@ function addOwn(
   sql.put(sessionId, addCall(before, model, { ...counts, sparedTokens, pathSeq, pathTokens }));
 }
 
-/** Estimated tokens of all messages of a path. Reads the messages since the last call on it, and all of another or a changed path. */
+/**
+ * Estimated tokens of all messages of a path. Reads the messages since the last call on it, and all of another path. A change before its
+ * newest message makes the stored size that of no path.
+ */
 function readPath(
   tree: Tree,
   leafId: string | undefined,

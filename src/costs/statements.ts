@@ -20,7 +20,10 @@ export type CostRow = {
   wholeCached: number;
   /** That input at the last call. */
   lastWhole: number;
-  /** The newest message at the last call, and the estimated tokens of the path before it. */
+  /**
+   * The newest message at the last call, and the estimated tokens of the path before it. The message is -1 before a call, and once the
+   * path was changed.
+   */
   pathSeq: number;
   pathTokens: number;
 };

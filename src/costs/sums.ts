@@ -165,15 +165,16 @@ function told({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTo
   return { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens };
 }
 
+/** Rows that were stored before {@link addCounts} limited them may have more from the cache than in all. */
 function chargedOf({ inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow): Charged {
-  const input = inputTokens - cachedTokens - writtenTokens;
+  const input = Math.max(0, inputTokens - cachedTokens - writtenTokens);
   return { input, cacheRead: cachedTokens, cacheWrite: writtenTokens, output: outputTokens };
 }
 
 /** The calls as they would have been without compaction. A provider that reported no cache has none. */
 function wholeOf({ cachedTokens, writtenTokens, wholeTokens, wholeCached, outputTokens: output }: CostRow): Charged {
   if (cachedTokens + writtenTokens === 0) return { input: wholeTokens, cacheRead: 0, cacheWrite: 0, output };
-  const fresh = wholeTokens - wholeCached;
+  const fresh = Math.max(0, wholeTokens - wholeCached);
   // Some providers keep a prompt without charging for it, and report nothing as written.
   return writtenTokens > 0
     ? { input: 0, cacheRead: wholeCached, cacheWrite: fresh, output }

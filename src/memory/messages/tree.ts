@@ -34,8 +34,6 @@ export class Tree {
   readonly sql: Statements;
   readonly contents: Contents;
   readonly masks: Masks;
-  /** Deletions, and changes of messages before the newest, since this object was made. */
-  edits = 0;
   readonly #fingerprints: Fingerprints;
   readonly #now: () => number;
   /** Rises with every write that invalidates open cursors and cached totals. */
@@ -172,14 +170,14 @@ export class Tree {
     this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content });
     if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
     this.#insertRest(row.seq, pieces);
-    if (row.seq !== this.newest()?.seq) this.edits++;
+    if (row.seq !== this.newest()?.seq) this.sql.forgetPathSizes(this.sessionId);
     this.touch(row.seq);
   }
 
   /** Deletes rows. Children move under the nearest remaining ancestor. */
   remove(rows: readonly ShapeRow[]): void {
     const top = this.#loadTop();
-    this.edits++;
+    this.sql.forgetPathSizes(this.sessionId);
     const gone = new Map(rows.map((row) => [row.seq, row]));
     for (const row of rows) {
       let ancestor = row.parentSeq;

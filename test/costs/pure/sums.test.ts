@@ -172,6 +172,14 @@ test("whatever counts a provider reports, no cost is negative and none exceeds i
   );
 });
 
+test("a stored row with more from the cache than in all has no negative cost", () => {
+  const row = { ...sums([{ inputTokens: 1_000 }]), cachedTokens: 5_000, wholeCached: 5_000 };
+  const dollars = dollarsByModel([row], PRICES).get("big");
+  for (const part of Object.values(dollars ?? {})) expect(part).toBeGreaterThanOrEqual(0);
+  expect(dollars?.sent).toBe(0);
+  expect(dollars?.withoutCompaction).toBe(dollars?.cacheRead);
+});
+
 test("prices that are no numbers, and fields that there are not, are refused", () => {
   const refused = expect.objectContaining({ code: "invalid_options" });
   expect(() => checkPrices({ big: { input: -1, output: 1 } })).toThrow(refused);

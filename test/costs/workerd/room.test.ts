@@ -6,6 +6,7 @@ import { z } from "zod";
 import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
 import { compactedTurn } from "../../../src/sessions-source/turn.ts";
 import { keepTurn } from "../../../src/turn/turn.ts";
+import { inside } from "../../agent/inside.ts";
 import { looker } from "../../agent/looker.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
@@ -72,21 +73,53 @@ test("where nothing was compacted, nothing was spared", async () => {
   expect((await agent.getCosts({})).withoutCompaction).toMatchObject({ inputTokens: 300 + 600 + 900 + 1_200 });
 });
 
-test("what was deleted or shortened before a call was not in its prompt, and nothing of it was spared", async () => {
-  const { agent } = newAgent();
-  const whole: number[] = [];
-  const record = async (model: string): Promise<void> => {
-    const before = (await agent.getCosts({})).withoutCompaction.inputTokens;
-    await agent.recordUsage({ inputTokens: 100, viewTokens: (await agent.getView({})).tokens, model });
-    whole.push((await agent.getCosts({})).withoutCompaction.inputTokens - before);
-  };
-  await agent.appendAll({ messages: talk(0, 10) });
-  for (const model of ["big", "small"]) await record(model);
-  await agent.deleteMessages({ ids: [say(2).id, say(3).id] });
-  await agent.update({ message: { ...say(4), parts: [{ type: "text", text: "short" }] } });
-  await agent.appendAll({ messages: talk(10, 2) });
-  for (const model of ["big", "small", "big"]) await record(model);
-  expect(whole).toEqual([100, 100, 100, 100, 100]);
+test.each([false, true])(
+  "what was deleted or shortened before a call was not in its prompt, and nothing of it was spared; after a wake-up: %s",
+  async (wakes) => {
+    const { agent, stub } = newAgent();
+    const whole: number[] = [];
+    const record = async (model: string): Promise<void> => {
+      const before = (await agent.getCosts({})).withoutCompaction.inputTokens;
+      await agent.recordUsage({ inputTokens: 100, viewTokens: (await agent.getView({})).tokens, model });
+      whole.push((await agent.getCosts({})).withoutCompaction.inputTokens - before);
+    };
+    await agent.appendAll({ messages: talk(0, 10) });
+    for (const model of ["big", "small"]) await record(model);
+    await agent.deleteMessages({ ids: [say(2).id, say(3).id] });
+    await agent.update({ message: { ...say(4), parts: [{ type: "text", text: "short" }] } });
+    if (wakes) await evictDurableObject(stub);
+    await agent.appendAll({ messages: talk(10, 2) });
+    for (const model of ["big", "small", "big"]) await record(model);
+    expect(whole).toEqual([100, 100, 100, 100, 100]);
+  },
+);
+
+test("a call reads the messages since the one before, after a wake-up as well, and edits before it write one row", async () => {
+  const found: number[] = [];
+  for (const messages of [20, 200]) {
+    const made = newAgent(null);
+    await made.agent.appendAll({ messages: talk(0, messages) });
+    await made.agent.recordUsage({ inputTokens: 100, model: "big" });
+    await evictDurableObject(made.stub);
+    await inside(made, async (manager, { palimpsest: { memory } }) => {
+      const session = manager.getSession("");
+      const { meter } = memory.db;
+      const rowsOf = async (work: () => Promise<unknown>): Promise<{ read: number; written: number }> => {
+        const { rowsRead, rowsWritten } = meter;
+        await work();
+        return { read: meter.rowsRead - rowsRead, written: meter.rowsWritten - rowsWritten };
+      };
+      for (const message of talk(messages, 2)) await session.appendMessage(message);
+      // The size of the view is known as well, which an object reads once.
+      memory.session("").tokens();
+      found.push((await rowsOf(() => session.recordUsage({ inputTokens: 100, model: "big" }))).read);
+      const edit = (text: string) => session.updateMessage({ ...say(4), parts: [{ type: "text", text }] });
+      const first = await rowsOf(() => edit("one"));
+      const second = await rowsOf(() => edit("two"));
+      expect(first.written - second.written).toBe(1);
+    });
+  }
+  expect(found[1]).toBeLessThan((found[0] ?? 0) + 5);
 });
 
 test("a reply that is stored before its usage is recorded was not in the prompt", async () => {
