@@ -94,6 +94,19 @@ test("V1, M1, C2, C3: so it is for any messages and overlays, once more for the 
   );
 });
 
+test("what was said since a summary is as much in the child, so that its accounts go on where they were", async () => {
+  await withProbe(({ memory, history }) => {
+    for (const n of [0, 1, 2, 3, 4]) history.append(say(`m${n}`));
+    history.addOverlay({ span: span("m1", "m2"), summary: "a caller's own" });
+    for (const n of [5, 6]) history.append(steps(`m${n}`, "one", "two"));
+    const before = history.masks.rented();
+    expect(before?.sinceSummary).toBe(4);
+    const child = split(memory);
+    expect(child.masks.rented()).toMatchObject({ sinceSummary: 4, sinceEdit: 4 });
+    expect(split(memory, "grandchild", "child").masks.rented()).toMatchObject({ sinceSummary: 4, sinceEdit: 4 });
+  });
+});
+
 test("a summary that is taken back in the child shows as the record that lies under it: nothing was lost with it", async () => {
   await withProbe(({ memory, history }) => {
     fill(history, 0, 9);

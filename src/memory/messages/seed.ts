@@ -185,7 +185,7 @@ function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overla
     toId: to.shape(toSeq).id,
     spanDigest: new Overlays(to, { now, countTokens }).describe(range, [])?.digest ?? overlay.spanDigest,
     details: JSON.stringify(detailsOf(toRecord(overlay))),
-    topSeq: slots.length - 1,
+    topSeq: slots.findLastIndex((slot) => lastOf(slot) <= overlay.topSeq),
     changes: "[]",
   });
 }
