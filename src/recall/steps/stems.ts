@@ -19,15 +19,16 @@ const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{
 const GROUPS: readonly RegExp[] = [
   // An account, as in DE89 3704 0044 0532 0130 00.
   /\b[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?\b/,
-  // A card, a phone or a large number, as in 49 30 123-4567, 1 234 567 and (555) 010-4477.
+  // A card, a phone or a large number, as in 49 30 123-4567, 1 234 567, 1,234,567 and (555) 010-4477.
   /\b\d{2,12}(?: \d{2,12}(?:-\d{2,8}){0,3}){1,6}\b/,
-  /\b\d{1,3}(?: \d{3}){2,4}\b/,
+  /\b\d{1,3}(?:[., ]\d{3}){2,4}\b/,
   /(?<!\w)\(\d{2,5}\)(?:[ .-]?\d{2,8}){1,4}\b/,
   /\b\d{2,5}\/\d{5,12}\b/,
   // A part or a file, as in AB-12/34.
   /\b[a-z]{1,5}-?\d{1,8}(?:\/\d{1,8}){1,3}\b/,
-  // The address of a network card.
+  // The address of a network card, as in 00:1a:2b:3c:4d:5e and 001a.2b3c.4d5e.
   /\b[a-f\d]{2}(?::[a-f\d]{2}){5}\b/,
+  /\b(?:[a-f\d]{4}\.){2}[a-f\d]{4}\b/,
 ];
 const IN_GROUPS = new RegExp(GROUPS.map(({ source }) => source).join("|"), "gi");
 /** The hash of a commit or an image, and the part of it that most tools show. */
