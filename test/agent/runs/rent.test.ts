@@ -530,6 +530,22 @@ test("over the ceiling outputs are masked at once, while no summariser may be as
   );
 });
 
+test("over the ceiling one small output is masked as well, where that brings the view back under it", async () => {
+  await auto(
+    async (session, { agent, storage }) => {
+      const { health, platform } = agent.palimpsest;
+      for (let n = 0; n < 5; n++) health.noteFailure("down", "auth", platform.now());
+      await session.appendMessage(work(1));
+      for (let n = 1; rows(storage) === 0; n++) {
+        await session.appendMessage({ ...say(n), parts: [{ type: "text", text: "please go on ".repeat(40) }] });
+        expect((await session.status()).viewTokens).toBeLessThanOrEqual(12_000);
+      }
+      expect(textOf((await session.getView()).messages)).toContain("Left out");
+    },
+    { ...LOW, model: "down" },
+  );
+});
+
 test("masks go on beside a run that waits for a person, or that the engine does not take, and stop while one is at work", async () => {
   for (const waits of ["pending", "waiting", "paused"] as const) {
     await auto(async (session, { agent, storage }) => {

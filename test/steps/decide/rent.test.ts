@@ -228,7 +228,7 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
 });
 
 test("masks wait for their rent and for a run at work; where one brings a view under its ceiling, or past the hard line, only for the run", () => {
-  const lines = { leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
+  const lines = { newTokens: 0, leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
   const isMasked = (mask: Rent, tokens: number, atWork = false): boolean =>
     decideMask({ ...lines, mask, tokens: () => tokens, isAtWork: () => atWork });
   expect(isMasked(DUE, 50)).toBe(true);
@@ -241,8 +241,68 @@ test("masks wait for their rent and for a run at work; where one brings a view u
   expect(isMasked({ ...IDLE, freedTokens: 10 }, 151)).toBe(true);
 });
 
-test("no edit frees less than the least, whatever is paid and however large the view", () => {
-  const lines = { ceilingTokens: 100, hardTokens: 150, tokens: () => 1_000, isAtWork: never };
+test("a mask that frees less than the least is made where it brings the view back under a line, once as much was added since the last edit", () => {
+  const lines = { leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
+  const isMasked = (freedTokens: number, tokens: number, newTokens = 10): boolean =>
+    decideMask({ ...lines, mask: { ...DUE, freedTokens }, newTokens, tokens: () => tokens, isAtWork: () => false });
+  expect(isMasked(9, 109)).toBe(true);
+  expect(isMasked(9, 109, 9)).toBe(false);
+  expect(isMasked(9, 110)).toBe(false);
+  expect(isMasked(9, 100)).toBe(false);
+  expect(isMasked(9, 159)).toBe(true);
+  expect(isMasked(9, 159, 9)).toBe(false);
+  expect(isMasked(9, 160)).toBe(false);
+  expect(isMasked(1, 101)).toBe(true);
+  expect(isMasked(0, 101)).toBe(false);
+});
+
+/** A conversation that no summary shortens, with the masks that the decision makes. Returns the tokens before each edit. */
+function playMasks(view: readonly ViewStep[], lines: { ceilingTokens: number; hardTokens: number }, terms: RentTerms) {
+  const { leastTokens } = terms;
+  let [shown, sinceEdit, added]: [ViewStep[], number, number] = [[], 0, 0];
+  const edits: number[] = [];
+  for (const each of view) {
+    shown.push(each);
+    added += each.tokens;
+    const { masks, mask } = weighRents({ steps: shown, sinceEdit, sinceSummary: 0 }, terms);
+    const [size, newTokens] = [sum(shown), sum(shown.slice(sinceEdit))];
+    const situation = { ...lines, mask, newTokens, leastTokens, tokens: () => size, isAtWork: () => false };
+    if (masks === null || !decideMask(situation)) continue;
+    edits.push(added);
+    shown = shown.map((old, at) => (at > masks.to ? old : { ...old, tokens: old.tokens - old.maskable, maskable: 0 }));
+    sinceEdit = shown.length;
+  }
+  return edits;
+}
+
+test("edits stay few at both lines and over them, with a cache and without one", () => {
+  const shape = fc.record({
+    prices: fc.constantFrom(PRICES, { ...PRICES, cacheRead: 1, cacheWrite: 1 }),
+    talk: fc.integer({ min: 0, max: 40_000 }),
+    output: fc.integer({ min: 80, max: 3_000 }),
+    part: fc.double({ min: 0.3, max: 0.99, noNaN: true }),
+    leastTokens: fc.integer({ min: 2_000, max: 4_000 }),
+  });
+  fc.assert(
+    fc.property(shape, ({ prices, talk, output, part, leastTokens }) => {
+      const protectTokens = 2 * leastTokens;
+      const said: ViewStep = { tokens: talk, maskable: 0, isRequest: false, message: 0 };
+      const read: Omit<ViewStep, "message"> = { tokens: output, maskable: Math.floor(output * part), isRequest: true };
+      const view = [said, ...Array.from({ length: 200 }, (_, at): ViewStep => ({ ...read, message: at + 1 }))];
+      const lines = { ceilingTokens: 30_000, hardTokens: 45_000 };
+      const edits = playMasks(view, lines, { ...TERMS, prices, protectTokens, leastTokens });
+      // Each edit frees the least, or the least was added since the one before. At first the protected end may be freed as well.
+      for (const [first, from] of edits.entries()) {
+        for (const [at, to] of edits.slice(first).entries()) {
+          expect(at * leastTokens).toBeLessThanOrEqual(2 * (to - from) + protectTokens + output);
+        }
+      }
+    }),
+  );
+});
+
+test("no edit frees less than the least under both lines or far over them, whatever is paid", () => {
+  const lines = { newTokens: 0, ceilingTokens: 100, hardTokens: 150, tokens: () => 1_000, isAtWork: never };
   expect(decideMask({ ...lines, leastTokens: 10, mask: { ...DUE, freedTokens: 9 } })).toBe(false);
   expect(decideMask({ ...lines, leastTokens: 0, mask: { ...DUE, freedTokens: 0 } })).toBe(false);
   const free = { ...TERMS, prices: { ...PRICES, cacheRead: 1, cacheWrite: 1 } };

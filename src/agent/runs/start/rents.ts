@@ -18,8 +18,8 @@ export function rentsNow(core: Pick<Core, "settings" | "memory" | "hosted">, ses
 }
 
 /**
- * The least that a mask frees. Without it, edits would come at nearly every step where a prompt has no cache. An edit sends the protected end
- * anew, so half of that is little, whatever the ceiling.
+ * The least that a mask frees, or that is added before one that frees less. Without it, edits would come at nearly every step where a
+ * prompt has no cache. An edit sends the protected end anew, so half of that is little, whatever the ceiling.
  */
 export function leastMaskTokens({ minSpanTokens, tailTokenBudget }: Policy): number {
   return Math.min(minSpanTokens, Math.ceil(tailTokenBudget / 2));

@@ -76,19 +76,20 @@ export function maskIfDue(core: Core, sessionId: string, continues: string | nul
   if (policy === null || when?.rule !== "rent" || leafId === null || history.hasEnded) return;
   history.masks.renewNames(policy.stackTokens);
   const rents = rentsNow(core, sessionId);
-  if (rents?.masks == null) return;
+  const view = history.masks.rented();
+  if (rents?.masks == null || view === null) return;
   const live = (): LiveRun | null => liveOnBranch(core, sessionId, { leafId, continues });
   const isDueNow = (freedTokens: number): boolean =>
     decideMask({
       mask: { ...rents.mask, freedTokens },
+      newTokens: view.steps.slice(view.sinceEdit).reduce((sum, { tokens }) => sum + tokens, 0),
       leastTokens: leastMaskTokens(policy),
       ceilingTokens: policy.thresholdTokens,
       hardTokens: when.hardTokens,
       tokens: () => sizeOf(core, sessionId).tokens,
       isAtWork: () => makesSummaryNow(core, live()),
     });
-  const view = history.masks.rented();
-  if (view === null || !isDueNow(rents.mask.freedTokens)) return;
+  if (!isDueNow(rents.mask.freedTokens)) return;
   const toStep = rents.masks.to;
   const whole = spanToKeep(history, live(), { view, toStep });
   // Otherwise an edit would come at nearly every step while the run waits.
