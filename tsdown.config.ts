@@ -10,6 +10,9 @@ const shared = {
   logLevel: "warn",
 } as const;
 
+/** Small modules without imports that matter to a bundler. */
+const COMMON = /\/src\/limits\.ts$|\/src\/steps\/.*\/(?:known-fields|fact|contents|details|pieces|tokens|budget)\.ts$/;
+
 /** ESM with one bundle of code and one of declarations for each subpath. */
 const subpaths = defineConfig({
   ...shared,
@@ -51,7 +54,12 @@ const subpaths = defineConfig({
   outDir: "dist/package",
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
   // An underscore keeps the files that subpaths share apart from those that a user imports.
-  outputOptions: { comments: false, chunkFileNames: "_[name].js" },
+  // What nearly every file uses is one file, so that each imports it once.
+  outputOptions: {
+    comments: false,
+    chunkFileNames: "_[name].js",
+    codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: "common", test: COMMON }] },
+  },
   // Names of classes stay here, because the Agents SDK reads those of some. `unnamed` takes the others away.
   minify: {
     compress: true,

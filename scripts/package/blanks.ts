@@ -1,6 +1,6 @@
 /**
  * Takes out of the package what only takes room: the indentation of declarations and of SQL, type arguments that are defaults, and
- * imports of declarations that bring no name.
+ * imports of declarations that bring no name. A line of a declaration needs no semicolon at its end, and one of a comment no asterisk.
  */
 import type { Rolldown } from "tsdown";
 
@@ -22,7 +22,10 @@ export function blanks(): Rolldown.Plugin {
 function declarations(code: string): string {
   const flat = code.replaceAll(/^(?: {2})+/gm, "").replaceAll(/^import "[^"]+";\n/gm, "");
   const short = flat.replaceAll(/\/\*\*\n \* (.*)\n \*\//g, "/** $1 */");
-  return short.replaceAll(DEFAULTS, "");
+  const plain = short.replaceAll(/\/\*\*\n(?: \*.*\n)+ \*\//g, (comment) =>
+    comment.replaceAll(/\n \*(?: (?! )|(?=\n))/g, "\n"),
+  );
+  return plain.replaceAll(/;$/gm, "").replaceAll(DEFAULTS, "");
 }
 
 /** A line break of a statement stays, because it may end a comment. */
