@@ -274,9 +274,9 @@ function readSteps(input: Fields, said: string, ended?: "failed" | "refused"): F
   if (ended !== undefined && shown.length === 0 && (steps.length === 1 || PATCH.test(command))) return [];
   const paths = shown.flatMap((each) => each.paths);
   if (shown.length === steps.length && !isOneOf) return readWhole(paths, shown[0]?.lines ?? {}, said);
-  const changed = steps.flatMap((step) => step.changed).filter(isInstruction);
+  const changed = [...new Set(steps.flatMap((step) => step.changed))].filter(isInstruction);
   const seen = paths.filter(isInstruction).map((name) => inPart({ kind: "document", name, text: said }));
-  const covered = steps.flatMap((step) => step.covers).map((name) => anyIn(name));
+  const covered = [...new Set(steps.flatMap((step) => step.covers))].map((name) => anyIn(name));
   return [...seen, ...changed.map((name) => mayDiffer(name)), ...covered];
 }
 

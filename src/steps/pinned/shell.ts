@@ -64,7 +64,7 @@ export function readCommand(command: string, folder: string): { readonly steps: 
     const shown =
       files === undefined || pipe !== undefined || !HARMLESS.test(text) ? null : { paths: pathsIn(files, at), lines };
     const [before, isFed] = [piped, FEEDS.test(text)];
-    piped = pipe === undefined ? [] : [...before, ...wordsIn(text).slice(-MAX_PIPED)].slice(-MAX_PIPED);
+    piped = pipe === undefined ? [] : [...new Set([...before, ...wordsIn(text).slice(-MAX_PIPED)])].slice(-MAX_PIPED);
     return [{ shown, ...changedBy(isFed ? `${text} ${before.join(" ")}` : text, at) }];
   });
   const files = steps.flatMap(({ shown }) => shown?.paths ?? []);
