@@ -129,7 +129,7 @@ beforeAll(() => {
     String(line.includes(`snippets-${process.pid}/types.ts`)),
   );
   said = { snippets: others.join("\n"), types: types.join("\n") };
-});
+}, 180_000);
 
 test("whole snippets and classes of the pages compile", () => {
   expect(snippets.length).toBeGreaterThan(8);
