@@ -22,7 +22,8 @@ import type { History } from "../memory/messages/history.ts";
 import { NotesStatements, type NotesRow } from "./statements.ts";
 import type { OverlayRow, Place, ShapeRow } from "../memory/statements.ts";
 import type { Tree } from "../memory/messages/tree.ts";
-import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
+import { elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
+import { comparePlaces } from "../memory/messages/place.ts";
 
 /**
  * The place up to which notes cover their branch. `none` means no message of this session. `unknown` means notes

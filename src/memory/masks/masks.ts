@@ -19,6 +19,7 @@ import { messageOf, referenceTo, referenceToCall } from "../../steps/message/ref
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Facts } from "../messages/content.ts";
+import { comparePlaces } from "../messages/place.ts";
 import type { Steps } from "../overlays/record.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { Place, ShapeRow } from "../statements.ts";
@@ -292,12 +293,12 @@ function placeOf({ toSeq, toStep }: MaskRow): Place {
 }
 
 function isSame(one: Place, other: Place): boolean {
-  return one.seq === other.seq && one.step === other.step;
+  return comparePlaces(one, other) === 0;
 }
 
 /** Whether a place comes before another on their path. Null comes before each. */
 function isBefore(one: Place | null, other: Place): boolean {
-  return one === null || one.seq < other.seq || (one.seq === other.seq && one.step < other.step);
+  return one === null || comparePlaces(one, other) < 0;
 }
 
 /** The row without the names, and without the words in the stubs of some messages. */

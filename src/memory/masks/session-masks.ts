@@ -14,7 +14,8 @@ import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords }
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep, type Line, type NewMask } from "./masks.ts";
-import { comparePlaces, elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { comparePlaces } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
 

@@ -10,7 +10,8 @@ import type { ContentRow, OverlayRow, Place } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import { elementMessages } from "./view.ts";
-import { comparePlaces, placeBefore, placeFrom, placeTo, walkView, withMask, type Element } from "./walk.ts";
+import { placeBefore, placeFrom, placeTo, walkView, withMask, type Element } from "./walk.ts";
+import { comparePlaces } from "./place.ts";
 
 /** Oldest first. */
 export interface Side {

@@ -12,6 +12,7 @@ import { isShownWhole, type Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
+import { comparePlaces } from "./place.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 
@@ -44,11 +45,6 @@ export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | Ove
 
 /** A place before every other. */
 export const PATH_START: Place = { seq: -1, step: 0 };
-
-/** Negative when `a` comes before `b` on their path. */
-export function comparePlaces(a: Place, b: Place): number {
-  return a.seq - b.seq || a.step - b.step;
-}
 
 export function placeFrom(overlay: OverlayRow): Place {
   return { seq: overlay.fromSeq, step: overlay.fromStep };

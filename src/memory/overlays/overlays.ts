@@ -32,7 +32,6 @@ import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
-  comparePlaces,
   elementTokens,
   isWhole,
   placeAfterWalking,
@@ -44,6 +43,7 @@ import {
   withMask,
   type Element,
 } from "../messages/walk.ts";
+import { comparePlaces } from "../messages/place.ts";
 
 export type { OverlayInput } from "./input.ts";
 export type { OverlayRecord } from "./record.ts";

@@ -30,7 +30,8 @@ import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView
 import { SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow, type ViewReading } from "../messages/view.ts";
-import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
+import { placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
+import { comparePlaces } from "../messages/place.ts";
 
 /** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
 const MAX_BOUNDARY_TOOLS = 1_000;

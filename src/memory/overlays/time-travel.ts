@@ -15,7 +15,8 @@ import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import { overlayMessage, readView, type View, type ViewReading } from "../messages/view.ts";
-import { comparePlaces, placeFrom, placeTo, walkView } from "../messages/walk.ts";
+import { placeFrom, placeTo, walkView } from "../messages/walk.ts";
+import { comparePlaces } from "../messages/place.ts";
 
 /** A view of the past, with the messages as they are now. */
 export interface PastView extends View {

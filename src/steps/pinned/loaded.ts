@@ -2,8 +2,9 @@
  * Texts loaded into a conversation that hold until a newer one replaces them: instruction files and skills that a tool
  * read, the last state of the plan or task list, and calls without a result.
  *
- * Messages in, {@link Loaded} out, merged part by part, oldest first, and bounded. The texts are safe to quote, because
- * only a tool's input decides whether its text counts, never the text itself.
+ * Messages in, {@link Loaded} out, merged part by part, oldest first, and bounded. A tool's input says which file or
+ * skill a text is. Its answer only says whether a change was made, and one short line may say that nothing was read. In
+ * doubt a text is named and not shown.
  */
 import type { UIMessage } from "ai";
 import { changeTold, contentOf, hasErrorField, outputText, readTold } from "../message/output.ts";

@@ -11,7 +11,7 @@ import { mergeLoaded } from "./loaded.ts";
 import { NO_FACTS, QUESTION, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 
-/** So many messages of a user that bring requests are open. */
+/** The number of a user's newest messages with requests whose requests stay open. */
 const STANDING = 2;
 
 /** The facts of all parts, given oldest first. */

@@ -505,6 +505,15 @@ const LOW: CompactAfterOptions = {
   summaryTokens: 400,
 };
 
+/** Starts a run of the session that waits, because no instance can be made for it. */
+async function startWaitingRun(session: Session, agent: PalimpsestAgent): Promise<void> {
+  const { platform, runs } = agent.palimpsest;
+  platform.createInstance = () => Promise.reject(new Error("The engine is away."));
+  for (let n = 1; n <= 6; n++) await session.appendMessage(large(n, 5));
+  const [runId = ""] = (await session.status()).liveRunIds;
+  runs.change(runId, { state: "waiting" });
+}
+
 function large(n: number, lists: number): UIMessage {
   return work(n, Array.from({ length: lists }, (_, at) => listing(100 * n + at)).join(""));
 }
@@ -658,11 +667,7 @@ test("no word beside a stub is of a secret, where a session removes them", async
 
 test("over the ceiling beside a run that waits, large outputs make few edits as well, and past the hard line each one", async () => {
   await auto(async (session, { agent, storage }) => {
-    const { platform, runs } = agent.palimpsest;
-    platform.createInstance = () => Promise.reject(new Error("The engine is away."));
-    for (let n = 1; n <= 6; n++) await session.appendMessage(large(n, 5));
-    const [runId = ""] = (await session.status()).liveRunIds;
-    runs.change(runId, { state: "waiting" });
+    await startWaitingRun(session, agent);
     await session.appendMessage({ ...say(1), id: "long", parts: [{ type: "text", text: "a plan ".repeat(8_000) }] });
     const count = async (from: number, to: number): Promise<number> => {
       const before = rows(storage);
@@ -842,11 +847,7 @@ test("in a turn a tool's own toModelOutput is asked about an output that quotes 
 
 test("over the ceiling beside a run that waits, edits stay few", async () => {
   await auto(async (session, { agent, storage }) => {
-    const { platform, runs } = agent.palimpsest;
-    platform.createInstance = () => Promise.reject(new Error("The engine is away."));
-    for (let n = 1; n <= 6; n++) await session.appendMessage(large(n, 5));
-    const [runId = ""] = (await session.status()).liveRunIds;
-    runs.change(runId, { state: "waiting" });
+    await startWaitingRun(session, agent);
     await session.appendMessage({
       ...say(1),
       id: "long",

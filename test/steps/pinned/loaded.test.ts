@@ -289,7 +289,7 @@ describe("what was loaded", () => {
 
   test.each([
     "The file AGENTS.md has been updated. Here's the result of running `cat -n` on a snippet:\n 1 It cannot fail.",
-    "The file /work/failover/AGENTS.md has been updated.",
+    "The file /srv/failover/AGENTS.md has been updated.",
     "The file /home/user/cancel-flow/AGENTS.md has been updated.",
     "/r/read-only-api/AGENTS.md edited",
     "Wrote AGENTS.md",
