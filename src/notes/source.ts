@@ -4,6 +4,7 @@
  * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
 import type { History } from "../memory/messages/history.ts";
+import { earlierSummary, type OverlayRecord } from "../memory/overlays/record.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
@@ -86,7 +87,7 @@ export async function readRowSlices(
   for (const group of groupRows(rows)) {
     const span = spanOfMessages(group);
     if (span === null) {
-      parts.push(readOverlays(core, history, { rows: group, redaction }));
+      parts.push(readOverlays(core, history, { group, rows, redaction }));
       continue;
     }
     const reader = history.spanReader(span);
@@ -144,7 +145,7 @@ export async function gatherClaim(
     const span = spanOfMessages(group);
     const read = span === null ? null : await gatherSpan(core, { sessionId, span });
     if (span !== null) gathered.push(read);
-    parts.push(...(span === null ? readOverlays(core, history, { rows: group, redaction }).overlayFacts : []));
+    parts.push(...(span === null ? readOverlays(core, history, { group, rows, redaction }).overlayFacts : []));
     if (read !== null) parts.push(read.facts);
   }
   const named = nameRows(rows);
@@ -168,16 +169,21 @@ export function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
   return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
 }
 
-/** The overlays as a model sees them, and their facts, in order. */
-function readOverlays(
-  core: Needs<"drafts">,
-  history: History,
-  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
-): ReadRows {
-  const overlays = rows.flatMap(({ id }) => history.overlay(id) ?? []);
+interface OverlayGroup {
+  readonly group: readonly OutlineRow[];
+  /** All rows, because only the last overlay shows the state of things, and only its row is as large as that. */
+  readonly rows: readonly OutlineRow[];
+  readonly redaction: Redaction;
+}
+
+/** The overlays of a group as a view shows them, and their facts, in order. */
+function readOverlays(core: Needs<"drafts">, history: History, { group, rows, redaction }: OverlayGroup): ReadRows {
+  const overlays = group.flatMap(({ id }) => history.overlay(id) ?? []);
+  const last = rows.findLast(({ kind }) => kind === "overlay")?.id;
+  const shown = (each: OverlayRecord): string => (each.id === last ? each.summary : earlierSummary(each));
   return {
     // A person may have written a summary, or notes that it was made of.
-    elements: overlays.map(({ summary }) => ({ kind: "overlay", summary: redaction.text(summary) })),
+    elements: overlays.map((each) => ({ kind: "overlay", summary: redaction.text(shown(each)) })),
     overlayFacts: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, history.sessionId))),
   };
 }

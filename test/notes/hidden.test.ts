@@ -3,10 +3,11 @@ import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
 import { newAgent, skipRetryDelays } from "../agents.ts";
-import { say } from "../conversation.ts";
+import { say, talk } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
 import { openGates } from "../scripted-model.ts";
-import type { PalimpsestAgent } from "../worker.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { keptNotes, type PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 afterEach(openGates);
@@ -45,4 +46,29 @@ test("an update reads only what came behind such a summary", async () => {
   expect(ofKind(await rest(agent), "notes")[0]?.outcome?.kind).toBe("noted");
   expect(shown).toContain("Message 8");
   expect(shown).not.toContain("at length");
+});
+
+test("an update reads an earlier summary as the view shows it, without a state of things that no longer holds", async () => {
+  const { agent, stub, calls } = newAgent(noting);
+  const sessionId = "wide";
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    keptNotes.set(`${instance.name}/${sessionId}`, {});
+    const session = Session.create(instance).forSession(sessionId);
+    await session.appendAll(talk(0, 10));
+    const history = instance.palimpsest.memory.session(sessionId);
+    for (const [from, to] of [
+      [0, 3],
+      [4, 7],
+    ] as const) {
+      const summary = `## Goal\nThe goal up to ${to}.\n\n## State\n${`The state at ${to}. `.repeat(40)}`;
+      const span = { fromId: `m${from}`, fromStep: 0, toId: `m${to}`, toStep: WHOLE_MESSAGE };
+      history.addOverlay({ span, summary, details: { draftKey: `draft-${to}` } });
+    }
+  });
+  const { run } = await agent.refreshNotes({ sessionId });
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "noted", coveredId: "m9" } });
+  const shown = calls.at(-1)?.transcript ?? "";
+  for (const text of ["goal up to 3", "goal up to 7", "state at 7", "number 8", "number 9"])
+    expect(shown).toContain(text);
+  expect(shown).not.toContain("state at 3");
 });

@@ -81,6 +81,8 @@ export interface RenderedMessage {
 }
 
 interface Limits {
+  /** Of an earlier summary. Without it a long one would push messages out. */
+  readonly summary: number;
   readonly tool: number;
   readonly text: number;
   readonly reasoning: number;
@@ -108,7 +110,12 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
   };
   const maxChars = options.maxChars ?? Number.POSITIVE_INFINITY;
   for (let share = 1; ; share /= 2) {
-    const lowered = { tool: limits.tool * share, text: limits.text * share, reasoning: limits.reasoning * share };
+    const lowered = {
+      summary: maxChars * share,
+      tool: limits.tool * share,
+      text: limits.text * share,
+      reasoning: limits.reasoning * share,
+    };
     const text = renderWithin(elements, options.firstIndex ?? 1, lowered);
     if (text.length <= maxChars) return text;
     if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMessages(text, maxChars);
@@ -175,7 +182,8 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
 function renderWithin(elements: readonly TranscriptElement[], firstIndex: number, limits: Limits): string {
   return elements
     .map((element, at) => {
-      if (element.kind === "overlay") return `[#${firstIndex + at} summary]\n${escapeLines(element.summary.trim())}`;
+      if (element.kind === "overlay")
+        return `[#${firstIndex + at} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.summary))}`;
       const { role, parts } = element.message;
       const blocks = parts.flatMap((part) => renderPart(part, limits));
       const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));

@@ -120,6 +120,15 @@ describe("the transcript", () => {
     );
   });
 
+  test("a summary that is too long for the rendering loses its middle, and no message beside it is left out", () => {
+    const summary = { kind: "overlay" as const, summary: `start ${"and so on at length ".repeat(300)}end` };
+    const told = Array.from({ length: 20 }, (_, n) => message(text(`the message ${n} of the middle`)));
+    const transcript = renderTranscript([summary, ...told, summary], { maxChars: 6_000 });
+    expect(transcript.length).toBeLessThanOrEqual(6_000);
+    expect(parseTranscript(transcript)).toHaveLength(22);
+    expect(transcript).toContain("the message 11 of the middle");
+  });
+
   test("a cut never splits a character", () => {
     fc.assert(
       fc.property(fc.integer({ min: 41, max: 200 }), fc.nat(3), (limit, shift) => {
