@@ -11,6 +11,9 @@ const everything = process.env["PALIMPSEST_TESTS"] === "all";
 const seed = Number(process.env["PALIMPSEST_SEED"] ?? 1);
 const everywhere = { provide: { everything, seed }, setupFiles: ["./test/tries.ts"] };
 
+/** A test that takes so long hangs. Properties try up to twelve times as many examples where everything is tried, beside others on a busy machine. */
+const PATIENCE_MS = everything ? 240_000 : 60_000;
+
 /** How long the simulator plays, from which seed on: scripts/sim.ts says. */
 const sim = {
   operations: Number(process.env["PALIMPSEST_SIM_OPERATIONS"] ?? 0),
@@ -60,7 +63,7 @@ export default defineConfig({
           include: [
             "test/{steps,*/steps,compat,react,redact,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache}/pure}/**/*.test.ts",
           ],
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -82,7 +85,7 @@ export default defineConfig({
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.
           isolate: false,
           provide: { ...everywhere.provide, sim, matrix },
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -97,7 +100,7 @@ export default defineConfig({
           name: "faults",
           // A Worker of its own, because each of its tests changes what all later instances of the Workflow do.
           include: ["test/workflows/faults/faults.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -112,7 +115,7 @@ export default defineConfig({
           name: "hosts",
           isolate: false,
           include: ["test/{ai-chat,sessions-source}/**/*.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -127,7 +130,7 @@ export default defineConfig({
           name: "think",
           // One file: Think brings so many modules that a second file's worker is not started with them.
           include: ["test/think/think.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -143,7 +146,7 @@ export default defineConfig({
         test: {
           name: "example",
           include: ["examples/minimal/test/*.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: PATIENCE_MS,
         },
       },
       {
@@ -153,9 +156,9 @@ export default defineConfig({
           environment: "node",
           include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
           exclude: LONG,
-          testTimeout: 180_000,
+          testTimeout: 240_000,
           // A Worker and its page are built and started in one: a busy machine needs more than the usual ten seconds.
-          hookTimeout: 180_000,
+          hookTimeout: 240_000,
         },
       },
     ],

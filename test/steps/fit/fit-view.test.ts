@@ -152,7 +152,7 @@ describe("any conversation, any room", () => {
           expect(Math.abs(fitted.originalTokens - saved - tokens)).toBeLessThanOrEqual(4 * left.length);
         } else expect.unreachable();
       }),
-      { numRuns: tries(300) },
+      { numRuns: tries(150) },
     );
   });
 
@@ -164,7 +164,7 @@ describe("any conversation, any room", () => {
         expect(new Set(left.map((message) => message.id)).size).toBe(left.length);
         paired(await convertToModelMessages(left));
       }),
-      { numRuns: tries(300) },
+      { numRuns: tries(150) },
     );
   });
 
@@ -188,7 +188,7 @@ describe("any conversation, any room", () => {
         expect(tokens).toBeLessThanOrEqual(Math.max(room, least + MIN_VIEW_TOKENS));
         expect(repairMessages(left)).toBe(left);
       }),
-      { numRuns: tries(300) },
+      { numRuns: tries(150) },
     );
   });
 
@@ -226,7 +226,7 @@ describe("any conversation, any room", () => {
         }
         if (messages.length > 0) expect(left.length).toBeGreaterThan(0);
       }),
-      { numRuns: tries(300) },
+      { numRuns: tries(150) },
     );
   });
 
@@ -308,7 +308,7 @@ describe("a tool loop", () => {
       let before = "";
       let moves = 0;
       let sinceMove = 0;
-      const total = everything ? 400 : steps;
+      const total = everything ? 250 : steps;
       for (let n = 1; n <= total; n++) {
         const { messages, tokens } = fitView(repairMessages(loop(n, output)), { countTokens: estimateTokens, room });
         expect(tokens).toBeLessThanOrEqual(room);
