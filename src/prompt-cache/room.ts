@@ -3,6 +3,7 @@
  *
  * It stores nothing: what it remembers is in memory, for as long as a provider's cache holds it.
  */
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { LanguageModel } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
@@ -45,14 +46,28 @@ class SessionPrompts {
       );
     }
     const name = nameOf(model);
+    const { id, core } = this.#state;
+    const lastEdit = (): object => core.memory.session(id).lastEdit;
+    let before: { readonly prompt: LanguageModelV4Prompt; readonly edit: object } | null = null;
     return aroundCalls(model, async (ask, options) => {
-      const { id, core } = this.#state;
-      const remember = this.#sent.begin(id, name, options, core.memory.session(id).lastEdit);
+      const { prompt } = options;
+      // A turn that sends its messages once more also sends those that were edited or cleared since.
+      const now = lastEdit();
+      const edit = before !== null && before.edit !== now && goesOn(before.prompt, prompt) ? before.edit : now;
+      before = { prompt, edit };
+      const remember = this.#sent.begin(id, name, options, edit);
       const answer = await ask(options);
-      remember();
+      remember(lastEdit());
       return answer;
     });
   }
+}
+
+/** Whether a prompt begins with all of an earlier one. The marks of a cache move from one to the other. */
+function goesOn(before: LanguageModelV4Prompt, prompt: LanguageModelV4Prompt): boolean {
+  const told = (message: unknown): string =>
+    JSON.stringify(message, (name, value: unknown) => (name === "providerOptions" ? undefined : value));
+  return before.every((message, at) => told(message) === told(prompt[at]));
 }
 
 /** `provider:model`, by which a prompt and a model that continues it are compared. */

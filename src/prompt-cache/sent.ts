@@ -2,8 +2,8 @@
  * The prompts that an agent last sent to its models, one a session, with the time of each.
  *
  * Kept in memory alone. After an eviction none is known, and summaries are asked for in the plain way. Safe because a prompt is taken from
- * the very call to the provider, after the provider began to answer it, and because a `clear` or a deletion forgets it, also where the call
- * ends after that.
+ * the very call to the provider, after the provider began to answer it, and because a `clear` or a deletion forgets it. A call whose
+ * messages are older than that brings nothing back.
  */
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 
@@ -32,8 +32,6 @@ export class SentPrompts {
   readonly #keptForMs: number;
   readonly #now: () => number;
   readonly #sent = new Map<string, Sent>();
-  /** Rises with each `forget`, so that a call in flight does not bring back what was cleared. */
-  #era = 0;
 
   constructor(keptForMs: number, now: () => number) {
     this.#keptForMs = keptForMs;
@@ -41,19 +39,17 @@ export class SentPrompts {
   }
 
   forget(sessionId: string): void {
-    this.#era++;
     this.#sent.delete(sessionId);
   }
 
   /**
-   * Call it before a request, with the session's last edit. Call the result once the provider began to answer. An edit after the call
-   * makes its prompt unknown.
+   * Call it before a request, with the session's last edit when its messages were read. Call the result once the provider began to answer,
+   * with the last edit at that moment.
    */
-  begin(sessionId: string, model: string, options: LanguageModelV4CallOptions, edit: object): () => void {
-    const era = this.#era;
+  begin(sessionId: string, model: string, options: LanguageModelV4CallOptions, edit: object): (now: object) => void {
     const request = encode(cachedPart(options));
-    return () => {
-      if (era !== this.#era) return;
+    return (now) => {
+      if (now !== edit) return;
       for (const [id, { at }] of this.#sent) if (!this.#isKept(at)) this.#sent.delete(id);
       const { responseFormat, toolChoice } = options;
       // A model that must call a tool, or answer in JSON, writes no summary.

@@ -15,7 +15,7 @@ function at(now: { ms: number }): SentPrompts {
 }
 
 function send(sent: SentPrompts, options: Partial<LanguageModelV4CallOptions> = {}, sessionId = "s"): void {
-  sent.begin(sessionId, "p:m", { prompt: PROMPT, ...options }, EDIT)();
+  sent.begin(sessionId, "p:m", { prompt: PROMPT, ...options }, EDIT)(EDIT);
 }
 
 test("a prompt is known until its provider's cache forgets it, by the model that it was sent to", () => {
@@ -35,7 +35,7 @@ test("a call that ends after its session was cleared brings nothing back", () =>
   const sent = at({ ms: 0 });
   const ended = sent.begin("s", "p:m", { prompt: PROMPT }, EDIT);
   sent.forget("s");
-  ended();
+  ended({});
   expect(sent.read("s", "p:m", EDIT)).toBeNull();
   send(sent);
   sent.forget("s");

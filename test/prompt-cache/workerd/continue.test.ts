@@ -1,7 +1,7 @@
 /** A summary that continues the prompt which the agent last sent, on a real agent and a provider that counts what it reads from its cache. */
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { isStepCount, streamText, tool, type ToolSet } from "ai";
+import { convertToModelMessages, isStepCount, streamText, tool, type ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
@@ -256,6 +256,46 @@ test("a cleared session is not continued, and no row holds the prompt", async ()
   await agent.appendAll({ messages: talk(0, 46) });
   await compacted(agent);
   expect(summariesOf(provider.asked).map(({ summary }) => summary?.kind)).not.toContain("continue");
+});
+
+/** A turn that converts its messages once, as some hosts do. Its second step sends again what the first one sent. */
+async function takeLoop(
+  { name, stub, provider }: ReturnType<typeof newAgent>,
+  meanwhile: (session: Session) => unknown,
+) {
+  const plain = provider.answer;
+  provider.answer = (asked) =>
+    asked.summary === null && asked.options.prompt.every(({ role }) => role !== "tool")
+      ? { tool: "look", input: { n: 7 } }
+      : plain(asked);
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("");
+    const look = tool({ inputSchema: z.object({ n: z.number() }), execute: async () => `${await meanwhile(session)}` });
+    const messages = await convertToModelMessages((await session.getView()).messages);
+    const model = session.rememberPrompt(cachingModel(name, "own"));
+    await streamText({ model, messages, tools: { look }, stopWhen: isStepCount(2) }).consumeStream();
+  });
+  expect(provider.asked).toHaveLength(2);
+}
+
+test.each([
+  ["is not continued after an edit", "chunk", (session: Session) => session.updateMessage(say(1, "No: "))],
+  ["is not continued after a deletion", "chunk", (session: Session) => session.deleteMessages(["m1"])],
+  [
+    "is not continued after a clear",
+    "chunk",
+    async (session: Session) => {
+      await session.clearMessages();
+      await session.appendAll(talk(0, 36));
+    },
+  ],
+  ["is continued where nothing changed", "continue", () => "file 7"],
+] as const)("the prompt of a turn that sends its messages once more %s", async (_, kind, meanwhile) => {
+  const made = newAgent("own");
+  await made.agent.appendAll({ messages: talk(0, 36) });
+  await takeLoop(made, meanwhile);
+  expect((await compacted(made.agent)).outcome?.kind).toBe("applied");
+  expect(summariesOf(made.provider.asked).map(({ summary }) => summary?.kind)).toEqual([kind]);
 });
 
 test("the name of a model is refused, because only the model itself can be listened to", async () => {
