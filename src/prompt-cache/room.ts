@@ -63,11 +63,14 @@ class SessionPrompts {
   }
 }
 
-/** Whether a prompt begins with all of an earlier one. The marks of a cache move from one to the other. */
+/** Whether a prompt begins with all of an earlier one. */
 function goesOn(before: LanguageModelV4Prompt, prompt: LanguageModelV4Prompt): boolean {
-  const told = (message: unknown): string =>
-    JSON.stringify(message, (name, value: unknown) => (name === "providerOptions" ? undefined : value));
-  return before.every((message, at) => told(message) === told(prompt[at]));
+  return before.every((message, at) => withoutMarks(message) === withoutMarks(prompt[at]));
+}
+
+/** A message without the marks of a cache, which move from one message to the next. */
+function withoutMarks(message: unknown): string {
+  return JSON.stringify(message, (name, value: unknown) => (name === "providerOptions" ? undefined : value));
 }
 
 /** `provider:model`, by which a prompt and a model that continues it are compared. */
