@@ -1,6 +1,6 @@
 /**
- * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, and changes of a diff
- * without heads of hunks (diffs.ts reads those with heads).
+ * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, what stands between tags that name a program or
+ * a source, and changes of a diff without heads of hunks (diffs.ts reads those with heads).
  *
  * Lines in, their numbers out. What is only similar counts as the user's own. Its time is linear in the text.
  */
@@ -21,13 +21,23 @@ const NEW_FILE = /^(?:\+\+\+|---) \S/;
 const OF_FILE = /^(?:[ +!\\-]|\*\*\*|@@|##)/;
 const CHANGED = /^[+-](?![+-])\S/;
 
+/** A tag around what a program or a source says, as hosts write it into a user's message. Other tags are around the user's own words. */
+const SOURCE_TAG =
+  /^\s*<((?:[\w-]+[-_])?(?:notification|reminder|std(?:out|err)|output|results?|documents?|files?|(?:file[-_])?contents?|pages?|logs?))(?:\s[^<>]*)?>/i;
+
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>();
+  const lastEnds = lastEndsOfTags(lines);
   let end = 0;
   let pasted = false;
   let own = false;
+  let tag: string | null = null;
   for (const [at, line] of lines.entries()) {
+    const opened = SOURCE_TAG.exec(line)?.[1];
+    if (opened !== undefined && (lastEnds.get(opened) ?? -1) >= at) tag ??= opened;
+    if (tag !== null) found.add(at);
+    if (tag !== null && line.includes(`</${tag}>`)) tag = null;
     if (at >= end) {
       const mail = own && isMailHead(lines, at);
       end = mail ? endOfMail(lines, at) : endOfChanges(lines, at);
@@ -37,6 +47,14 @@ export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
     own ||= line.trim() !== "";
   }
   return found;
+}
+
+/** By name, the last line with the end of such a tag. */
+function lastEndsOfTags(lines: readonly string[]): ReadonlyMap<string, number> {
+  const ends = lines.flatMap((line, at) =>
+    [...line.matchAll(/<\/([\w-]+)>/g)].map(([, name = ""]) => [name, at] as const),
+  );
+  return new Map(ends);
 }
 
 function isMailHead(lines: readonly string[], at: number): boolean {
