@@ -5,11 +5,12 @@ import type { Case } from "../case.ts";
 import { cheapest } from "../cost/optimum.ts";
 import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";
 import { readSteps, type Played } from "../cost/view.ts";
-import { FIRST_EDIT_SHARE } from "../../src/steps/decide/rent.ts";
+import { PAID_SHARE } from "../../src/steps/decide/rent.ts";
+import { MOST_COUNTED } from "../../src/steps/pinned/keep.ts";
 import { EARLY_NAMES_SHARE } from "../../src/steps/pinned/room.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
-import type { Check, Finding, Table } from "../finding.ts";
+import type { Cell, Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { headAndTail } from "../policies/head-and-tail.ts";
 import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";
@@ -27,13 +28,14 @@ const SMALL_MODEL = 0.1;
 /** Tokens of a summariser's window. A provider refuses a call that is larger. */
 const WINDOW = 200_000;
 /** Settings among which the rule's own are chosen on other sources. The shares are of an edit's price. */
-const ALPHAS = [0.5, 1, 2] as const;
-const FIRST_SHARES = [1, 1.5, 2] as const;
-/** Tokens of names, and the share of them beside a first summary that the rent has not paid for. */
+const ALPHAS = [0.5, 1, PAID_SHARE, 2] as const;
+/**
+ * Tokens of names, the share of them beside a first summary that the rent has not paid for, and what they take at most by the bill's count.
+ */
 const ROOMS = [
-  { namesTokens: 2_000, earlyShare: 1 },
-  { namesTokens: 4_000, earlyShare: 1 },
-  { namesTokens: 4_000, earlyShare: EARLY_NAMES_SHARE },
+  { namesTokens: 2_000, earlyShare: 1, mostCounted: 1 },
+  { namesTokens: 4_000, earlyShare: EARLY_NAMES_SHARE, mostCounted: MOST_COUNTED },
+  { namesTokens: 4_000, earlyShare: EARLY_NAMES_SHARE, mostCounted: 1 },
 ] as const;
 const ANSWER_TOKENS = 1_500;
 /** Most that one session may cost, over its bill with the SDK. */
@@ -43,10 +45,10 @@ const RULE = {
   protectTokens: 8_000,
   namesTokens: 4_000,
   earlyShare: EARLY_NAMES_SHARE,
+  mostCounted: 1,
   summaryTokens: ANSWER_TOKENS,
   summariserShare: 1,
-  alpha: 1,
-  firstShare: FIRST_EDIT_SHARE,
+  alpha: PAID_SHARE,
   masks: true,
   summaries: true,
   suffix: false,
@@ -75,7 +77,7 @@ const SDK = "sdk at 60,000";
 const SDK_BEST = "sdk at its best";
 const HEAD_TAIL = "head and tail at 60,000";
 const OURS = "rent";
-const SMALL = "rent, small summariser";
+const SMALL = small(OURS);
 const SUFFIX = "rent, and the live prompt continued";
 const NO_MASKS = "rent, summaries alone";
 const NO_SUMMARIES = "rent, masks alone";
@@ -104,7 +106,7 @@ async function measure(lab: Lab): Promise<Finding> {
     about: [
       `Real sessions of ${LONG_TOKENS.toLocaleString("en")} tokens and more, replayed request by request under each policy; a request reads from the provider's cache as far as it begins like the one before.`,
       "Ours is the rent rule of `compactAfter(\"auto\", { ceiling: 60_000 })` with the product's own arithmetic, masks and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them; what the stack costs more is not in these figures. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
-      `Kept: of the rare words that somebody writes again after ${(8_000).toLocaleString("en")} tokens or more, the share that the view showed at that moment. Rare: in no dictionary, or with a digit, an underscore, an inner capital, a dot or a slash. Again: tokens of the steps that would have to be read again for the rest.`,
+      `Kept: of the rare words that somebody writes again after ${(8_000).toLocaleString("en")} tokens or more, the share that the view showed at that moment. Rare: in no dictionary, or with a digit, an underscore, an inner capital, a dot or a slash. Again: tokens of the texts and outputs that would have to be read again for the rest.`,
       "The optimum knows the future and chooses the moments of summaries of 1,500 tokens, without names beside them; it masks nothing, so a policy that masks may come out below.",
     ],
     tables: isReal
@@ -112,7 +114,7 @@ async function measure(lab: Lab): Promise<Finding> {
           ...all.flatMap(([list, some]) => tablesOf(list, some)),
           shortTable(short),
           endsTable([...main, ...short]),
-          aloneTable(main, short),
+          aloneTable([main, judged.get("no write premium") ?? []], short),
         ]
       : [],
     checks: isReal ? [...checksOf(main, short), ...all.flatMap(([list, some]) => worstOf(list, some))] : [],
@@ -183,8 +185,12 @@ function judge(
     outcomes[NO_MASKS] = priced(playRent(conversation, { ...rule, masks: false }));
     outcomes[NO_SUMMARIES] = priced(playRent(conversation, { ...rule, summaries: false }));
   }
-  if (list === "dear writes") {
-    for (const setting of SETTINGS) outcomes[nameOf(setting)] = priced(playRent(conversation, { ...rule, ...setting }));
+  for (const setting of list === "no cache" ? [] : SETTINGS) {
+    const set = { ...rule, ...setting };
+    outcomes[nameOf(setting)] = priced(playRent(conversation, set));
+    if (hosts === null) continue;
+    const cheap = playRent(conversation, { ...set, summariserShare: SMALL_MODEL });
+    outcomes[small(nameOf(setting))] = priced(cheap, SMALL_MODEL);
   }
   const optimum = cheapest(conversation.steps, {
     prices,
@@ -211,14 +217,17 @@ function endsOf(conversation: Conversation, rule: RentOptions, prices: Prices): 
   });
 }
 
-type Setting = Pick<RentOptions, "alpha" | "firstShare" | "namesTokens" | "earlyShare">;
+type Setting = Pick<RentOptions, "alpha" | "namesTokens" | "earlyShare" | "mostCounted">;
 
-const SETTINGS: readonly Setting[] = ALPHAS.flatMap((alpha) =>
-  FIRST_SHARES.flatMap((firstShare) => ROOMS.map((room) => ({ alpha, firstShare, ...room }))),
-);
+const SETTINGS: readonly Setting[] = ALPHAS.flatMap((alpha) => ROOMS.map((room) => ({ alpha, ...room })));
 
-function nameOf({ alpha, firstShare, namesTokens, earlyShare }: Setting): string {
-  return `rent at ${alpha}, first at ${firstShare}, names ${namesTokens}, early ${earlyShare}`;
+function nameOf({ alpha, namesTokens, earlyShare, mostCounted }: Setting): string {
+  return `rent at ${alpha}, names ${namesTokens}, early ${earlyShare}, counted ${mostCounted}`;
+}
+
+/** The same policy with a summariser at a tenth of the price. */
+function small(policy: string): string {
+  return `${policy}, small summariser`;
 }
 
 function ratiosOf({ input, output, cacheRead, cacheWrite }: Prices): Ratios {
@@ -231,7 +240,7 @@ function dollarsOf({ bought, summariser }: Played, prices: Prices, share: number
 
 /** Ratio to the session's bill under the SDK's policy, with a summariser of the same price. */
 function over({ outcomes }: Judged, policy: string): number {
-  const rival = policy === SMALL ? `${SDK}, small` : SDK;
+  const rival = policy.endsWith(small("")) ? `${SDK}, small` : SDK;
   return (outcomes[policy]?.dollars ?? Number.NaN) / (outcomes[rival]?.dollars ?? Number.NaN);
 }
 
@@ -240,7 +249,7 @@ function kept({ outcomes }: Judged, policy: string): number {
   return needed === 0 ? 1 : shown / needed;
 }
 
-/** Tokens of the steps that would have to be read again for the words that a policy no longer shows. */
+/** Tokens of the parts that would have to be read again for the words that a policy no longer shows. */
 function again({ outcomes }: Judged, policy: string): number {
   return outcomes[policy]?.played.reread ?? 0;
 }
@@ -376,39 +385,56 @@ function overNothing({ outcomes }: Judged, policy: string = OURS): number {
 }
 
 /**
- * Chooses the rule's free numbers on all sources but one, and shows its bill on that one. Chosen is the cheapest over long and short
- * sessions of the settings that keep no fewer words than the SDK.
+ * Chooses the rule's free numbers on all sources but one, and shows on that one its bill with dear writes, and the dearest bill of one session
+ * under any list with a cache.
  */
-function aloneTable(long: readonly Judged[], short: readonly Judged[]): Table {
-  const sources = [...Map.groupBy([...long, ...short], ({ source }) => source)];
+function aloneTable(lists: readonly (readonly Judged[])[], short: readonly Judged[]): Table {
+  const [main = []] = lists;
+  const sources = [...Map.groupBy([...main, ...short], ({ source }) => source)];
   return {
-    caption: "Leave one source out: the rule's numbers, chosen on the others",
+    caption:
+      "Leave one source out: the rule's numbers, chosen on the others. The cheapest are chosen of those that keep no fewer words than the SDK and let no session cost over 1.02, under both lists with a cache and with both summarisers",
     columns: [
       "source",
       "sessions",
       "a rent's share",
-      "the first one's",
       "names",
       "of these early",
+      "counted",
       "bill with them",
+      "worst",
       "bill with ours",
+      "worst",
     ],
     rows: sources.map(([source, own]) => {
       const without = (all: readonly Judged[]): Judged[] => all.filter((each) => each.source !== source);
-      const chosen = choose(without(long), without(short));
-      const { alpha, firstShare, namesTokens, earlyShare } = chosen;
-      const bills = [round(billAt(own, chosen)), round(billAt(own, RULE))];
-      return [source, own.length, alpha, firstShare, namesTokens, earlyShare, ...bills];
+      const ownOf = lists.map((list) => list.filter((each) => each.source === source));
+      const chosen = choose(lists.map(without), without(short));
+      const { alpha, namesTokens, earlyShare, mostCounted } = chosen;
+      const bills = [chosen, RULE].flatMap((setting) => [billAt(own, setting), worstAt(ownOf, setting)]);
+      return [source, own.length, alpha, namesTokens, earlyShare, mostCounted, ...bills.map(roundOrNone)];
     }),
   };
 }
 
-function choose(long: readonly Judged[], short: readonly Judged[]): Setting {
+function choose(lists: readonly (readonly Judged[])[], short: readonly Judged[]): Setting {
   const keepsEnough = (setting: Setting): boolean =>
-    mean(long.map((each) => kept(each, nameOf(setting)) - kept(each, SDK))) >= 0;
-  const all = [...long, ...short];
-  const [best] = SETTINGS.filter(keepsEnough).toSorted((one, other) => billAt(all, one) - billAt(all, other));
+    lists.every((list) =>
+      [nameOf(setting), small(nameOf(setting))].every(
+        (policy) => mean(list.map((each) => kept(each, policy) - kept(each, SDK))) >= 0,
+      ),
+    );
+  const all = [...(lists[0] ?? []), ...short];
+  const [best] = SETTINGS.filter((setting) => keepsEnough(setting) && worstAt(lists, setting) <= WORST).toSorted(
+    (one, other) => billAt(all, one) - billAt(all, other),
+  );
   return best ?? RULE;
+}
+
+/** The dearest bill over that of the SDK, with either summariser. No number where there is no long session. */
+function worstAt(lists: readonly (readonly Judged[])[], setting: Setting): number {
+  const policies = [nameOf(setting), small(nameOf(setting))];
+  return Math.max(...lists.flat().flatMap((each) => policies.map((policy) => over(each, policy))));
 }
 
 /** Geometric mean of bills over those of the SDK, or over those of compacting nothing for short sessions. */
@@ -457,7 +483,7 @@ function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] 
       better: "more",
     },
     {
-      claim: `tokens of the steps to read again for the words that are not kept, over those of the ${SDK}`,
+      claim: `tokens to read again for the words that are not kept, over those of the ${SDK}`,
       measured: round(againOf(judged, OURS) / againOf(judged, SDK)),
       target: 1,
     },
@@ -493,6 +519,10 @@ function panelOf(judged: readonly Judged[]) {
       points: judged.map((each) => [kept(each, policy), over(each, policy)] as const),
     })),
   } as const;
+}
+
+function roundOrNone(value: number): Cell {
+  return Number.isFinite(value) ? round(value) : "";
 }
 
 function round(value: number): number {

@@ -148,11 +148,11 @@ export interface RentOptions {
   readonly namesTokens: number;
   /** The share of their room that names have beside a first summary that the rent has not paid for. */
   readonly earlyShare: number;
+  /** Most that names take by the bill's own count, as a multiple of their room. */
+  readonly mostCounted: number;
   readonly summaryTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
-  /** The least share of its price for the first edit. */
-  readonly firstShare: number;
   readonly masks: boolean;
   readonly summaries: boolean;
   /** Whether a summary may continue the prompt that was last sent, up to what is summarised. */
@@ -208,8 +208,7 @@ class Rented {
   }
 
   #terms(): RentTerms {
-    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, firstShare, ceilingTokens } =
-      this.#options;
+    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, ceilingTokens } = this.#options;
     const head = this.#head();
     const { input, output } = prices;
     return {
@@ -223,7 +222,6 @@ class Rented {
       answerTokens: summaryTokens,
       promptTokens: PROMPT_TOKENS,
       alpha,
-      firstShare,
     };
   }
 
@@ -291,7 +289,7 @@ class Rented {
   #summarise(terms: RentTerms, isDue: boolean): void {
     const { items } = this.#view;
     const { rareWords } = this.#conversation;
-    const { namesTokens, earlyShare, protectTokens, suffix } = this.#options;
+    const { namesTokens, earlyShare, mostCounted, protectTokens, suffix } = this.#options;
     const from = this.#head();
     let [to, tail] = [items.length, 0];
     while (to > from && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
@@ -310,7 +308,7 @@ class Rented {
     const takenTokens = estimateTokens(this.#text);
     const isEarly = this.#hidden.length === 0 && !isDue;
     const room = namesRoom({ stackTokens: namesTokens, takenTokens, isEarly, earlyShare });
-    const budget = { pinnedTokens: 0, namesTokens: room, countTokens: estimateTokens };
+    const budget = { pinnedTokens: 0, namesTokens: room, mostCounted, countTokens: estimateTokens };
     const { pinned } = keepFacts(this.#text, facts, { ...budget, around });
     this.#hidden = [mergeWords([...this.#hidden, facts.words])];
     const said = `${this.#text}\n${renderNames(pinned.names)}`;

@@ -31,6 +31,13 @@ export interface Step {
   readonly read: ReadonlySet<string>;
   /** Tokens of its outputs. */
   readonly outputTokens: number;
+  readonly pieces: readonly Piece[];
+}
+
+/** A part of a step, which can be read again without the others. A step may read several files at once. */
+interface Piece {
+  readonly tokens: number;
+  readonly words: ReadonlySet<string>;
 }
 
 export function readSteps(messages: readonly UIMessage[], rareWords: RareWords): Step[] {
@@ -56,9 +63,15 @@ export function readSteps(messages: readonly UIMessage[], rareWords: RareWords):
         written: wordsOf(false),
         read: wordsOf(true),
         outputTokens: tokens - answered,
+        pieces: parts.map((part) => pieceOf({ ...message, parts: [part] }, rareWords)),
       };
     });
   });
+}
+
+function pieceOf(message: UIMessage, rareWords: RareWords): Piece {
+  const text = readSayings(message).map((each) => each.text);
+  return { tokens: measureMessage(message, estimateTokens).tokens, words: rareWords(text.join("\n")) };
 }
 
 function withoutOutput(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
@@ -110,7 +123,7 @@ export class BilledView {
   #tokens = 0;
   readonly #counts = new Map<string, number>();
   /** Where a word first stood, and the tokens of the conversation up to its last place. */
-  readonly #seen = new Map<string, { readonly first: Step; last: number }>();
+  readonly #seen = new Map<string, { readonly first: Piece; last: number }>();
   #told = 0;
   readonly #bought = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   readonly #summariser = { calls: 0, input: 0, output: 0, largest: 0 };
@@ -161,10 +174,10 @@ export class BilledView {
     this.#count(itemOf(step), 1);
     this.#tokens += step.tokens;
     this.#told += step.tokens;
-    for (const words of [step.written, step.read]) {
-      for (const word of words) {
+    for (const piece of step.pieces) {
+      for (const word of piece.words) {
         const known = this.#seen.get(word);
-        if (known === undefined) this.#seen.set(word, { first: step, last: this.#told });
+        if (known === undefined) this.#seen.set(word, { first: piece, last: this.#told });
         else known.last = this.#told;
       }
     }
@@ -212,7 +225,7 @@ export class BilledView {
   }
 
   #look(step: Step): void {
-    const again = new Set<Step>();
+    const again = new Set<Piece>();
     for (const word of step.written) {
       const known = this.#seen.get(word);
       if (known === undefined || this.#told - known.last < RECENT_TOKENS) continue;

@@ -113,6 +113,8 @@ export function pinBeside(
     pinnedTokens,
     loadedTokens,
     namesTokens: namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + own, isEarly }),
+    // By rent the bill counts them as the session does, and an edit's price holds this much for them.
+    mostCounted: isByRent ? 1 : undefined,
     countTokens: core.counterOf(run.sessionId),
     around,
   }).pinned;

@@ -3,8 +3,8 @@
  *
  * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
  * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
- * reaches its price, the first one once it reaches one and a half. A mask must also free so many tokens. As in the ski rental problem, the total is then at
- * most some two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
+ * reaches one and a half times its price. A mask must also free so many tokens. As in the ski rental problem, the total is then at most some
+ * two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
  */
 import type { Prices } from "./break-even.ts";
 
@@ -41,10 +41,8 @@ export interface RentTerms {
   /** Tokens of one answer of the summariser, and of its prompt besides the conversation. */
   readonly answerTokens: number;
   readonly promptTokens: number;
-  /** The share of its price that a rent must reach. Default 1. */
+  /** The share of its price that a rent must reach. Default {@link PAID_SHARE}. */
   readonly alpha?: number;
-  /** The least share for the first edit of a view. Default {@link FIRST_EDIT_SHARE}. */
-  readonly firstShare?: number;
 }
 
 /** One kind of edit, with the cost so far of not making it and its price now. */
@@ -79,11 +77,11 @@ export interface Rents {
 const SHOWN_OF_AN_OUTPUT = 230;
 
 /**
- * The first edit of a conversation waits until its rent is this share of its price. Many conversations end soon after
- * they could be edited once, and then the edit would not be paid back. A later edit has a long conversation before it.
- * docs/decisions/0018 says how it was chosen.
+ * An edit waits until its rent is this share of its price. A conversation may end soon after an edit, and then it is not
+ * paid back. Where edits are cheap, it also keeps them from hiding more than they save. docs/decisions/0018 says how it
+ * was chosen.
  */
-export const FIRST_EDIT_SHARE = 1.5;
+export const PAID_SHARE = 1.5;
 
 /** Tokens of the messages that a summary would keep at the start, as far as their budget reaches. */
 export function headTokensOf(
@@ -102,7 +100,7 @@ export function headTokensOf(
 
 /** Computes both rents. Reads each step a fixed number of times. */
 export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms: RentTerms): Rents {
-  const { prices, protectTokens } = terms;
+  const { prices, protectTokens, alpha = PAID_SHARE } = terms;
   const kept = terms.headTokens + terms.tailTokens + terms.summaryTokens;
   const older = new OlderSteps(steps, protectTokens);
   let [tokens, maskPaid, summaryPaid] = [0, 0, 0];
@@ -119,11 +117,10 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   const premium = Math.max(0, prices.cacheWrite - prices.cacheRead);
   const summaryFreed = Math.max(0, tokens - kept);
   const price = premium * (terms.tailTokens + terms.summaryTokens) + summariserPrice(steps, tokens, terms);
-  const share = shareOf(terms, sinceEdit === 0);
   return {
     masks,
-    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed }, share, terms.leastTokens),
-    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed }, share),
+    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed }, alpha, terms.leastTokens),
+    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed }, alpha),
   };
 }
 
@@ -138,11 +135,6 @@ function summariserPrice(steps: readonly ViewStep[], tokens: number, terms: Rent
   const outputs = steps.reduce((all, { maskable }) => all + Math.max(0, maskable - SHOWN_OF_AN_OUTPUT), 0);
   const read = Math.max(0, tokens - outputs - headTokens - tailTokens);
   return prices.input * (read + promptTokens) + prices.output * answerTokens;
-}
-
-/** The share of its price that a rent must reach now. */
-function shareOf({ alpha = 1, firstShare = FIRST_EDIT_SHARE }: RentTerms, isFirst: boolean): number {
-  return isFirst ? Math.max(alpha, firstShare) : alpha;
 }
 
 function rent(rent: Omit<Rent, "isDue">, share: number, leastTokens = 1): Rent {

@@ -52,6 +52,8 @@ export interface KeepBudget {
   readonly loadedTokens?: number | undefined;
   /** Token budget of the names. */
   readonly namesTokens: number;
+  /** Most that the names may take by `countTokens`, as a multiple of their budget. Default: {@link MOST_COUNTED}. */
+  readonly mostCounted?: number | undefined;
   readonly countTokens: CountTokens;
 }
 
@@ -63,6 +65,7 @@ export function keepFacts(
     pinnedTokens,
     loadedTokens = 0,
     namesTokens,
+    mostCounted = MOST_COUNTED,
     countTokens,
     around = NOTHING_AROUND,
   }: KeepBudget & { readonly around?: Around },
@@ -80,6 +83,7 @@ export function keepFacts(
   const isShown = (word: string): boolean => said(word) || around.shows(word);
   const names = pickNames(hidden.words, {
     budgetTokens: namesTokens,
+    mostCounted,
     countTokens,
     talk: around.talk,
     isShown,
@@ -121,8 +125,9 @@ export interface PinBudget extends KeepBudget {
 export function pinWithin(
   summary: string,
   facts: Facts,
-  { spanTokens, pinnedTokens, loadedTokens = 0, namesTokens, countTokens, around = NOTHING_AROUND }: PinBudget,
+  { spanTokens, around = NOTHING_AROUND, ...budget }: PinBudget,
 ): { pinned: Pinned; survival: Survival } {
+  const { pinnedTokens, loadedTokens = 0, namesTokens, countTokens } = budget;
   const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
   const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
   const least = countTokens(renderInForce(rules));
@@ -134,10 +139,10 @@ export function pinWithin(
   const loaded = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
   const names = Math.min(namesTokens, left - loaded);
   return keepFacts(summary, facts, {
+    ...budget,
     pinnedTokens: inForce,
     loadedTokens: loaded,
     namesTokens: names,
-    countTokens,
     around,
   });
 }
@@ -163,9 +168,14 @@ const TRIES = 5;
 /** The names that fit the budget as they are shown. */
 function pickNames(
   words: Words,
-  { budgetTokens, countTokens, ...room }: { budgetTokens: number; countTokens: CountTokens } & Omit<Room, "characters">,
+  {
+    budgetTokens,
+    mostCounted,
+    countTokens,
+    ...room
+  }: { budgetTokens: number; mostCounted: number; countTokens: CountTokens } & Omit<Room, "characters">,
 ): readonly string[] {
-  const most = budgetTokens * MOST_COUNTED;
+  const most = budgetTokens * mostCounted;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
   if (characters >= LABELLED_CHARS) characters -= LABELS_CHARS;
   for (let at = 0; at < TRIES && characters > 0; at++) {

@@ -13,6 +13,7 @@ import {
   keepFacts,
   MOST_COUNTED,
   NAME_CHARS_PER_TOKEN,
+  pinWithin,
   NOTHING_AROUND,
 } from "../../../src/steps/pinned/keep.ts";
 import { pickInForce } from "../../../src/steps/pinned/pick.ts";
@@ -373,13 +374,16 @@ describe("what is pinned", () => {
 
   it("leaves out some names where a counter finds them too long, and not all", () => {
     const ids = Array.from({ length: 63 }, (_, n) => `${7_340_118_200 + n * 7_919}`).join(" ");
-    const { pinned } = keepFacts("", gatherFacts([say("m", "user", text(ids))]), {
-      countTokens: (shown) => shown.length,
-      pinnedTokens: 0,
-      namesTokens: 400,
-    });
-    expect(renderNames(pinned.names).length).toBeLessThanOrEqual(MOST_COUNTED * 400);
-    expect(pinned.names.length).toBeGreaterThan(40);
+    const facts = gatherFacts([say("m", "user", text(ids))]);
+    const namesWithin = (mostCounted?: number): readonly string[] => {
+      const budget = { pinnedTokens: 0, namesTokens: 400, mostCounted, countTokens: (shown: string) => shown.length };
+      const { names } = pinWithin("", facts, { ...budget, spanTokens: 4_000 }).pinned;
+      expect(renderNames(names).length).toBeLessThanOrEqual(400 * (mostCounted ?? MOST_COUNTED));
+      return names;
+    };
+    expect(namesWithin().length).toBeGreaterThan(40);
+    // Where the bill has the counter's tokens, they fit by it.
+    expect(namesWithin(1).length).toBeGreaterThan(20);
   });
 
   it("has a line for each role in a long list of names, and counts no words joined by slashes as files", () => {
