@@ -7,7 +7,7 @@
  * called only when needed. Soft reasons, which concern cost and patience, count only up to the hard line (decision 8). A
  * live run, and a last run without effect after which nothing grew, count above it too.
  */
-import type { Rent, Rents } from "./rent.ts";
+import { PAID_SHARE, type Rent, type Rents } from "./rent.ts";
 import { waitFor, type Waiting } from "./why-not.ts";
 
 export interface Situation {
@@ -143,6 +143,6 @@ function notDue({ tokens, messages, rents }: Situation, { thresholdTokens, maxMe
     return waitFor("under-threshold", size);
   }
   const { paid, price } = rents.summary;
-  const so = `Carrying it has cost ${Math.round(paid)} of the ${Math.round(price)} that a summary would cost`;
+  const so = `Carrying it has cost ${Math.round(paid)} of the ${Math.round(PAID_SHARE * price)} at which a summary is due`;
   return waitFor("not-due", `${so}, and the view is ${tokens} tokens; the ceiling is ${thresholdTokens}.`);
 }

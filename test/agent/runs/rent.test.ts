@@ -1,5 +1,5 @@
 /**
- * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost as much as the edit. Tests the masks through later
+ * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost one and a half times as much as the edit. Tests the masks through later
  * changes.
  */
 import { env } from "cloudflare:workers";
@@ -16,7 +16,10 @@ import type { PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { secretRules } from "../../../src/redact/secret-rules.ts";
 import { seeded } from "../../sim/random.ts";
+import { PAID_SHARE } from "../../../src/steps/decide/rent.ts";
 import { NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
+import { renderNames } from "../../../src/steps/pinned/render.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { summaryOf } from "../../scripted-model.ts";
 import { viewBeforeStep } from "../../../src/turn/turn.ts";
 import { inside } from "../inside.ts";
@@ -77,7 +80,7 @@ test("older outputs give way to stubs, one row an edit, and between two edits a 
     expect(edits).toBeLessThan(30);
     const { masked, rents } = await session.status();
     expect(masked?.tokens).toBeGreaterThan(20_000);
-    expect(rents?.mask.paid).toBeLessThan(rents?.mask.price ?? 0);
+    expect(rents?.mask.paid).toBeLessThan(PAID_SHARE * (rents?.mask.price ?? 0));
     const { messages, tokens } = await session.getView();
     // The stub keeps the call, its input and the place of the whole. The newest outputs stay.
     const stub = JSON.stringify(messages[1]);
@@ -385,7 +388,7 @@ test("a view that is due for its rent is summarised under its ceiling, and rents
   );
 });
 
-test("a first summary that its rent has not paid for has half of the room for names, and the next one all of it", async () => {
+test("a first summary that its rent has not paid for has half of the room for names, the next one all of it, by the session's own count", async () => {
   const stackTokens = 3_000;
   const options = { ceiling: 12_000, tailTokenBudget: 1_000, protectHead: 0, stackTokens, summaryTokens: 400 };
   const lengths = await inside(
@@ -402,6 +405,7 @@ test("a first summary that its rent has not paid for has half of the room for na
         expect({ trigger, kind: outcome?.kind }).toEqual({ trigger: "threshold", kind: "applied" });
         const names = (await session.getCompactions()).at(-1)?.details.pinned.names ?? [];
         named.push(names.join(" ").length);
+        expect(estimateTokens(renderNames(names))).toBeLessThanOrEqual((stackTokens * n) / 2);
       }
       return named;
     },
@@ -448,7 +452,7 @@ test("while the summariser is down outputs are masked all the same, and no run i
   } as const;
   await auto(async (session, { agent, storage }) => {
     const { health, platform } = agent.palimpsest;
-    for (let n = 1; n <= 80; n++) {
+    for (let n = 1; n <= 120; n++) {
       health.noteFailure("down", "auth", platform.now());
       await session.appendMessage(work(n));
     }
