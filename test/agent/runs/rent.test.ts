@@ -1,6 +1,6 @@
 /**
- * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost one and a half times as much as the edit. Tests the masks through later
- * changes.
+ * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost one and a half times as much as the edit. Tests the
+ * masks through later changes.
  */
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
