@@ -72,7 +72,9 @@ function redactWith(rules: SecretRules): Redaction {
         ...each,
         name: text(each.name),
         text: text(each.text),
-        ...(edits && { edits: edits.map((edit) => ({ ...edit, from: text(edit.from), to: text(edit.to) })) }),
+        ...(edits && {
+          edits: edits.map((edit) => ({ ...edit, from: text(edit.from), ...(edit.to && { to: text(edit.to) }) })),
+        }),
         ...(list === undefined ? {} : { tasks: list.map((task) => ({ ...task, text: text(task.text) })) }),
       })),
       worked: worked.map(text),

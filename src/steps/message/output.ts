@@ -61,14 +61,12 @@ function objectIn(output: object, key: string): unknown {
 }
 
 /** Whether an answer plainly says that a change was made, or that it was not. The words of `paths` say nothing. */
-export function changeTold(said: string, paths: readonly string[]): "made" | "refused" | "doubted" | "unclear" {
+export function changeTold(said: string, paths: readonly string[]): "made" | "refused" | "unclear" {
   if (said.trim() === "") return "made";
   const names = paths.flatMap((path) => [path, path.replace(/.*\//, "")]).filter((name) => name !== "");
   const line = names.reduce((text, name) => text.replaceAll(name, ""), firstLine(said)).replaceAll(NO_WORDS, "");
-  const [isDone, isDoubted] = [DONE.test(line), DOUBT.test(line)];
-  if (isDone) return isDoubted ? "doubted" : "made";
-  if (UNREAD.test(line) || PERSON.test(line) || tellsError(said)) return "refused";
-  return isDoubted ? "doubted" : "unclear";
+  if (DONE.test(line)) return DOUBT.test(line) ? "unclear" : "made";
+  return UNREAD.test(line) || PERSON.test(line) || tellsError(said) ? "refused" : "unclear";
 }
 
 /** Whether an answer is the text that was asked for. Only one short line may report instead that a file was not read. */

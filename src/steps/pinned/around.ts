@@ -42,6 +42,6 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
     ruled: sayingIn(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
     settled: settledIn(tail),
     // Without their texts, which a later edit of their messages may take back.
-    loaded: loaded.filter(isWhole).map((each) => ({ ...each, text: "", edits: [] })),
+    loaded: loaded.filter(isWhole).map((each) => ({ ...each, text: "", edits: [], doubted: true })),
   };
 }

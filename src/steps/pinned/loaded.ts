@@ -8,7 +8,7 @@
  */
 import type { UIMessage } from "ai";
 import { changeTold, contentOf, hasErrorField, outputText, readTold } from "../message/output.ts";
-import { covers, isAbsolute, pathOf, readCommand } from "./shell.ts";
+import { baseName, isAbsolute, matches, pathOf, readCommand } from "./shell.ts";
 import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../message/tool-parts.ts";
 
 /** The tools of context blocks, and the prefix of an answer that brought no text. */
@@ -18,25 +18,24 @@ export const NOT_DONE = "Not done. ";
 
 /** One loaded text in its last state. */
 export interface Loaded {
-  /** A document is a file. An entry of a context block is told apart from a skill that any other tool loads. */
-  readonly kind: "document" | "skill" | "context" | "plan" | "call";
-  /** Its key within its kind: a path, a skill's name or the call. */
+  /**
+   * A document is a file. An entry of a context block is told apart from a skill that any other tool loads. What shells
+   * touched is one entry, whose text has a line for each name or pattern, and which is never shown.
+   */
+  readonly kind: "document" | "skill" | "context" | "plan" | "call" | "touched";
+  /** Its key within its kind: a path, or several that one call read as one text, a skill's name or the call. */
   readonly name: string;
-  /** Word for word. Empty where it is too long to keep, or where a later change could not be applied. */
+  /** Word for word. Empty where it is too long to keep. */
   readonly text: string;
   /** The number of characters that it had. */
   readonly characters: number;
   readonly messageId: string;
   /** The id of an open call, because several may ask the same. */
   readonly callId?: string;
-  /** Changes to a document that was read earlier, in order. Empty where a change could not be applied. */
+  /** What happened to a text that was loaded earlier, in order. */
   readonly edits?: readonly Edit[];
-  /** Set where only a part of a file was read. It replaces nothing. */
-  readonly part?: true;
-  /** Set where the name is a pattern of files that may have changed. It is never shown. */
-  readonly covers?: true;
-  /** Set where one call read several files, whose texts are one. An edit of it cannot be followed. */
-  readonly shared?: true;
+  /** Set where the text may have changed since, so it is not shown until it is loaded again. */
+  readonly doubted?: true;
   /** The tasks of a list, with their texts and states. A text is empty where only the state was reported. */
   readonly tasks?: readonly Task[];
   /** Set where the tasks are all there are. Others change an earlier list. */
@@ -45,7 +44,8 @@ export interface Loaded {
 
 export interface Edit {
   readonly from: string;
-  readonly to: string;
+  /** Absent where a tool only showed `from`, which the text must hold to be still the same. */
+  readonly to?: string;
   /** Set where every place is changed. */
   readonly all?: true;
 }
@@ -67,8 +67,6 @@ const MAX_TASKS = 100;
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
-/** A patch is applied as a whole or not at all. */
-const PATCH = /^\W*(?:apply_patch|Begin Patch)/;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
 const LIST_TOOL =
@@ -86,39 +84,31 @@ const READS = /read|view|open|cat|get|show|load|resource/;
 const LEAST_DOCUMENT_CHARS = 80;
 /** Where a tool left out the end or the middle of a text. */
 const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
-/** The numbers that tools put before the lines of a file. */
-const LINE_NUMBER = /^ *\d+[→\t]/gm;
+/** A line of a file with the number that a tool put before it. */
+const NUMBERED = /^ *\d+[→\t](.*)/gm;
+/** Between the paths of one text. */
+const AND = ", ";
+/** Longer lists of touched files stand for all. */
+const MAX_TOUCHED_CHARS = 2_000;
 /** A larger text may be masked, although it was loaded. */
 const MAX_SHOWN_CHARS = 20_000;
 
-/** Field names of a tool's input, as different tools call them, in small letters and without marks. */
-const PATHS = [
-  "path",
-  "filepath",
-  "file",
-  "filename",
-  "targetfile",
-  "absolutepath",
-  "relativeworkspacepath",
-  "uri",
-  "source",
-  "destination",
-  "oldpath",
-  "newpath",
-];
-const PATH_LISTS = ["paths", "files", "filepaths", "changes", "edits"];
-const FOLDERS = ["workdir", "cwd", "workingdirectory"];
-const CONTENTS = ["content", "contents", "filetext", "newcontent"];
-const SAID = ["content", "text", "output", "stdout"];
-const OLD = ["oldstring", "oldstr", "oldtext"];
-const NEW = ["newstring", "newstr", "newtext"];
-const COMMANDS = ["command", "cmd", "patch", "patchtext", "diff", "input", "code", "script"];
-const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
-const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
-const NAMES = ["skill", "name", "skillname", "command", "id"];
-const SEARCHED = ["pattern", "query", "regex", "search"];
-const FIRST_LINES = ["offset", "startline", "startlineoneindexed"];
-const LAST_LINES = ["limit", "endline", "endlineoneindexedinclusive", "head", "tail"];
+/** Field names of a tool's input, as different tools call them, in small letters and without marks, the first that has a value first. */
+const PATHS =
+  "path filepath file filename targetfile absolutepath relativeworkspacepath uri source destination oldpath newpath";
+const PATH_LISTS = "paths files filepaths changes edits";
+const FOLDERS = "workdir cwd workingdirectory";
+const CONTENTS = "content contents filetext newcontent";
+const SAID = "content text output stdout";
+const OLD = "oldstring oldstr oldtext";
+const NEW = "newstring newstr newtext";
+const COMMANDS = "command cmd patch patchtext diff input code script";
+const LISTS = "todos plan todolist items tasks tasklist steps";
+const TEXTS = "content step task text title subject description";
+const NAMES = "skill name skillname command id";
+const SEARCHED = "pattern query regex search";
+const FIRST_LINES = "offset startline startlineoneindexed";
+const LAST_LINES = "limit endline endlineoneindexedinclusive head tail";
 
 const LIST_NAME = "list of tasks";
 const PLAN_NAME = "plan";
@@ -134,15 +124,16 @@ export interface LoadedFrom {
 }
 
 /** The texts that a message loads, in order. Only an assistant's tools load anything. */
-export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFrom): Loaded[] {
+export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFrom): readonly Loaded[] {
   if (message.role !== "assistant") return [];
-  return message.parts.flatMap((part) => {
+  const loaded = message.parts.flatMap((part) => {
     const tool = toolPart(part);
     if (tool === null) return [];
     const isOpen = !hasResult(tool) || ("preliminary" in tool && tool.preliminary);
     const found = isOpen ? [openCall(tool, nameCall)] : isBareResult(tool) ? [closedCall(tool)] : readTool(tool);
     return found.map((each) => ({ characters: each.text.length, messageId, ...each }));
   });
+  return loaded.reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
 }
 
 /** True for a call whose output is the text of a document or a plan. A mask would hide it, because no overlay has it. */
@@ -172,12 +163,12 @@ function readTool(tool: ToolPart): Found[] {
   const name = nameOfTool(tool);
   const input = inputOf(tool);
   if (tool.state === "output-error" || said.startsWith(NOT_DONE) || hasErrorField(tool.output))
-    return readSteps(input, said, "failed");
+    return readShell(input, null);
   if (toolName(tool) === LOAD_TOOL) return asText("context", contextKey(input), said);
   if (toolName(tool) === UNLOAD_TOOL) return [{ kind: "context", name: contextKey(input), text: "" }];
   const told = changeTold(answerOf(tool), pathsIn(input));
-  const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, ["plan"])) : [];
-  if (plan.length > 0) return told === "refused" || told === "doubted" ? plan.map(inPart) : plan;
+  const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, "plan")) : [];
+  if (plan.length > 0) return told === "made" ? plan : plan.map((each) => shownIn(each, ""));
   if (told === "refused" && (LIST_TOOL.test(name) || TASK_TOOL.test(name))) return [];
   if (LIST_TOOL.test(name)) return readList(input, said);
   if (TASK_TOOL.test(name)) return readTask(input, said);
@@ -221,80 +212,77 @@ function json(input: unknown): string {
 }
 
 function contextKey(input: Fields): string {
-  return nameOf(`${firstText(input, ["label"])}:${firstText(input, ["key"])}`);
+  return nameOf(`${firstText(input, "label")}:${firstText(input, "key")}`);
+}
+
+/** A tool that was given paths, or a command. */
+function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
+  const paths = pathsIn(input);
+  if (paths.some(isInstruction)) return SEARCHES.test(tool) ? [] : readNamed(tool, paths, { input, said, told });
+  const folders = TAKES_AWAY.test(tool) && told !== "refused" ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
+  return folders.length > 0 ? touched(folders.map(baseName)) : readShell(input, said);
 }
 
 /** Only a whole text replaces what stands. A part of a file, a receipt or a refused change leaves it. */
-function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
-  const paths = pathsIn(input);
-  const files = paths.filter(isInstruction);
-  if (files.length === 0) {
-    const ended = told === "refused" ? told : undefined;
-    const folders = TAKES_AWAY.test(tool) && ended === undefined ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
-    return folders.length > 0 ? folders.map(anyIn) : readSteps(input, said, ended);
-  }
-  return readNamed(tool, paths, { input, said, told });
-}
-
-/** A tool that was given the paths of instruction files. */
 function readNamed(
   tool: string,
   paths: readonly string[],
   { input, said, told }: { readonly input: Fields; readonly said: string; readonly told: Told },
 ): Found[] {
-  const files = paths.filter(isInstruction);
-  if (SEARCHES.test(tool)) return [];
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
   if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)))
     return said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command) ? readWhole(paths, input, said) : [];
   if (told === "refused") return [];
+  const files = paths.filter(isInstruction);
   const [name = ""] = files;
   if (files.length > 1 || told !== "made") return files.map((each) => mayDiffer(each));
   if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
-  const adds = ADDS.test(tool + command + firstText(input, ["mode"])) || input["append"] === true;
+  const adds = ADDS.test(tool + command + firstText(input, "mode")) || input["append"] === true;
   if (written !== "" && !adds) return asText("document", name, written);
   return tool.includes("delet") ? [{ kind: "document", name, text: "" }] : [mayDiffer(name)];
 }
 
-/** The texts that a read shows. Where other texts stand beside them, files are only named. */
+/** The text of a read. One that may not be all of it, or that stands beside another, only has to agree with what is known. */
 function readWhole(paths: readonly string[], lines: Fields, said: string): Found[] {
   const files = paths.filter(isInstruction);
-  const text = /^ *1[→\t]/.test(said) ? said.replaceAll(LINE_NUMBER, "") : said;
-  const found = files
-    .flatMap((name) => asRead("document", name, text))
-    .map((each) => (files.length > 1 ? { ...each, shared: true as const } : each));
-  if (!isAll(lines, said) || TRUNCATED.test(said)) return found.map(inPart);
-  return files.length < paths.length ? found.map(inPart) : found;
+  const name = files.join(AND);
+  const text = plainText(said);
+  const isWhole = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, said);
+  if (isWhole && !TRUNCATED.test(said)) return files.length === 0 ? [] : asRead("document", name, text);
+  return files.flatMap((file) => asRead("document", file, text)).map((each) => shownIn(each, text));
 }
 
-/** The files that a command showed, whole where it did nothing else, and the names of those that it may have changed, also where a later step failed. */
-function readSteps(input: Fields, said: string, ended?: "failed" | "refused"): Found[] {
-  const command = commandIn(input);
-  const { steps, isOneOf } = readCommand(command, firstText(input, FOLDERS));
-  const shown = ended === "failed" ? [] : steps.flatMap((step) => step.shown ?? []);
-  if (ended !== undefined && shown.length === 0 && (steps.length === 1 || PATCH.test(command))) return [];
-  const paths = shown.flatMap((each) => each.paths);
-  if (shown.length === steps.length && !isOneOf) return readWhole(paths, shown[0]?.lines ?? {}, said);
-  const changed = [...new Set(steps.flatMap((step) => step.changed))].filter(isInstruction);
-  const seen = paths.filter(isInstruction).map((name) => inPart({ kind: "document", name, text: said }));
-  const covered = [...new Set(steps.flatMap((step) => step.covers))].map((name) => anyIn(name));
-  return [...seen, ...changed.map((name) => mayDiffer(name)), ...covered];
+/** Where lines have numbers, other lines are no part of the file. */
+function plainText(said: string): string {
+  return /^ *\d+[→\t]/.test(said) ? [...said.matchAll(NUMBERED)].map(([, line]) => line).join("\n") : said;
+}
+
+/** What a command showed, unless it failed, and the names of the files that it may have changed. */
+function readShell(input: Fields, said: string | null): Found[] {
+  const { shows, lines, changes } = readCommand(commandIn(input), firstText(input, FOLDERS));
+  const changed = touched(changes);
+  if (said === null) return changed;
+  if (lines !== null) return [...readWhole(shows, lines, said), ...changed];
+  const seen = shows
+    .filter(isInstruction)
+    .map((name) => ({ kind: "document", name: nameOf(name), text: said }) as const);
+  return [...seen.map((each) => shownIn(each, said)), ...changed];
 }
 
 /** The command of a shell, also in the form of its arguments, or a patch or code. */
 function commandIn(input: Fields): string {
-  const list = COMMANDS.map((field) => input[field]).find(Array.isArray) as readonly unknown[] | undefined;
+  const list = listIn(input, COMMANDS);
   return list?.map(jsonText).join(" ") ?? firstText(input, COMMANDS);
 }
 
 /** A file whose text is not known any more. */
 function mayDiffer(name: string, kind: Loaded["kind"] = "document"): Found {
-  return { kind, name, text: "", edits: [] };
+  return { kind, name, text: "", edits: [], doubted: true };
 }
 
-/** Any file that a pattern covers. */
-function anyIn(pattern: string): Found {
-  return { ...mayDiffer(nameOf(pattern)), covers: true };
+function touched(names: readonly string[]): Found[] {
+  const text = [...new Set(names)].join("\n");
+  return names.length === 0 ? [] : [{ kind: "touched", name: "", text: text.length > MAX_TOUCHED_CHARS ? "*" : text }];
 }
 
 /** The text of a read, unless it reports that there was none. In doubt it is read again. */
@@ -304,17 +292,16 @@ function asRead(kind: Loaded["kind"], name: string, text: string): Found[] {
   return told === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
 }
 
-/** Names a text that does not replace what stands. */
-function inPart({ kind, name, text }: Found): Found {
-  return { kind, name, text: "", characters: text.length, part: true };
+/** Names a text that does not replace what stands, and that only agrees with it where that holds what was shown. */
+function shownIn({ kind, name, text, edits }: Found, from: string): Found {
+  return { kind, name, text: "", characters: text.length, edits: edits ?? [{ from }] };
 }
 
 function pathsIn(input: Fields): string[] {
-  const own = (fields: Fields): unknown[] => PATHS.map((field) => fields[field]);
-  const listed = PATH_LISTS.flatMap((field) => {
-    const list = input[field];
-    return Array.isArray(list) ? (list as unknown[]) : Object.keys(Object(list) as object);
-  });
+  const own = (fields: Fields): unknown[] => valuesOf(fields, PATHS);
+  const listed = valuesOf(input, PATH_LISTS).flatMap((list) =>
+    Array.isArray(list) ? (list as unknown[]) : Object.keys(Object(list) as object),
+  );
   const found = [...own(input), ...listed.flatMap((each) => [each, ...own(fieldsOf(each))])];
   const folder = firstText(input, FOLDERS);
   return [
@@ -329,8 +316,8 @@ function isInstruction(path: string): boolean {
 /** Whether a read shows the whole file. One that may end early does so where it says fewer lines than it could. */
 function isAll(input: Fields, said: string): boolean {
   const [from, to] = Array.isArray(input["viewrange"]) ? (input["viewrange"] as readonly unknown[]) : [];
-  const firsts = [from, ...FIRST_LINES.map((field) => input[field])].map(Number);
-  const lasts = [to, ...LAST_LINES.map((field) => input[field])].map(Number);
+  const firsts = [from, ...valuesOf(input, FIRST_LINES)].map(Number);
+  const lasts = [to, ...valuesOf(input, LAST_LINES)].map(Number);
   const lines = said.trimEnd().split("\n").length;
   return (
     firstText(input, SEARCHED) === "" &&
@@ -350,7 +337,7 @@ function editsIn(input: Fields): Edit[] {
 }
 
 function readList(input: Fields, said: string): Found[] {
-  const list = LISTS.map((field) => input[field]).find(Array.isArray) as readonly unknown[] | undefined;
+  const list = listIn(input, LISTS);
   if (list === undefined)
     return asText("plan", LIST_NAME, firstText(input, LISTS) || (said.includes("\n- [") ? said : ""));
   const tasks = list.flatMap((each) => {
@@ -364,15 +351,15 @@ function readList(input: Fields, said: string): Found[] {
 }
 
 function readTask(input: Fields, said: string): Found[] {
-  const id = firstText(input, ["taskid", "id"]) || (TASK_NUMBER.exec(said)?.[1] ?? "");
+  const id = firstText(input, "taskid id") || (TASK_NUMBER.exec(said)?.[1] ?? "");
   if (id === "") return [];
-  const tasks = [{ id, text: firstText(input, ["subject", "title"]), status: statusOf(input) }];
+  const tasks = [{ id, text: firstText(input, "subject title"), status: statusOf(input) }];
   return [{ kind: "plan", name: LIST_NAME, text: tellTasks(tasks), tasks }];
 }
 
 function statusOf(fields: Fields): string {
   const { completed, done } = fields;
-  return firstText(fields, ["status", "state"]) || (completed === true || done === true ? "completed" : "");
+  return firstText(fields, "status state") || (completed === true || done === true ? "completed" : "");
 }
 
 function tellTasks(tasks: readonly Task[]): string {
@@ -397,82 +384,81 @@ function plain(name: string): string {
   return name.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
-function firstText(fields: Fields, names: readonly string[]): string {
-  for (const name of names) {
-    const value = fields[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return "";
+function valuesOf(fields: Fields, names: string): unknown[] {
+  return names.split(" ").map((name) => fields[name]);
 }
 
-/** The texts in force after both parts, oldest first: the newest version of each, without calls answered since. */
+function listIn(fields: Fields, names: string): readonly unknown[] | undefined {
+  return valuesOf(fields, names).find((value): value is unknown[] => Array.isArray(value));
+}
+
+function firstText(fields: Fields, names: string): string {
+  return valuesOf(fields, names).find((value): value is string => typeof value === "string" && value !== "") ?? "";
+}
+
+/**
+ * The texts after both parts, oldest first: the newest version of each, without calls answered since. It does not matter
+ * how parts are grouped, because whatever may touch a file stays in the list.
+ */
 export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]): readonly Loaded[] {
   if (later.length === 0) return earlier;
-  const standing = new Map(earlier.map((each) => [keyOf(each), each]));
+  const standing = new Map(
+    earlier.map((each) => [keyOf(each), later.some((other) => touches(other, each)) ? doubted(each) : each]),
+  );
   for (const each of later) {
     const key = keyOf(each);
-    if (each.covers) loseCovered(standing, each.name);
-    const own = standing.get(key);
-    const spelled = spellings(each, [...standing.values()]);
-    const before = [...standing.values()].findLast((other) => other === own || spelled.includes(other));
-    if (each.part && before !== undefined && !before.part) continue;
+    const before = standing.get(key);
     const now = before === undefined ? each : follow(before, each);
-    const isTouched = (other: Loaded): boolean =>
-      spelled.includes(other) || [own, ...spelled].some((each) => isReadWith(other, each));
-    standing.delete(key);
-    if (own === undefined || each.kind !== "call" || each.text !== "") standing.set(key, now);
-    for (const other of standing.values()) {
-      if (other === before && each.edits !== undefined && now.text !== "") standing.delete(keyOf(other));
-      else if (other !== now && (other.text !== now.text || other.edits !== undefined) && isTouched(other))
-        standing.set(keyOf(other), lost(other));
-    }
+    if (now.messageId === each.messageId) standing.delete(key);
+    if (before === undefined || each.kind !== "call" || each.text !== "") standing.set(key, now);
   }
   return bound([...standing.values()]);
 }
 
-function loseCovered(standing: Map<string, Loaded>, pattern: string): void {
-  for (const [key, other] of standing)
-    if (other.kind === "document" && covers(pattern, other.name)) standing.set(key, lost(other));
+/** Whether a later entry may be of the same file in another spelling, or of several with it, or may have changed it. */
+function touches(later: Loaded, { kind, name }: Loaded): boolean {
+  if (kind !== "document" || (later.kind === "document" && later.name === name)) return false;
+  const paths = name.split(AND);
+  if (later.kind === "touched") return later.text.split("\n").some((each) => paths.some((path) => matches(each, path)));
+  return later.kind === "document" && later.name.split(AND).some((each) => paths.some((path) => isAlike(each, path)));
 }
 
-/** The files among `known` that `path` names in another spelling. A relative path means the one nearest to the root. */
-function spellings({ kind, name: path, covers: isPattern }: Loaded, known: readonly Loaded[]): Loaded[] {
-  if (kind !== "document" || isPattern === true) return [];
-  const files = known.filter((each) => each.kind === "document" && !each.covers);
-  const nearest = (relative: string): string | undefined =>
-    [path, ...files.map(({ name }) => name)]
-      .filter((each) => isAbsolute(each) && each.endsWith(`/${relative}`))
-      .toSorted((a, b) => a.length - b.length)[0];
-  return files.filter(({ name }) => (isAbsolute(path) ? nearest(name) === path : nearest(path) === name));
+/** Whether two paths may be one file. A relative one may be any that ends with it. */
+function isAlike(one: string, other: string): boolean {
+  if (isAbsolute(one) === isAbsolute(other)) return one === other;
+  return one.endsWith(`/${other}`) || other.endsWith(`/${one}`);
 }
 
-/** Whether one call read both files, so that their texts are one. */
-function isReadWith({ shared, text, messageId }: Loaded, before: Loaded | undefined): boolean {
-  return shared === true && text === before?.text && messageId === before.messageId;
+function doubted(known: Loaded): Loaded {
+  return { ...known, doubted: true };
+}
+
+/** True for a text that may have changed and that a newer one stands for. */
+export function isReplaced({ kind, name, text }: Loaded, newer: Loaded): boolean {
+  if (!isWhole(newer) || newer.kind !== kind) return false;
+  const paths = newer.name.split(AND);
+  return (text !== "" && text === newer.text) || name.split(AND).every((path) => paths.includes(path));
 }
 
 export function keyOf({ kind, name, callId = name }: Pick<Loaded, "kind" | "name" | "callId">): string {
   return `${kind} ${callId}`;
 }
 
-/** True for a full text, which is neither a change of a document nor a change of some tasks of a list. */
-export function isWhole({
-  kind,
-  part,
-  edits,
-  tasks,
-  replaces,
-}: Pick<Loaded, "kind" | "part" | "edits" | "tasks" | "replaces">): boolean {
-  return kind !== "call" && part !== true && edits === undefined && (tasks === undefined || replaces === true);
+/** True for a full text that holds, which is neither a change of a document nor a change of some tasks of a list. */
+export function isWhole(each: Pick<Loaded, "kind" | "edits" | "doubted" | "tasks" | "replaces">): boolean {
+  const { kind, edits, doubted: isDoubted, tasks, replaces } = each;
+  return kind !== "call" && kind !== "touched" && !(edits ?? isDoubted) && (tasks === undefined || replaces === true);
 }
 
-/** True for a mark that nothing is left of an earlier text: an emptied list, an unloaded skill or an answered call. */
-export function isGone({ text, characters, edits, covers: isPattern }: Loaded): boolean {
-  return isPattern === true || (text === "" && characters === 0 && edits === undefined);
+/** True for what has no text to show: what shells touched, an emptied list, an unloaded skill or an answered call. */
+export function isGone({ kind, text, characters, edits }: Loaded): boolean {
+  return kind === "touched" || (text === "" && characters === 0 && edits === undefined);
 }
 
 function follow(before: Loaded, later: Loaded): Loaded {
   if (later.edits !== undefined) return edited(before, later, later.edits);
+  if (later.kind === "touched")
+    return { ...later, ...touched([...before.text.split("\n"), ...later.text.split("\n")])[0] };
   if (later.tasks === undefined || later.replaces === true) return later;
   const tasks = new Map((before.tasks ?? []).map((task) => [task.id, task]));
   for (const { id, text, status } of later.tasks) {
@@ -485,17 +471,30 @@ function follow(before: Loaded, later: Loaded): Loaded {
 }
 
 function edited(before: Loaded, later: Loaded, edits: readonly Edit[]): Loaded {
-  const lost = { ...later, edits: [] };
-  if (edits.length === 0 || before.shared) return lost;
-  if (before.edits !== undefined)
-    return before.edits.length === 0 ? lost : { ...later, edits: [...before.edits, ...edits] };
-  let { text } = before;
-  for (const { from, to, all } of edits) {
-    if (!text.includes(from)) return lost;
+  // What was only shown changes nothing, so the text keeps its place and its message.
+  const isShown = edits.every(({ to }) => to === undefined);
+  const known = { ...before, messageId: isShown ? before.messageId : later.messageId };
+  const now = before.edits === undefined ? apply(known, edits) : { ...known, edits: [...before.edits, ...edits] };
+  return later.doubted ? doubted(now) : now;
+}
+
+function apply(known: Loaded, edits: readonly Edit[]): Loaded {
+  let { text } = known;
+  let isSame = true;
+  for (const { from, to = from, all } of edits) {
+    const isChange = to !== from;
+    if (!(isChange ? text.includes(from) : agrees(text, from))) isSame = false;
     // A function, because the new text may have marks with a meaning in a replacement string.
-    text = all === true ? text.replaceAll(from, () => to) : text.replace(from, () => to);
+    else if (isChange) text = all === true ? text.replaceAll(from, () => to) : text.replace(from, () => to);
   }
-  return { kind: later.kind, name: later.name, text, characters: text.length, messageId: later.messageId };
+  const now = text === known.text ? known : { ...known, text, characters: text.length };
+  return isSame ? now : doubted(now);
+}
+
+/** Whether each piece of what a tool showed is a part of the text, or has all of it. */
+function agrees(text: string, shown: string): boolean {
+  const whole = text.trim();
+  return shown.split(TRUNCATED).every((piece) => whole.includes(piece.trim()) || piece.includes(whole));
 }
 
 /** The plan and open calls get room first, then the newest documents. Others keep their name without the text. */
@@ -503,7 +502,8 @@ function bound(loaded: readonly Loaded[]): readonly Loaded[] {
   let room = MAX_LOADED_CHARS;
   const kept = new Map<Loaded, Loaded>();
   for (const each of byImportance(loaded).slice(0, MAX_LOADED)) {
-    const size = each.text.length + (each.edits ?? []).reduce((sum, { from, to }) => sum + from.length + to.length, 0);
+    const edits = (each.edits ?? []).reduce((sum, { from, to = "" }) => sum + from.length + to.length, 0);
+    const size = each.text.length + edits;
     const fits = size <= room;
     if (fits) room -= size;
     kept.set(each, fits ? each : withoutText(each));
@@ -513,15 +513,12 @@ function bound(loaded: readonly Loaded[]): readonly Loaded[] {
 
 /** The plan and open calls first, then files and skills, the newest first. */
 export function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
-  const isWork = ({ kind }: Loaded): boolean => kind === "plan" || kind === "call";
+  const isWork = ({ kind }: Loaded): boolean => kind === "plan" || kind === "call" || kind === "touched";
   const newest = loaded.toReversed();
   return [...newest.filter(isWork), ...newest.filter((each) => !isWork(each))];
 }
 
-function lost(known: Loaded): Loaded {
-  return known.covers ? known : { ...withoutText(known), characters: 0, edits: [] };
-}
-
-function withoutText({ kind, name, characters, messageId, callId, edits }: Loaded): Loaded {
-  return { kind, name, text: "", characters, messageId, ...(callId && { callId }), ...(edits && { edits: [] }) };
+function withoutText({ kind, name, characters, messageId, callId, edits, doubted: isDoubted }: Loaded): Loaded {
+  const known = { kind, name, text: "", characters, messageId, ...(callId && { callId }), ...(edits && { edits: [] }) };
+  return edits || isDoubted ? doubted(known) : known;
 }

@@ -4,7 +4,7 @@
  * Loaded texts and a budget in, a choice out. The budget holds because the rendering itself is measured.
  */
 import type { CountTokens } from "../message/measure.ts";
-import { byImportance, isGone, keyOf, mergeLoaded, type Loaded } from "./loaded.ts";
+import { byImportance, isGone, isReplaced, keyOf, mergeLoaded, type Loaded } from "./loaded.ts";
 import { leftOut, renderLoaded, type PinnedLoaded } from "./render-loaded.ts";
 
 /** The most texts that are only named. The newest are preferred. */
@@ -17,11 +17,13 @@ export function pickLoaded(
 ): readonly PinnedLoaded[] {
   const omitted = new Set(omit.map(keyOf));
   const present = mergeLoaded(loaded, omit).filter((each) => !isGone(each) && !omitted.has(keyOf(each)));
-  // Two paths may lead to one file, so a text is shown once, where it stands last.
+  // Two paths may lead to one text or one file, so each is shown once, where it stands last.
   const last = new Map(present.map((each) => [`${each.kind} ${each.text}`, each]));
-  const wanted = present.filter(
-    (each) => each.text === "" || each.kind === "call" || last.get(`${each.kind} ${each.text}`) === each,
-  );
+  const wanted = present.flatMap((each) => {
+    if (each.doubted || each.edits)
+      return present.some((other) => isReplaced(each, other)) ? [] : [{ ...each, text: "" }];
+    return each.text === "" || each.kind === "call" || last.get(`${each.kind} ${each.text}`) === each ? [each] : [];
+  });
   if (budgetTokens <= 0 || wanted.length === 0) return [];
   const queue = byImportance(wanted);
   const whole = new Set<Loaded>();
@@ -45,6 +47,8 @@ export function pickLoaded(
   return fits() ? shown() : [];
 }
 
-function pin({ kind, name, characters, messageId }: Loaded, text: string): PinnedLoaded {
-  return { kind, name, text, characters, messageId };
+/** Without a number of characters where the text may have changed. */
+function pin({ kind, name, characters, messageId, doubted, edits = [] }: Loaded, text: string): PinnedLoaded {
+  const isKnown = !doubted && edits.every(({ to }) => to === undefined);
+  return { kind, name, text, characters: isKnown ? characters : 0, messageId };
 }

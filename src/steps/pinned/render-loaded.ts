@@ -16,6 +16,7 @@ const TITLES = {
   context: "as it was last loaded (a later version below holds)",
   plan: "as it last stood (a later version below holds)",
   call: "has no result yet",
+  touched: "",
 } as const;
 
 /** A section for each text under a heading of our own, and a list of the named ones at the end. Empty for none. */

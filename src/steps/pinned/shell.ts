@@ -1,114 +1,110 @@
 /**
  * Reads which files a shell command shows, and which it may change.
  *
- * A command in, its steps out. A patch or a program in place of a command is read by its lines. Wrong answers are safe:
- * a file that is taken for changed is only named, and a caller asks for whole texts only where all steps show files.
+ * A command in, names out. A patch or a program in place of a command is read by its lines. Wrong answers are safe: a
+ * file that is taken for changed is only named, and only a command that does nothing but show files tells their texts.
  */
 
-/** One step of a command. */
-export interface Step {
-  /** The files that it shows, and its lines as the fields of a tool that reads. Null for a step that does something else. */
-  readonly shown: { readonly paths: readonly string[]; readonly lines: Readonly<Record<string, unknown>> } | null;
-  /** The paths that it may change. */
-  readonly changed: readonly string[];
-  /** Patterns of paths and folders in which it may change anything. */
-  readonly covers: readonly string[];
+/** What a command does with files. */
+export interface Command {
+  /** The paths of the files that it shows. */
+  readonly shows: readonly string[];
+  /** Its lines, as the fields of a tool that reads. Null where it does more than show files. */
+  readonly lines: Readonly<Record<string, unknown>> | null;
+  /** Names of files and folders that it may change, wherever they are, or patterns of them. See {@link matches}. */
+  readonly changes: readonly string[];
 }
 
 const ABSOLUTE = /^(?:[/~]|\w+:)/;
 /** The command that a shell is started for, and errors that are silenced. */
 const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
 const SILENCED = /\d?>\s*(?:&\d|\/dev\/null)|\|\|\s*true\b/g;
+/** The body of a text that is given in place of a file, the changed lines of a patch, and notes. None of them is a step. */
+const TEXT = /\b((?:cat|tee|commit|gh)\b[^\n]*<<-?\s*["']?(\w+)[^\n]*)\n[^]*?\n\s*\2\b/g;
+const NO_STEP = /^(?:[+-](?!\+\+ |-- )|\s*#).*$/gm;
+/** In a longer command texts are read as steps, because the search for their ends would take too long. */
+const MAX_TEXT_CHARS = 20_000;
 /** A step, and a pipe that takes its output. */
 const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&"']+|["'])+)(\|(?!\|))?/g;
 const CHANGES_FOLDER = /^\s*cd\s+["']?([^\s"']+)/;
 const SHOWS =
   /^\s*(?:cat|bat|nl|type|Get-Content|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
-/** Steps that change no file but where they redirect to. Any other may change the files that it names. */
+/** Steps that change no file but where they redirect to. An assignment in a program is none. */
 const HARMLESS =
-  /^\s*(?!sed\b.*\s-(?:\w*i|-in)|.*\s--output)(?:#|(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|printf|grep|rg|ls|wc|\w+sum|file|diff|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|bat|nl|type|get-content|sed\s+-n|head|tail|less|more)(?=\s|$))/i;
-/** Steps that hand on what a pipe names, and the marks of steps that change files which they do not name one by one. */
-const FEEDS = /^\s*xargs\s+(?:-\S+\s+|\{\}\s+)*/;
+  /^\s*(?!(?:sed|awk)\b.*\s-(?:\w*i|-in)|sort\b.*\s-\w*o|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|printf|grep|rg|ls|wc|\w+sum|file|diff|cmp|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|bat|nl|type|get-content|sed|head|tail|less|more|awk|sort|cut|tac|jq)(?=\s+[^=\s]|\s*$))/i;
+/** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
+const FED = /^\s*xargs\s+(?:-\S+\s+|\{\}\s+)*/;
+const BY_FOLDER = /^\s*(?:sudo\s+)?(?:xargs|find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
 const WHOLE_TREE =
-  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:list|show|push\s))|merge|rebase)\b/;
-const FOLDERS = /^\s*(?:sudo\s+)?(?:xargs|\S*\/?rm|mv|git\s+(?:rm|mv))\s|\s--write\s/;
-const PATTERNS = /^\s*(?:sudo\s+)?(?:xargs|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git|npx)\s/;
+  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:list|show|push\s))|merge(?!-)|rebase|(?:checkout|restore).*\s\.(?=\s|$))\b/;
 const REDIRECTS = /(?<![-=])>([^]*)$/;
-const COPIES = /^\s*(?:sudo\s+)?(?:cp|mv|ln)\s/;
-/** The body of a text that a shell is given in place of a file, and the lines of a patch that name files. */
-const TEXT = /\b((?:cat|tee|git|gh)\b[^\n]*<<-?\s*["']?(\w+)[^\n]*)\n[^]*?\n\s*\2\b/g;
-const PATCHED =
-  /^(\*\*\* (?:Begin|End|Add|Update|Delete|Move) .*|--- .*\n\+\+\+ .*)(?:\n(?!--- .*\n\+\+\+ )(?:[ +@\\-].*|$))*/gm;
-const SIDE = /^(---|\+\+\+) [ab]\//gm;
-/** A pattern with more marks covers everything, because a search for it could take too long. */
-const MAX_MARKS = 4;
-/** The last words of a pipe that a step may be fed with. */
-const MAX_PIPED = 20;
-/** In a longer command texts are read as steps, because the search for their ends would take too long. */
-const MAX_TEXT_CHARS = 20_000;
+/** Names that an instruction file may have. */
+const IS_TEXT = /\.mdc?$|(?:rules|hints)$/i;
+const MARK = /[*?{[]/;
 
-/** The steps of a command that starts in `folder`, and whether it may have shown only some of its files. */
-export function readCommand(command: string, folder: string): { readonly steps: Step[]; readonly isOneOf: boolean } {
+/** What a command does that starts in `folder`. */
+export function readCommand(command: string, folder: string): Command {
+  const told = command.replaceAll(NO_STEP, "");
+  const heard = (told.length > MAX_TEXT_CHARS ? told : told.replaceAll(TEXT, "$1"))
+    .replace(STARTS_SHELL, "$2")
+    .replaceAll(SILENCED, "");
   let at = folder;
-  let piped: readonly string[] = [];
-  const named = [...command.matchAll(PATCHED)].map(([, names = ""]) => names.replaceAll(SIDE, "$1 "));
-  const rest = command.replaceAll(PATCHED, "");
-  const given = [rest.length > MAX_TEXT_CHARS ? rest : rest.replaceAll(TEXT, "$1"), ...named].join("\n");
-  const told = given.replace(STARTS_SHELL, "$2");
-  const heard = told.replaceAll(SILENCED, "");
   const steps = [...heard.matchAll(STEP)].flatMap(([, text = "", pipe]) => {
     const to = CHANGES_FOLDER.exec(text)?.[1];
     if (to !== undefined) at = pathOf(to, at);
     if (to !== undefined || text.trim() === "") return [];
     const { files, ...lines } = SHOWS.exec(text)?.groups ?? {};
-    const shown =
-      files === undefined || pipe !== undefined || !HARMLESS.test(text) ? null : { paths: pathsIn(files, at), lines };
-    const [before, isFed] = [piped, FEEDS.test(text)];
-    piped = pipe === undefined ? [] : [...new Set([...before, ...wordsIn(text).slice(-MAX_PIPED)])].slice(-MAX_PIPED);
-    return [{ shown, ...changedBy(isFed ? `${text} ${before.join(" ")}` : text, at) }];
+    const isShow = files !== undefined && pipe === undefined && HARMLESS.test(text);
+    const shows = isShow ? wordsIn(files).map((path) => pathOf(path, at)) : [];
+    return [{ shows, lines: isShow ? lines : null, changes: changedBy(text) }];
   });
-  const files = steps.flatMap(({ shown }) => shown?.paths ?? []);
-  return { steps, isOneOf: heard.includes("||") || (files.length > 1 && heard !== told) };
-}
-
-/** A copy may change files of the same names in its last path. */
-function changedBy(text: string, folder: string): Omit<Step, "shown"> {
-  if (HARMLESS.test(text.replace(FEEDS, "")))
-    return { changed: pathsIn(REDIRECTS.exec(text)?.[1] ?? "", folder), covers: [] };
-  const isCopy = COPIES.test(text);
-  const words = wordsIn(text).map((word) => pathOf(word, folder));
-  const last = words.at(-1) ?? "";
-  const into = isCopy && !/\.\w+$/.test(last) ? words.map((path) => pathOf(path.replace(/.*\//, ""), last)) : [];
-  const patterns = PATTERNS.test(text) ? [...words, ...into].filter((word) => /[*?{]/.test(word)) : [];
-  const folders = FOLDERS.test(text)
-    ? words.slice(1, isCopy ? -1 : undefined).filter((word) => !/\.\w+$/.test(word))
-    : [];
   return {
-    changed: [...pathsIn(text, folder), ...into],
-    covers: WHOLE_TREE.test(text) ? [""] : [...patterns, ...folders],
+    shows: steps.flatMap((step) => step.shows),
+    lines: steps.length === 1 ? (steps[0]?.lines ?? null) : null,
+    changes: steps.flatMap((step) => step.changes),
   };
 }
 
-function pathsIn(words: string, folder: string): string[] {
-  return wordsIn(words.replaceAll(/[{}[\],]/g, " ")).map((word) => pathOf(word, folder));
+/** The names that a step may change. */
+function changedBy(text: string): string[] {
+  const step = text.replace(FED, "");
+  if (HARMLESS.test(step)) return namesIn(REDIRECTS.exec(text)?.[1] ?? "", IS_TEXT);
+  return step !== text || WHOLE_TREE.test(text) ? ["*"] : namesIn(text, BY_FOLDER.test(text) ? /^/ : IS_TEXT);
+}
+
+/** The last part of each path, with the folder before it where it is a pattern. A path without a name is everything. */
+function namesIn(text: string, isName: RegExp): string[] {
+  return wordsIn(text).flatMap((word) => {
+    const path = pathOf(word).replace(/\/$/, "");
+    const name = baseName(path);
+    if (/^[.~]*$/.test(name)) return isName.test("") ? ["*"] : [];
+    const folder = MARK.test(name) ? baseName(path.slice(0, -name.length - 1)) : "";
+    return isName.test(name) ? [folder === "" || /^[.~]+$/.test(folder) ? name : `${folder}/${name}`] : [];
+  });
 }
 
 function wordsIn(text: string): string[] {
   return text.split(/[\s"'<>()=;]+/).filter((word) => !/^(?:-.*|\d*)$/.test(word));
 }
 
-/** Whether a file may be in a folder, or have a name, that a pattern of {@link Step} covers. An absolute one may be the same as a relative one. */
-export function covers(pattern: string, path: string): boolean {
-  const isNear = isAbsolute(path) || !isAbsolute(pattern);
-  const near = isNear ? pattern : pattern.replace(/.*\//, "");
-  if (near === "" || near === "." || (near.match(/[*?{]/g) ?? []).length > MAX_MARKS) return true;
-  const source = near
-    .replaceAll(/[.+^$()|[\]\\]/g, "\\$&")
-    .replaceAll(/\*+|\?|\{([^{}]*)\}|[{}]/g, (mark, list?: string) => {
-      if (list !== undefined) return `(?:${list.replaceAll(",", "|").replaceAll(/[*?]/g, "[^/]*")})`;
-      return mark === "**" ? ".*" : mark.startsWith("*") || mark === "?" ? "[^/]*" : `\\${mark}`;
-    });
-  return new RegExp(`^${isAbsolute(near) ? "" : "(?:.*/)?"}${source}(?:$|/)`).test(path);
+/** Whether a name or pattern of {@link Command} is the name of a file or of a folder that it is in. */
+export function matches(pattern: string, path: string): boolean {
+  const parts = path.split("/");
+  const folder = pattern.includes("/") ? pattern.replace(/\/.*/, "") : null;
+  const name = baseName(pattern);
+  return parts.some((part, at) => isLike(name, part) && (folder === null || isLike(folder, parts[at - 1] ?? "")));
+}
+
+/** What stands between the first and the last mark of a pattern may be anything. */
+function isLike(pattern: string, name: string): boolean {
+  const first = pattern.search(MARK);
+  if (first < 0) return pattern === name;
+  const last = Math.max(...["*", "?", "}", "]"].map((mark) => pattern.lastIndexOf(mark)));
+  return name.startsWith(pattern.slice(0, first)) && name.endsWith(last < first ? "" : pattern.slice(last + 1));
+}
+
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** A path in one spelling: with slashes, without steps up, and behind the folder where it is not absolute. */

@@ -15,7 +15,7 @@ import { NOTHING_PINNED } from "../../../src/steps/pinned/fact.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { expectLinear } from "../../growth.ts";
-import { everything } from "../../tries.ts";
+import { everything, tries } from "../../tries.ts";
 
 let calls = 0;
 
@@ -61,6 +61,33 @@ function numbered(): () => string {
   return () => `${++line}`.padStart(6) + "\u2192";
 }
 
+/** What a tool does with one of two files, whose `texts` follow. */
+function actOn(
+  path: string,
+  file: number,
+  { act, at, texts }: { readonly act: number; readonly at: number; readonly texts: string[] },
+): UIMessage {
+  const before = texts[file] ?? "";
+  const shell = (command: string, output = ""): UIMessage => asked("Bash", { command }, output);
+  const change = (to: string): string => (texts[file] = to);
+  if (act === 0) return read(path, before);
+  if (act === 1) return asked("Write", { path, content: change(`${file} written ${at} ${RULES}`) }, "ok");
+  if (act === 2) {
+    const [from, to] = [before.slice(0, 9), `${file} edited ${at} `];
+    change(before.replace(from, to));
+    return asked("Edit", { path, old_string: from, new_string: to }, "ok");
+  }
+  if (act === 3) return asked("Read", { path, offset: 1, limit: 1 }, before.split("\n", 1)[0]);
+  if (act === 4)
+    return shell(
+      path.startsWith("/") ? "cat /r/CLAUDE.md /r/web/CLAUDE.md" : "cat CLAUDE.md web/CLAUDE.md",
+      texts.join("\n"),
+    );
+  if (act === 5) change("");
+  if (act === 6) change(`${at}${before}`);
+  return shell(act === 5 ? `rm ${path}` : act === 6 ? `sed -i s/^/${at}/ ${path}` : "ls *.md");
+}
+
 function todos(merge: boolean, list: readonly object[]): UIMessage {
   return asked("todo_write", { merge, todos: list }, "ok");
 }
@@ -88,7 +115,6 @@ describe("what was loaded", () => {
     ["the first lines, if those are all", asked("bash", { command: "head -100 AGENTS.md" }, RULES)],
     ["numbered lines", asked("Read", { path: "AGENTS.md" }, RULES.replaceAll(/^/gm, numbered()))],
     ["a shell that shows two files", asked("bash", { command: "cat AGENTS.md web/CLAUDE.md" }, `${RULES}\n${SHORT}`)],
-    ["two shows", asked("bash", { command: "cat AGENTS.md; cat web/CLAUDE.md" }, `${RULES}\n${SHORT}`)],
     ["a list of files", asked("read_multiple_files", { paths: ["AGENTS.md", "b/AGENTS.md"] }, `${RULES}\n${SHORT}`)],
     ["a list of reads", asked("read_file", { files: [{ path: "AGENTS.md" }] }, RULES)],
     ["a shell started by a shell", asked("command_execution", { command: "/bin/bash -lc 'cat AGENTS.md'" }, RULES)],
@@ -116,6 +142,7 @@ describe("what was loaded", () => {
     'echo "it\'s" && cat other.md > AGENTS.md',
     "npx prettier --write AGENTS.md",
     `python3 -c "import os; open('AGENTS.md', 'w').write('x')"`,
+    "python3 - <<'EOF'\n# don't\nfile = open('AGENTS.md', 'w')\nEOF",
     "python3 - <<'EOF'\nfrom pathlib import Path\nPath('AGENTS.md').write_text('x')\nEOF",
     "bash -lc \"sed -i 's/a/b/' AGENTS.md\"",
     "sed -i 's|npm|pnpm|; s/a/b/' AGENTS.md",
@@ -156,14 +183,16 @@ describe("what was loaded", () => {
 
   test.each([
     ["a look at it", "grep -n test AGENTS.md | head -3"],
-    ["a part of it", "head -2 AGENTS.md"],
-    ["a show beside another file", "cat AGENTS.md src/main.ts"],
-    ["a show and something more", "cat AGENTS.md && git status"],
-    ["something harmless and a show", "pwd && cat AGENTS.md"],
-    ["a note and a show", "# look\ncat AGENTS.md"],
-    ["a setting and a show", "export A=1; cat AGENTS.md"],
-    ["a part of it and something more", "head -2 AGENTS.md; ls"],
+    ["a part of it", "head -2 AGENTS.md", RULES.slice(0, 31)],
+    ["a show beside another file", "cat AGENTS.md src/main.ts", `${RULES}\nexport {};`],
+    ["a show and something more", "cat AGENTS.md && git status", `${RULES}\nOn branch main`],
+    ["something harmless and a show", "pwd && cat AGENTS.md", `/app\n${RULES}`],
+    ["a note and a show", "# look at AGENTS.md\ncat AGENTS.md", RULES],
+    ["a setting and a show", "export A=1; cat AGENTS.md", RULES],
     ["a sum of it", "md5sum AGENTS.md"],
+    ["a search for where branches part", "git merge-base main HEAD"],
+    ["a column of it", "awk '{print $1}' AGENTS.md"],
+    ["its lines in order", "sort -u AGENTS.md | uniq -c"],
     ["its name in a list", "git ls-files AGENTS.md"],
     ["a search in the files of a list", "git ls-files '*.md' | xargs grep npm"],
     ["a new branch", "git checkout -b next"],
@@ -177,10 +206,24 @@ describe("what was loaded", () => {
     ["a count", "cat AGENTS.md | wc -l"],
     ["a copy by its text", "cat AGENTS.md > backup.md"],
     ["a change of another file", "sed -i 's/a/b/' src/AGENTS.md.ts"],
-  ])("stays in force after %s", (_, command) => {
-    expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "3\n4")])).toContain(
+  ])("stays in force after %s", (_, command, output = "3\n4") => {
+    expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, output)])).toContain(
       RULES,
     );
+  });
+
+  test.each([
+    ["some lines of it", asked("Read", { path: "AGENTS.md", offset: 3, limit: 1 }, "     3→- Each number has a name.")],
+    ["its first lines", asked("bash", { command: "head -1 AGENTS.md" }, "# Working there\n")],
+    ["it, cut off", asked("Read", { path: "AGENTS.md" }, `${SHORT}\n... [truncated 200 lines]`)],
+    ["it beside something else", asked("bash", { command: "ls; cat AGENTS.md" }, `src\n${SHORT}`)],
+    ["it under another path, in part", asked("Read", { path: "/app/AGENTS.md", limit: 1 }, SHORT)],
+  ])("may have changed where a later read shows %s, which it does not say", (_, later) => {
+    const said = shown([read("AGENTS.md", RULES), later]);
+    expect(said).not.toContain("Every number");
+    expect(said).toContain("- AGENTS.md (@");
+    expect(said).toContain("may have changed, read it again");
+    expect(shown([read("AGENTS.md", RULES), later, read("AGENTS.md", RULES)])).toContain(RULES);
   });
 
   test.each([
@@ -333,15 +376,14 @@ describe("what was loaded", () => {
     },
   );
 
-  test.each(["cat AGENTS.md 2>/dev/null || cat CLAUDE.md", "cat AGENTS.md CLAUDE.md 2>/dev/null"])(
-    "is not told as the text of another file that may be missing: %s",
-    (command) => {
-      const said = shown([read("CLAUDE.md", RULES), asked("bash", { command }, `${SHORT}\n`.repeat(9))]);
-      expect(said).toContain(RULES);
-      expect(said).not.toContain(SHORT);
-      expect(said).toContain("- AGENTS.md (@");
-    },
-  );
+  test("is not told as the text of another file that stands in for it", () => {
+    const either = asked("bash", { command: "cat AGENTS.md 2>/dev/null || cat CLAUDE.md" }, SHORT);
+    const said = shown([read("CLAUDE.md", RULES), either]);
+    expect(said).not.toContain(SHORT);
+    expect(said).not.toContain("Every number");
+    expect(said).toMatch(/- CLAUDE\.md \(@[0-9a-z]{7}, may have changed/);
+    expect(said).toMatch(/- AGENTS\.md \(@[0-9a-z]{7}, \d+ characters\)/);
+  });
 
   test("of a plan that was refused, is only named, and an accepted one stays", () => {
     const refused = plan("Drop the tables.", "The user doesn't want to proceed with this tool use.");
@@ -379,7 +421,7 @@ describe("what was loaded", () => {
     for (const output of [`${RULES}\n... [truncated 200 lines]`, `${RULES}\n…4312 tokens truncated…\n${RULES}`]) {
       const part = asked("read_file", { path: "AGENTS.md" }, output);
       expect(shown([part])).toMatch(/^- AGENTS.md \(@[0-9a-z]{7}, \d+ characters\)$/m);
-      expect(shown([asked("read_file", { path: "AGENTS.md" }, SHORT), part])).toContain(`\n${SHORT}\n`);
+      expect(shown([read("AGENTS.md", `${RULES}\n${SHORT}`), part])).toContain(`${RULES}\n${SHORT}\n`);
     }
   });
 
@@ -410,24 +452,24 @@ describe("what was loaded", () => {
     expect(picked.map(({ text }) => text)).toEqual([""]);
   });
 
-  test("is one file in two spellings of its path: a change under the other path is followed, or named", () => {
-    const read = asked("Read", { path: "/repo/CLAUDE.md" }, RULES);
-    const edit = asked("Edit", { path: "CLAUDE.md", old_string: "number", new_string: "figure" }, "ok");
-    const sed = asked("Bash", { command: "sed -i 's/a/b/' CLAUDE.md" }, "");
-    const said = shown([read, edit]);
-    expect(said).toContain(RULES.replace("number", "figure"));
-    expect(said.match(/CLAUDE\.md/g)).toHaveLength(1);
-    expect(shown([read, sed])).not.toContain("Every number");
-    const { loaded } = mergeFacts([gatherFacts([read]), gatherFacts([edit])]);
-    expect(loaded.map(({ text }) => text)).toEqual([RULES.replace("number", "figure")]);
+  test("is one file in two spellings of its path: a change under the other path leaves its name", () => {
+    const before = read("/repo/CLAUDE.md", RULES);
+    for (const after of [
+      asked("Edit", { path: "CLAUDE.md", old_string: "number", new_string: "figure" }, "ok"),
+      asked("Bash", { command: "sed -i 's/a/b/' CLAUDE.md" }, ""),
+    ]) {
+      const said = shown([before, after]);
+      expect(said).not.toContain("Every number");
+      expect(said).toMatch(/- \/repo\/CLAUDE\.md \(@[0-9a-z]{7}, may have changed/);
+    }
   });
 
-  test("is not taken from another folder: a relative path means the file nearest to the root", () => {
+  test("may have changed where another path that ends like its own was read: a relative path may mean any of them", () => {
     const files = [read("/app/CLAUDE.md", RULES), read("/app/web/CLAUDE.md", `${RULES}\nUse pnpm.`)];
     const said = shown([...files, read("CLAUDE.md", SHORT)]);
-    expect(said).toContain("Use pnpm.");
     expect(said).toContain(SHORT);
-    expect(said).toMatch(/- \/app\/CLAUDE\.md \(@[0-9a-z]{7}, may have changed/);
+    for (const path of ["/app/CLAUDE.md", "/app/web/CLAUDE.md"])
+      expect(said).toMatch(new RegExp(`- ${path} \\(@[0-9a-z]{7}, may have changed`));
     expect(shown([...files, read("docs/CLAUDE.md", SHORT)]).split("### ")).toHaveLength(4);
   });
 
@@ -455,8 +497,32 @@ describe("what was loaded", () => {
     ];
     for (let cut = 0; cut < messages.length; cut++) {
       const { loaded } = mergeFacts([gatherFacts(messages.slice(0, cut)), gatherFacts(messages.slice(cut))]);
-      expect(new Set(loaded.map(({ text }) => text))).toEqual(new Set(["", `${SHORT} At all.`]));
+      const inForce = loaded.filter(({ doubted }) => !doubted);
+      expect(inForce.map(({ text }) => text)).toEqual([`${SHORT} At all.`]);
     }
+  });
+
+  test("is the same however the parts of a conversation are grouped, and never an older text", () => {
+    const paths = ["/r/CLAUDE.md", "/r/web/CLAUDE.md", "CLAUDE.md", "web/CLAUDE.md"] as const;
+    const acts = fc.array(fc.tuple(fc.nat(7), fc.nat(3)), { minLength: 2, maxLength: 8 });
+    fc.assert(
+      fc.property(acts, fc.nat(8), fc.nat(8), (list, one, other) => {
+        const texts = [`0 ${RULES}`, `1 ${RULES}`];
+        const messages = list.map(([act, file], at) => actOn(paths[file] ?? "", file % 2, { act, at, texts }));
+        const [from, to] = [Math.min(one, other), Math.max(one, other)];
+        const [a, b, c] = [messages.slice(0, from), messages.slice(from, to), messages.slice(to)].map(gatherFacts);
+        const grouped = [
+          gatherFacts(messages),
+          mergeFacts([a!, mergeFacts([b!, c!])]),
+          mergeFacts([mergeFacts([a!, b!]), c!]),
+        ].map(({ loaded }) => loaded);
+        expect(grouped[1]).toEqual(grouped[0]);
+        expect(grouped[2]).toEqual(grouped[0]);
+        for (const { kind, text, doubted } of grouped[0] ?? [])
+          if (kind === "document" && text !== "" && !doubted) expect([...texts, texts.join("\n")]).toContain(text);
+      }),
+      { numRuns: tries(5_000) },
+    );
   });
 
   test.each(["cat <<E\n", "cat ", "'\"", " ", "> ", "a\\b ", "../", "| ", "*a", "{a,", "\n--- a", "| xargs "])(
@@ -466,6 +532,20 @@ describe("what was loaded", () => {
       expectLinear(make, (message) => readLoaded(message, { messageId: "m", nameCall: () => "" }), 25_000);
     },
   );
+
+  test("has no notice that a tool put below numbered lines", () => {
+    const notice = "<system-reminder>\nThe file is long.\n</system-reminder>";
+    const lines = RULES.replaceAll(/^/gm, numbered());
+    const said = shown([read("AGENTS.md", `${lines}\n${notice}`)]);
+    expect(said).toContain(RULES);
+    expect(said).not.toContain("The file is long");
+    const part = asked(
+      "Read",
+      { path: "AGENTS.md", offset: 3, limit: 2 },
+      `${lines.split("\n").slice(2, 4).join("\n")}\n${notice}`,
+    );
+    expect(shown([read("AGENTS.md", RULES), part])).toContain(RULES);
+  });
 
   test("comes from an assistant's tools alone", () => {
     const said = asked("read_file", { path: "AGENTS.md" }, RULES);
@@ -490,6 +570,9 @@ describe("what was loaded", () => {
     ]);
     expect(alike.split(RULES)).toHaveLength(2);
     expect(alike).toContain("### /app/CLAUDE.md");
+    expect(alike).not.toContain("may have changed");
+    const together = asked("bash", { command: "cat CLAUDE.md web/CLAUDE.md" }, `${RULES}\n${SHORT}`);
+    expect(shown([read("CLAUDE.md", SHORT), together])).not.toContain("may have changed");
     const other = shown([
       asked("Read", { path: "/app/CLAUDE.md" }, RULES),
       asked("Read", { path: "/app/web/CLAUDE.md" }, `${RULES}\nUse pnpm.`),
@@ -535,6 +618,7 @@ describe("what was loaded", () => {
     ["another file beside it", asked("bash", { command: "cat AGENTS.md src/main.ts" }, RULES)],
     ["a list with another file", asked("read_files", { paths: ["AGENTS.md", "src/main.ts"] }, RULES)],
     ["something more", asked("bash", { command: "ls; cat AGENTS.md" }, RULES)],
+    ["it in two steps", asked("bash", { command: "cat AGENTS.md; cat web/CLAUDE.md" }, `${RULES}\n${SHORT}`)],
   ])("is only named where a tool showed %s", (_, message) => {
     expect(shown([message])).toMatch(/^- AGENTS\.md \(@[0-9a-z]{7}, [^)]+\)$/m);
     expect(shown([message])).not.toContain("Every number");
@@ -563,7 +647,7 @@ describe("what was loaded", () => {
       {},
       "File unchanged since the last read. Its text stands above, so it is not repeated here.",
     ],
-    ["some lines of it", "Read", { offset: 3, limit: 2 }, `## House rules\n${"- Every number has a name. ".repeat(4)}`],
+    ["some lines of it", "Read", { offset: 3, limit: 2 }, "## House rules\n- Every number has a name and a reason."],
     [
       "a search in it",
       "Grep",
