@@ -18,6 +18,7 @@ import { tables } from "../../rows.ts";
 import { callsAndResults } from "../../steps/conversations.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { checkBlock } from "../blocks.ts";
+import { checkForgotten } from "./forgotten.ts";
 import { checkNotes } from "./notes.ts";
 import { checkOverlays } from "./overlays.ts";
 import { checkShadows, checkUnseen } from "./shadows.ts";
@@ -85,6 +86,7 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   const currentOf = (leaf: string) => notes.current(leaf);
   checkNotes(world, { seat, versions: notes.list(), runs, overlays, currentOf });
   checkUnseen(seat, "a summary or the notes", JSON.stringify([overlays, notes.list()]));
+  checkForgotten(world, seat, { overlays, notes, storage: options.thorough ? storage : null });
   seat.overlays = overlays;
   seat.runs = runs;
   holds(
