@@ -3,7 +3,8 @@
  *
  * It reads sentences of users only, never text of a tool or a model. It is safe because it errs towards keeping. A rule
  * is removed only when a later sentence of a user explicitly revokes it, and that sentence keeps its place. In any
- * unclear case both stay, the later one last, so that a reader sees which one wins.
+ * unclear case both stay, the later one last, so that a reader sees which one wins. So a sentence that lifts something stays, too, where it
+ * is not plain what it lifts.
  *
  * A later sentence revokes an earlier one in three cases:
  * 1. It permits ("you may now …"), names only things that the earlier prohibition names, and names most of them.
@@ -28,8 +29,24 @@ export interface Ruling {
 
 const LEAD = "^(?:(?:ok|okay|alright|fine|sure|yes|actually|well|so|and|now|also|please|then)[,:.]?\\s+){0,3}";
 const PERMITS = new RegExp(
-  `${LEAD}(?:you|we) (?:may|can|could|are (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
+  `${LEAD}(?:you|we)(?: may| can| could|(?: are|['’]re) (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
   "i",
+);
+/** Says that a rule holds no more, in words that do not tell surely which rule. Such a sentence stands beside the rules and removes none. */
+const LIFTS = new RegExp(
+  [
+    String.raw`\b(?:is|are|['’]s) (?:fine|ok|okay|safe|allowed|permitted|fair game) (?:now|again)\b`,
+    String.raw`\b(?:fine|ok|okay|safe|allowed|permitted|free|welcome) to\b.*\b(?:now|again)\b`,
+    String.raw`\b(?:rules?|bans?|freeze|instructions?)\b.{0,80}\b(?:lifted|over|no longer|any ?more)\b`,
+    String.raw`\b(?:lift|take back|never ?mind|forget|ignore|scratch)\b.{0,40}\b(?:rules?|bans?|freeze|instructions?|said|told)\b`,
+    String.raw`\byou no longer (?:have|need) to\b|\byou (?:don['’]t|do not|needn['’]t) (?:have|need) to\b.*\b(?:any ?more|any longer|now)\b`,
+    String.raw`^(?:ok|okay|actually|on second thought|i changed my mind)[,:]? you (?:can|may) `,
+    String.raw`^(?:actually|on second thought)\b.*\b(?:is|are) (?:fine|ok|okay|allowed)\b`,
+    String.raw`(?<!\p{L})(?:darfst|kannst|könnt|peux|pouvez|puedes|podéis|puoi|pode|podes) .{0,60}(?<!\p{L})(?:jetzt|wieder|maintenant|désormais|à nouveau|ahora|de nuevo|ora|adesso|di nuovo|agora)(?!\p{L})`,
+    String.raw`^(?:vergiss|oublie|olvida|dimentica|esquece)(?!\p{L})`,
+    "(?:现在|以后|今後).*(?:可以|てもいい|て(?:も)?大丈夫)",
+  ].join("|"),
+  "iu",
 );
 /** "We can … again" may be an order or news, and "You can now …" the last line of an installer. */
 const TELLS = new RegExp(`${LEAD}(?:we|you can now) `, "i");
@@ -94,7 +111,7 @@ export function findRules(userText: string): Ruling[] {
   sentences.forEach((sentence, at) => {
     const { text } = sentence;
     own &&= sentence.plain;
-    const said = own && revokes(text) ? [text] : constraintsOf(sentence);
+    const said = own && (revokes(text) || readRevision(text) !== null) ? [text] : constraintsOf(sentence);
     const alone = reported === Number(reports[at]) && !isQualified(sentence, sentences[at + 1]);
     const revises = own && sentence.line === sentences[0]?.line && alone;
     for (const each of said) {
@@ -148,7 +165,7 @@ function readCorrection(later: string): ((earlier: string) => boolean) | null {
 
 function revokes(sentence: string): boolean {
   if (sentence.length > MAX_RULE_CHARS || sentence.includes("?")) return false;
-  return TAKES_BACK.test(sentence) || (PERMITS.test(sentence) && AFTER_ALL.test(sentence));
+  return TAKES_BACK.test(sentence) || LIFTS.test(sentence) || (PERMITS.test(sentence) && AFTER_ALL.test(sentence));
 }
 
 /** The words of the clause after the pattern. Null when the pattern does not match, or when more text follows the clause. */

@@ -31,11 +31,44 @@ describe("a rule goes when its user plainly takes it back", () => {
     ["I prefer tabs for indentation.", "Actually, use spaces for indentation, please always."],
     ["Please always use jest for the unit tests.", "Use vitest instead of jest from now on."],
     ["Please always use jest for the unit tests.", "Use vitest instead of jest for the unit tests, please."],
+    ["Always answer in German.", "Actually, answer in English."],
     [BILLING, "Thanks! You may now touch the billing table."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule)).toEqual([rule]);
     expect(userSays(rule, later)).toEqual(findRules(later).map(({ text: said }) => said));
     expect(findRules(later)).toHaveLength(1);
+  });
+});
+
+describe("what may lift a rule stands beside it, the later one last", () => {
+  it.each([
+    ["Never push to main.", "OK, you can push to main."],
+    ["Never push to main.", "Feel free to push to main now."],
+    ["Never push to main.", "Pushing to main is fine now."],
+    ["Never push to main.", "Pushing to main is allowed again."],
+    ["Never push to main.", "The rule about pushing to main no longer applies."],
+    ["Never push to main.", "The ban on pushing to main is lifted."],
+    ["Never push to main.", "Ignore my earlier instruction not to push to main."],
+    ["Never push to main.", "I take back what I said about pushing to main."],
+    ["Never push to main.", "Actually, pushing to main is OK."],
+    ["Never push to main.", "I changed my mind, you can push to main."],
+    ["Don't deploy without asking me first.", "You don't need to ask me before deploying anymore."],
+    ["Niemals auf main pushen.", "Du darfst jetzt wieder auf main pushen."],
+    ["Ne pousse jamais sur main.", "Tu peux maintenant pousser sur main."],
+    ["No hagas push a main.", "Ya puedes hacer push a main de nuevo."],
+    ["不要修改配置文件。", "现在可以修改配置文件了。"],
+  ])("%s – %s", (rule, later) => {
+    expect(userSays(rule, later)).toEqual([rule, later]);
+  });
+
+  it.each([
+    "OK now let's start on the first phase.",
+    "Actually the tests fail because of the clock.",
+    "You can find the log in the usual folder.",
+    "Once it is delivered you can submit the return.",
+    "I told you about the rules of the game.",
+  ])("no more than a lift does: %s", (later) => {
+    expect(userSays(BILLING, later)).toEqual([BILLING]);
   });
 });
 
