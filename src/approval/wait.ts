@@ -13,12 +13,12 @@ import { AGENT_CALL } from "../workflows/retries.ts";
 /** Returns the approved draft, which is this one or a text that a person made of it. */
 export async function waitForApproval(
   step: WorkflowStep,
-  port: () => CompactionPort,
+  port: CompactionPort,
   key: string,
 ): Promise<Approved | RunEnded> {
   for (let round = 1; ; round++) {
     const asked = await step.do(`ask for approval · round ${round}`, AGENT_CALL, (at) =>
-      port().askApproval(markOf(at), key),
+      port.askApproval(markOf(at), key),
     );
     if (asked.kind !== "waiting") return asked;
     const timeout = Math.max(asked.timeoutMs, LEAST_APPROVAL_MS);

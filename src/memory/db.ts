@@ -8,7 +8,7 @@
  * A table is made in the transaction that first writes to it. Until then a statement that reads it finds nothing.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { makeFamily, needsOf, openSchema, type Family, type Needs, type Storage } from "./schema.ts";
+import { makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
 
 /** Room for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a fifth of it. */
 const RESERVED_BYTES = 100_000_000;
@@ -90,8 +90,6 @@ export class Db {
   readonly #storage: Storage;
   readonly #caches: Cache[] = [];
   readonly #news: (() => void)[] = [];
-  /** By statement. The code has a fixed set of statements, so the map does not grow without bound. */
-  readonly #needs = new Map<string, Needs>();
   /** The families whose tables exist. Replaced and never mutated, so that a rollback can restore the earlier set. */
   #made: ReadonlySet<Family>;
   #depth = 0;
@@ -110,7 +108,7 @@ export class Db {
 
   /** Runs one statement and returns its rows. Throws `storage_full`. */
   run<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Found[] {
-    const { makes, reads } = this.#needsOf(sql);
+    const { makes, reads } = needsOf(sql);
     if (!reads.every((family) => this.#made.has(family))) return [];
     if (makes !== null && !this.#made.has(makes)) return this.transaction(() => this.#runNew(makes, sql, bindings));
     return this.#exec(sql, bindings);
@@ -134,7 +132,7 @@ export class Db {
 
   /** Yields rows one by one. Do not keep the generator over a write, because a rollback aborts its cursor. */
   *each<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Generator<Found> {
-    if (!this.#needsOf(sql).reads.every((family) => this.#made.has(family))) return;
+    if (!needsOf(sql).reads.every((family) => this.#made.has(family))) return;
     const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
     let counted = 0;
     for (const row of cursor) {
@@ -194,14 +192,6 @@ export class Db {
   /** Drops the cached entries of a session whose rows were deleted. */
   forget(sessionId: string): void {
     for (const cache of this.#caches) cache.delete?.(sessionId);
-  }
-
-  #needsOf(sql: string): Needs {
-    const known = this.#needs.get(sql);
-    if (known !== undefined) return known;
-    const needs = needsOf(sql);
-    this.#needs.set(sql, needs);
-    return needs;
   }
 
   #tellNews(): void {

@@ -340,8 +340,17 @@ export interface Needs {
   readonly reads: readonly Family[];
 }
 
-/** Derives the needed families from the tables that the statement names. */
+/** By statement, for all objects of the isolate. The code has a fixed set of statements, so the map does not grow without bound. */
+const needs = new Map<string, Needs>();
+
 export function needsOf(sql: string): Needs {
+  const known = needs.get(sql) ?? readNeeds(sql);
+  needs.set(sql, known);
+  return known;
+}
+
+/** Derives the needed families from the tables that the statement names. */
+function readNeeds(sql: string): Needs {
   const target = /^\s*(?:INSERT|REPLACE)\b[^]*?\bINTO\s+(palimpsest_\w+)/.exec(sql);
   const makes = FAMILY_OF.get(target?.[1] ?? "") ?? null;
   const source = makes === null ? sql : sql.slice(sql.search(/\bSELECT\b/));

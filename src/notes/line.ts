@@ -14,25 +14,21 @@ import { notesPort, type NotesPort } from "./line-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";
 import { AGENT_CALL } from "../workflows/retries.ts";
 
-export async function updateNotes(
-  step: WorkflowStep,
-  model: ChosenModel,
-  runPort: () => CompactionPort,
-): Promise<RunEnded> {
-  const port = (): NotesPort => notesPort(runPort());
+export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPort: CompactionPort): Promise<RunEnded> {
+  const port: NotesPort = notesPort(runPort);
   const { models } = new Asked(model, []);
   const names = models.map(({ name }) => name);
-  const plan = await step.do("plan the notes", AGENT_CALL, (at) => port().plan(markOf(at), names, model.windowTokens));
+  const plan = await step.do("plan the notes", AGENT_CALL, (at) => port.plan(markOf(at), names, model.windowTokens));
   if (plan.kind === "ended") return plan;
 
   const drafted = await climbDown<never>(step, {
     asked: new Asked(model, plan.resting),
     verb: "update",
     place: `the notes · ${plan.digest.slice(0, 8)}`,
-    draft: (mark, by) => draftNotes({ port: runPort(), mark, model: by }),
-    repair: (mark, by, rejected) => repairNotes({ port: runPort(), mark, model: by }, rejected),
-    extract: (mark) => port().keep(mark),
+    draft: (mark, by) => draftNotes({ port: runPort, mark, model: by }),
+    repair: (mark, by, rejected) => repairNotes({ port: runPort, mark, model: by }, rejected),
+    extract: (mark) => port.keep(mark),
   });
   if (drafted.kind === "ended") return drafted;
-  return step.do("save the notes", AGENT_CALL, (at) => port().save(markOf(at), drafted.key));
+  return step.do("save the notes", AGENT_CALL, (at) => port.save(markOf(at), drafted.key));
 }

@@ -37,7 +37,7 @@ interface Draft {
 interface Work {
   readonly step: WorkflowStep;
   readonly model: ChosenModel;
-  readonly port: () => ShadowPort;
+  readonly port: ShadowPort;
   readonly name: string;
 }
 
@@ -49,7 +49,7 @@ export async function summarizeShadows(
   { port, choose }: After,
 ): Promise<void> {
   for (const task of followUps as readonly ShadowTask[]) {
-    const own = (): ShadowPort => shadowPort(port(), task.name);
+    const own = shadowPort(port, task.name);
     try {
       const model = await chooseModel(choose, task);
       if ("code" in model) await refuse(step, task, own, model);
@@ -82,8 +82,8 @@ async function chooseModel(choose: After["choose"], { model: name, parts, summar
   return { code: "window-too-small", reason };
 }
 
-function refuse(step: WorkflowStep, { name }: ShadowTask, port: () => ShadowPort, why: Refusal): Promise<unknown> {
-  return step.do(`shadow ${name} · refuse the model`, AGENT_CALL, (at) => port().refuse(markOf(at), why));
+function refuse(step: WorkflowStep, { name }: ShadowTask, port: ShadowPort, why: Refusal): Promise<unknown> {
+  return step.do(`shadow ${name} · refuse the model`, AGENT_CALL, (at) => port.refuse(markOf(at), why));
 }
 
 async function summarizeShadow(work: Work, { parts }: ShadowTask): Promise<void> {
@@ -132,10 +132,10 @@ async function makeDraft(
 ): Promise<DraftReceipt | null> {
   const ask = (verb: string, work: (by: Drafting) => Promise<Drafted>): Promise<Drafted> =>
     step.do(`shadow ${name} · ${verb}${place}`, SHADOW_CALL, async (at) => {
-      const by = { port: port(), mark: markOf(at), model };
+      const by = { port, mark: markOf(at), model };
       const drafted = await work(by);
       const isDone = isLast && drafted.kind === "draft" && isSound(drafted) && (drafted.lost === 0 || verb !== "");
-      return isDone ? port().keep(by.mark, drafted.key) : drafted;
+      return isDone ? port.keep(by.mark, drafted.key) : drafted;
     });
   const first = await ask("", (by) => draft(by));
   if (first.kind === "ended") return null;

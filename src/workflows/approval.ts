@@ -5,7 +5,7 @@ import { markOf } from "./ladder.ts";
 import { AGENT_CALL } from "./retries.ts";
 import type { Approved, CompactionPort, RunEnded } from "./port.ts";
 
-type Wait = (step: WorkflowStep, port: () => CompactionPort, key: string) => Promise<Approved | RunEnded>;
+type Wait = (step: WorkflowStep, port: CompactionPort, key: string) => Promise<Approved | RunEnded>;
 
 let wait: Wait | null = null;
 
@@ -20,7 +20,7 @@ export function addApproval(added: Wait): void {
  */
 export const waitForApproval: Wait = async (step, port, key) => {
   if (wait !== null) return wait(step, port, key);
-  const asked = await step.do("go on without the room", AGENT_CALL, (at) => port().askApproval(markOf(at), key));
+  const asked = await step.do("go on without the room", AGENT_CALL, (at) => port.askApproval(markOf(at), key));
   if (asked.kind !== "waiting") return asked;
   throw new PalimpsestError(
     "not_configured",

@@ -46,7 +46,7 @@ interface Work {
   readonly asked: Asked;
   /** The models that summarise chunks. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
-  readonly port: () => CompactionPort;
+  readonly port: CompactionPort;
   /** True when one chunk is all that is summarised, and nothing stands between its draft and the end of the run. */
   readonly addsAtOnce: boolean;
 }
@@ -67,7 +67,7 @@ export async function compact(
   port: Work["port"],
 ): Promise<Compacted | RunEnded> {
   const models = [...new Asked(model, []).models, ...new Asked(model.chunks ?? model, []).models];
-  const plan = await step.do("plan the cut", AGENT_CALL, (at) => planTheCut(port(), markOf(at), models));
+  const plan = await step.do("plan the cut", AGENT_CALL, (at) => planTheCut(port, markOf(at), models));
   if (plan.kind !== "planned") return plan;
 
   const asked = new Asked(model, plan.resting);
@@ -93,7 +93,7 @@ export async function compact(
 
   const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
   const commit = (name: string, key: string) =>
-    step.do(name, AGENT_CALL, (at) => port().addCompaction(markOf(at), { key, leaves }));
+    step.do(name, AGENT_CALL, (at) => port.addCompaction(markOf(at), { key, leaves }));
   const added = await commit("add compaction", approved.key);
   if (added.kind !== "unapproved") return added;
   // The session began to ask for approval after the run was planned.
@@ -133,7 +133,7 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
   if (known !== null) return [{ ...known, index }];
   const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;
   const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
-    const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port().splitChunk(markOf(at), index));
+    const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
   const isWhole = work.addsAtOnce && !chunk.half;
@@ -142,12 +142,12 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     asked,
     verb: isWhole ? "summarize and add" : "summarize",
     place,
-    draft: (mark, model) => summarizeChunk({ port: port(), mark, model, ...whole }, index),
+    draft: (mark, model) => summarizeChunk({ port, mark, model, ...whole }, index),
     repair: (mark, model, rejected) => {
-      const by = { port: port(), mark, model, ...whole };
+      const by = { port, mark, model, ...whole };
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
     },
-    extract: (mark) => extractChunk({ port: port(), mark }, index),
+    extract: (mark) => extractChunk({ port, mark }, index),
     // A half is not split again, because its length is then not the cause of the failure.
     ...(chunk.half ? {} : { smaller: halve }),
   });
@@ -170,12 +170,12 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
         asked,
         verb: "merge",
         place: `${index + 1} of ${groups.length} · round ${round}`,
-        draft: (mark, model) => foldDrafts({ port: port(), mark, model }, group.map(sourceOf)),
+        draft: (mark, model) => foldDrafts({ port, mark, model }, group.map(sourceOf)),
         repair: (mark, model, rejected) => {
-          const by = { port: port(), mark, model };
+          const by = { port, mark, model };
           return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
         },
-        extract: (mark) => extractDrafts({ port: port(), mark }, group.map(sourceOf)),
+        extract: (mark) => extractDrafts({ port, mark }, group.map(sourceOf)),
       }),
     );
     const ended = folded.find((draft) => draft.kind === "ended");
@@ -187,7 +187,7 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
 /** Summarises the whole span without a model when the merged summary did not pass as a whole. */
 function extractAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
   return work.step.do("extract the span", AGENT_CALL, (at) =>
-    extractDrafts({ port: work.port(), mark: markOf(at) }, sources.map(sourceOf)),
+    extractDrafts({ port: work.port, mark: markOf(at) }, sources.map(sourceOf)),
   );
 }
 

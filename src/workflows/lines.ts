@@ -10,7 +10,7 @@ import { compact } from "./compaction.ts";
 import type { CompactionPort, FollowUp, RunEnded } from "./port.ts";
 import { split } from "./split.ts";
 
-export type Line = (step: WorkflowStep, model: ChosenModel, port: () => CompactionPort) => Promise<RunEnded>;
+export type Line = (step: WorkflowStep, model: ChosenModel, port: CompactionPort) => Promise<RunEnded>;
 
 const LINES = new Map<RunRecord["kind"], Line>([
   [
@@ -31,7 +31,7 @@ export function addLine(kind: RunRecord["kind"], line: Line): void {
 
 /** How a room's steps after the end of a run reach the agent and the models of the Workflow. */
 export interface After {
-  readonly port: () => CompactionPort;
+  readonly port: CompactionPort;
   /** The Workflow's model of a name, or the one of the run. Throws where there is none. */
   readonly choose: (name: string | null) => Promise<ChosenModel>;
 }

@@ -13,8 +13,8 @@ import { markOf } from "./ladder.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
-export async function split(step: WorkflowStep, model: ChosenModel, port: () => CompactionPort): Promise<RunEnded> {
+export async function split(step: WorkflowStep, model: ChosenModel, port: CompactionPort): Promise<RunEnded> {
   const compacted = await compact(step, model, port);
   if (compacted.kind === "ended") return compacted;
-  return step.do("switch to the child", AGENT_CALL, (at) => port().switchToChild(markOf(at)));
+  return step.do("switch to the child", AGENT_CALL, (at) => port.switchToChild(markOf(at)));
 }

@@ -41,13 +41,11 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 
   /** Returns the run's checked models, or the run's outcome when there is no model. */
-  async #models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
+  async #models(params: CompactionParams, step: WorkflowStep, port: CompactionPort): Promise<ChosenModel | RunEnded> {
     try {
       return await this.#choose(params, params.model ?? null);
     } catch (error) {
-      return step.do("refuse the model", AGENT_CALL, (at) =>
-        this.#port(params).refuseModel(markOf(at), classifyError(error).reason),
-      );
+      return step.do("refuse the model", AGENT_CALL, (at) => port.refuseModel(markOf(at), classifyError(error).reason));
     }
   }
 
@@ -55,16 +53,11 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     return checkModel(await this.model({ choice, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }));
   }
 
-  /** A port with a fresh address of the run's agent. */
-  #port({ runId, agent }: CompactionParams): CompactionPort {
-    return openPort(this.env, agent, runId);
-  }
-
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     try {
-      const model = await this.#models(payload, step);
+      const port = openPort(this.env, payload.agent, payload.runId);
+      const model = await this.#models(payload, step, port);
       if ("outcome" in model) return model.outcome;
-      const port = (): CompactionPort => this.#port(payload);
       const ended = await lineOf(payload.kind)(step, model, port);
       await followUp(step, ended, {
         port,

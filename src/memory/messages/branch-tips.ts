@@ -34,7 +34,10 @@ interface Stretch {
 
 /** The newest leaf among the message at `seq` and its descendants. */
 export function findLeafAfter(tree: Tree, seq: number): string {
+  const newest = tree.newest();
+  if (newest?.seq === seq) return newest.id;
   const starts = tree.sql.branchRows(tree.sessionId);
+  if (starts.length === 0 && newest !== null) return newest.id;
   const after: Stretch[] = [{ from: seq, to: (starts.findLast((start) => start.seq > seq)?.seq ?? END) - 1 }];
   // Oldest first, because a branch hangs on an older row. The row that it hangs on was then visited before.
   for (const [at, start] of [...starts.entries()].toReversed()) {

@@ -322,13 +322,13 @@ export class History extends SessionOverlays {
    * unknown one. Reads a row for each branch.
    */
   leafAfter(id: string): string | null {
-    const row = this.tree.find(id);
-    return row === null ? null : findLeafAfter(this.tree, row.seq);
+    const seq = this.tree.seqOf(id);
+    return seq === null ? null : findLeafAfter(this.tree, seq);
   }
 
   /** True when a message with this id is stored. Reads no content. */
   has(id: string): boolean {
-    return this.tree.find(id) !== null;
+    return this.tree.seqOf(id) !== null;
   }
 
   /**
@@ -350,7 +350,7 @@ export class History extends SessionOverlays {
    * unknown.
    */
   numberOf(id: string): number | null {
-    return this.tree.find(id)?.seq ?? null;
+    return this.tree.seqOf(id);
   }
 
   /**
@@ -363,9 +363,9 @@ export class History extends SessionOverlays {
 
   /** True when both exist and the first is the second or an ancestor of it. */
   isOnPath(id: string, leafId: string): boolean {
-    const row = this.tree.find(id);
-    const leaf = this.tree.find(leafId);
-    return row !== null && leaf !== null && this.tree.isOnPath(row.seq, leaf.seq);
+    const seq = this.tree.seqOf(id);
+    const leafSeq = this.tree.seqOf(leafId);
+    return seq !== null && leafSeq !== null && this.tree.isOnPath(seq, leafSeq);
   }
 
   /** The number of messages from root to leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
@@ -462,7 +462,7 @@ export class History extends SessionOverlays {
    * the leaf was deleted.
    */
   since({ leafId, maxBytes }: { leafId: string | null; maxBytes: number }): SinceOverlay | null {
-    if (leafId !== null && this.tree.newest()?.id !== leafId && !this.has(leafId)) return null;
+    if (leafId !== null && !this.has(leafId)) return null;
     const start = this.#start(leafId);
     return start === null ? null : findSince(this.tree, start, maxBytes);
   }
@@ -567,9 +567,8 @@ export class History extends SessionOverlays {
 
   #leafSeq(leafId: string | null | undefined): number | null {
     if (leafId === undefined || leafId === null) return this.tree.newest()?.seq ?? null;
-    const newest = this.tree.newest();
-    const seq = newest?.id === leafId ? newest.seq : this.tree.find(leafId)?.seq;
-    if (seq !== undefined) return seq;
+    const seq = this.tree.seqOf(leafId);
+    if (seq !== null) return seq;
     throw new PalimpsestError(
       "unknown_leaf",
       `There is no message "${leafId}" in session "${this.sessionId}". Leave leafId out for the active branch.`,

@@ -105,6 +105,12 @@ export class Tree {
     return null;
   }
 
+  /** The message's `seq`, or null. Reads no row for the newest message. */
+  seqOf(id: string): number | null {
+    const newest = this.newest();
+    return newest?.id === id ? newest.seq : (this.find(id)?.seq ?? null);
+  }
+
   /** Whether a message with this id may exist. False is certain, true may be a hash collision. Reads no message row. */
   mayHave(id: string): boolean {
     return this.#fingerprints.candidates(id).next().done !== true;

@@ -15,7 +15,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
 import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
-import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
+import { isSameSpan, WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
@@ -97,6 +97,8 @@ export class Overlays {
   readonly #countTokens: CountTokens;
   /** The last range that was described, and what its content depends on. */
   #described: { readonly stamp: string; readonly found: SpanDigest | null } | null = null;
+  /** The last span that was located, because a commit asks for one several times. It counts while no row changes. */
+  #located: { readonly epoch: number; readonly span: Span; readonly range: Range } | null = null;
 
   constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
     this.#tree = tree;
@@ -127,10 +129,14 @@ export class Overlays {
   /** The span's ends as places. Null when one of its messages is gone or has fewer steps than the span says. */
   locate(span: Span): Range | null {
     checkSteps(span);
+    const { epoch } = this.#tree;
+    if (this.#located?.epoch === epoch && isSameSpan(this.#located.span, span)) return this.#located.range;
     const from = this.#tree.find(span.fromId);
     const to = this.#tree.find(span.toId);
     if (from === null || to === null || span.fromStep >= parseFacts(from.facts).steps.length) return null;
-    return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
+    const range = { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
+    this.#located = { epoch, span, range };
+    return range;
   }
 
   /** Whether a whole message lies in a range, from its first step on. */
@@ -253,8 +259,8 @@ export class Overlays {
     this.#tree.flush();
     this.#tree.touch();
     const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
-    const leaf = input.leafId === undefined ? null : this.#tree.find(input.leafId);
-    const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leaf));
+    const leafSeq = input.leafId === undefined ? null : this.#tree.seqOf(input.leafId);
+    const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leafSeq));
     return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
   }
 
@@ -306,7 +312,7 @@ export class Overlays {
     const { namesOf } = parseDetails(row.details);
     const isTrue = namesOf.every((id) => this.#row(id)?.state === "active");
     this.#setState(isTrue ? row : this.withoutNames(row), "active");
-    const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isSameSpan(other, row)));
+    const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isOverSame(other, row)));
     return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
   }
 
@@ -394,8 +400,8 @@ export class Overlays {
   }
 
   /** Whether an overlay is on the path to the planned leaf. One on a sibling branch covers nothing there. */
-  #isShown(other: OverlayRow, leaf: ShapeRow | null): boolean {
-    return leaf === null || this.#tree.isOnPath(other.toSeq, leaf.seq);
+  #isShown(other: OverlayRow, leafSeq: number | null): boolean {
+    return leafSeq === null || this.#tree.isOnPath(other.toSeq, leafSeq);
   }
 
   /** Whether an overlay covers all of the range and more, on a path that both are on. */
@@ -473,7 +479,8 @@ export class Overlays {
    */
   #isLarger(row: Pick<OverlayRow, "tokens" | "details">, spanTokens: number): boolean {
     const { namesOf, weights } = parseDetails(row.details);
-    const before = this.#row(namesOf.at(-1) ?? "");
+    const last = namesOf.at(-1);
+    const before = last === undefined ? undefined : this.#row(last);
     const freed = before?.state === "active" ? parseDetails(before.details).weights.names : 0;
     return row.tokens - weights.names + (weights.open ?? 0) >= spanTokens || row.tokens >= spanTokens + freed;
   }
@@ -483,8 +490,8 @@ export class Overlays {
    * digest.
    */
   #whyRefused(row: OverlayRow, { digest, leafId }: OverlayInput): StaleReason | null {
-    const planned = leafId === undefined ? null : this.#tree.find(leafId);
-    const open = this.#hiddenApproval(row, planned?.seq ?? row.toSeq);
+    const planned = leafId === undefined ? null : this.#tree.seqOf(leafId);
+    const open = this.#hiddenApproval(row, planned ?? row.toSeq);
     if (open === null) return this.#isLarger(row, row.spanTokens) ? "larger" : null;
     if (digest === undefined) throw openApproval(open);
     return "open";
@@ -495,9 +502,9 @@ export class Overlays {
    * can have one, on the newest branch through the row. steps/view/repair.ts uses the same rule.
    */
   #hiddenApproval({ fromSeq, toSeq, toStep }: OverlayRow, throughSeq: number): string | null {
-    const leaf = this.#tree.find(findLeafAfter(this.#tree, throughSeq));
+    const leafSeq = this.#tree.seqOf(findLeafAfter(this.#tree, throughSeq));
     const answered = new Set<string>();
-    for (const seq of this.#tree.pathDown(leaf?.seq ?? toSeq, fromSeq)) {
+    for (const seq of this.#tree.pathDown(leafSeq ?? toSeq, fromSeq)) {
       const row = this.#tree.contentAt(seq);
       if (isPruned(row)) continue;
       const message = this.#tree.decode(row);
@@ -615,7 +622,7 @@ function covers(overlay: OverlayRow, { from, to }: Range): boolean {
   return comparePlaces(placeFrom(overlay), from) === 0 && comparePlaces(placeTo(overlay), to) === 0;
 }
 
-function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
+function isOverSame(a: OverlayRow, b: OverlayRow): boolean {
   return covers(a, { from: placeFrom(b), to: placeTo(b) });
 }
 

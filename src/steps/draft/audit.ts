@@ -73,9 +73,10 @@ const COPIED_LINES = 3;
 /** Audits one draft as the summary of its whole source. */
 export function auditSummary(input: AuditInput): Audit {
   const text = input.text.trim();
-  const tokens = input.countTokens(withoutEmptySections(text));
-  const problems = [...findFalseAnswers(text, input.finishReason), ...findMisfits(text, tokens, input)];
-  return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
+  const telling = withoutEmptySections(text);
+  const size = { tokens: input.countTokens(telling), words: input.countTokens(dropReferences(telling)) };
+  const problems = [...findFalseAnswers(text, input.finishReason), ...findMisfits(text, size, input)];
+  return problems.length === 0 ? { ok: true, tokens: size.tokens } : { ok: false, problems };
 }
 
 /** Finds the kinds of answer that models are known to give instead of a summary. */
@@ -112,13 +113,17 @@ function callsTool(text: string): boolean {
   return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
 
-function findMisfits(text: string, tokens: number, input: AuditInput): AuditProblem[] {
+/** `words` are the tokens without references. */
+function findMisfits(
+  text: string,
+  { tokens, words }: { readonly tokens: number; readonly words: number },
+  input: AuditInput,
+): AuditProblem[] {
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
   const budget = Math.max(policy.summaryTokens, TOLERATED_SUMMARY_TOKENS);
   const most = budget * MAX_REFERENCED_RATIO;
-  const words = input.countTokens(dropReferences(withoutEmptySections(text)));
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",

@@ -64,7 +64,10 @@ const MARKUP = /[^\p{L}\p{N}/]+/gu;
  */
 export function tellsSomething(markdown: string, hints: readonly string[] = []): boolean {
   const asked = new Set(hints.map(plainWords));
-  return readBullets(markdown).some(({ text }) => plainWords(text) !== "" && !asked.has(plainWords(text)));
+  return readBullets(markdown).some(({ text }) => {
+    const words = plainWords(text);
+    return words !== "" && !asked.has(words);
+  });
 }
 
 function plainWords(text: string): string {

@@ -90,7 +90,13 @@ export function keepFacts(
     weights: around.weights,
   });
   const pinned = { ...inForce, names };
-  return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, openFacts(facts, facts, around)) };
+  return {
+    pinned,
+    /** Scored once it is read, because a commit only needs the choice. */
+    get survival() {
+      return scoreSurvival(`${summary}\n${renderPinned(pinned)}`, openFacts(facts, facts, around));
+    },
+  };
 }
 
 function withoutWords(facts: Facts): Facts {

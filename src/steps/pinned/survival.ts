@@ -43,11 +43,10 @@ const SAME_WORDS = 0.8;
  */
 export function scoreSurvival(text: string, facts: Facts): Survival {
   const says = sayingIn(text);
-  const sentences = text
-    .split(/\n|(?<=[.!?;])\s/)
-    .map((each) => ({ words: contentWords(each), forbids: prohibits(each) }));
+  let sentences: readonly Said[] | null = null;
+  // Most texts have each fact word for word, and are never cut into sentences.
   const saysSentence = ({ value }: PinnedFact): boolean =>
-    says(value) || sentences.some((each) => saysTheSame(each, value));
+    says(value) || (sentences ??= sentencesOf(text)).some((each) => saysTheSame(each, value));
   const parts: readonly Part[] = [
     {
       share: 0.5,
@@ -95,8 +94,18 @@ function weighRule({ value }: Fact): number {
   return prohibits(value) ? PROHIBITION : 1;
 }
 
+/** A sentence of the text. */
+interface Said {
+  readonly words: ReadonlySet<string>;
+  readonly forbids: boolean;
+}
+
+function sentencesOf(text: string): readonly Said[] {
+  return text.split(/\n|(?<=[.!?;])\s/).map((each) => ({ words: contentWords(each), forbids: prohibits(each) }));
+}
+
 /** Only a sentence that forbids can say the same as a prohibition. */
-function saysTheSame(sentence: { words: ReadonlySet<string>; forbids: boolean }, rule: string): boolean {
+function saysTheSame(sentence: Said, rule: string): boolean {
   const wanted = contentWords(rule);
   if (wanted.size < 2 || (prohibits(rule) && !sentence.forbids)) return false;
   const held = [...wanted].filter((word) => sentence.words.has(word)).length;

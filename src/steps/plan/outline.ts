@@ -24,6 +24,10 @@ export interface Span {
   readonly toStep: number;
 }
 
+export function isSameSpan(a: Span, b: Span): boolean {
+  return a.fromId === b.fromId && a.fromStep === b.fromStep && a.toId === b.toId && a.toStep === b.toStep;
+}
+
 /** The properties of an overlay by which a plan decides whether to fold it into a new one. */
 export interface OverlayShape {
   /** 0 if it is made of messages alone. Otherwise one more than the highest overlay that it folded in. */

@@ -10,7 +10,7 @@ import type { History } from "../../../memory/messages/history.ts";
 import type { Leaf } from "../../../memory/overlays/details.ts";
 import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlays.ts";
 import { planOf, type LiveRun, type RunRecord } from "../../../memory/runs/runs.ts";
-import type { Span } from "../../../steps/plan/outline.ts";
+import { isSameSpan, type Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../steps/pinned/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
@@ -52,7 +52,7 @@ export function findSources(
   const chunks: ChunkPlan[] = [...plan.chunks];
   // Without overlays inside, a span of one chunk was already walked.
   const digests = chunks.map((chunk) =>
-    found.overlayIds.length === 0 && isSpan(chunk, plan.span) ? found.digest : history.sourceDigest(chunk),
+    found.overlayIds.length === 0 && isSameSpan(chunk, plan.span) ? found.digest : history.sourceDigest(chunk),
   );
   const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
     const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
@@ -81,10 +81,6 @@ export function findSources(
   });
   const known = digests.filter((each) => each !== null);
   return known.length < chunks.length ? null : { chunks, digests: known, parts };
-}
-
-function isSpan(a: Span, b: Span): boolean {
-  return a.fromId === b.fromId && a.fromStep === b.fromStep && a.toId === b.toId && a.toStep === b.toStep;
 }
 
 /** The first chunks of an overlay, oldest first. Empty when one of its parts has none. */
