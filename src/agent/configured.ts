@@ -25,7 +25,7 @@ export abstract class Configured {
   /**
    * Compacts through the durable workflow. A number is the largest estimate of a view in
    * tokens. With `auto` the prices decide. Older tool outputs become stubs, and older messages become a summary, once carrying them has
-   * cost as much as the edit, and at the ceiling at the latest. Throws `invalid_options`.
+   * cost one and a half times as much as the edit, and at the ceiling at the latest. Throws `invalid_options`.
    */
   compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
     return this.tell({ settings: compactAfter(threshold, options) });
