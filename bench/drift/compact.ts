@@ -18,6 +18,7 @@ import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { NOTHING_AROUND, pinWithin, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
 import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
+import { exceedsShare, tellsWithout } from "../../src/steps/pinned/room.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { renderInForce, renderNames } from "../../src/steps/pinned/render.ts";
 import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
@@ -46,6 +47,8 @@ export interface Standing extends Draft {
 
 /** Summarises a chunk's messages, or folds drafts, in at most `tokens`. */
 export interface Summariser {
+  /** True where no model writes, so that a summary may give its room to names. */
+  readonly offline?: boolean;
   tell(messages: readonly UIMessage[], tokens: number): Pick<Draft, "text" | "tokens">;
   fold(drafts: readonly Draft[], tokens: number): Pick<Draft, "text" | "tokens">;
 }
@@ -120,15 +123,23 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
   const draft = foldAll(parts, { policy, summariser, id });
   const { spanTokens } = plan;
   const { around, summaryTokens } = looks ? view.around(plan) : { around: NOTHING_AROUND, summaryTokens: 0 };
-  const pin = (weights: Weights): Pinned =>
-    pinWithin(draft.text, draft.facts, {
+  const pinAs = (text: string, weights: Weights): Pinned =>
+    pinWithin(text, draft.facts, {
       countTokens: estimateTokens,
       spanTokens,
       pinnedTokens: policy.pinnedTokens,
       loadedTokens: looks ? policy.loadedTokens : 0,
-      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(withoutEmptySections(draft.text))),
+      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(withoutEmptySections(text))),
       around: { ...around, weights },
     }).pinned;
+  const pin = (weights: Weights): Pinned => {
+    const shown = withoutEmptySections(draft.text);
+    if (summariser.offline === true && exceedsShare(shown, policy.stackTokens)) {
+      const pinned = pinAs("", weights);
+      if (tellsWithout(shown, renderInForce(pinned))) return { ...pinned, alone: true };
+    }
+    return pinAs(draft.text, weights);
+  };
   const namesBy = (weights: Weights): readonly string[] => pin(weights).names;
   return { ...draft, id, level: plan.level, pinned: pin(WEIGHTS), leaves, namesBy };
 }
@@ -148,17 +159,17 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
 }
 
 /** Returns the tokens of an overlay in the view. Only the last one has the names, what is open and what was loaded. */
-export function weigh({ text, tokens, pinned }: Standing, isLast: boolean): number {
+export function weigh(standing: Standing, isLast: boolean): number {
+  const { text, tokens, pinned } = standing;
   const { names, ...inForce } = isLast ? pinned : besideEarlier(pinned);
-  const told = isLast
-    ? tokens
-    : tokens - estimateTokens(withoutEmptySections(text)) + estimateTokens(lastingText(text));
+  const shown = isLast && pinned.alone !== true ? withoutEmptySections(text) : lastingText(standing);
+  const told = tokens - estimateTokens(withoutEmptySections(text)) + estimateTokens(shown);
   return SUMMARY_FRAME_TOKENS + told + estimateTokens(renderNames(names)) + estimateTokens(renderInForce(inForce));
 }
 
 /** What a summary shows with a later one behind it. */
-function lastingText(text: string): string {
-  return withoutEmptySections(withoutState(text));
+function lastingText({ text, pinned }: Pick<Standing, "text" | "pinned">): string {
+  return pinned.alone === true ? "" : withoutEmptySections(withoutState(text));
 }
 
 /** A path of messages with overlays over it. */
@@ -204,10 +215,10 @@ class View {
     const around = lookAround({
       head: read(this.#rows.slice(0, from)),
       tail: read(this.#rows.slice(to)),
-      summaries: others.map(({ text, pinned }) => `${lastingText(text)}\n${renderInForce(besideEarlier(pinned))}`),
+      summaries: others.map((each) => `${lastingText(each)}\n${renderInForce(besideEarlier(each.pinned))}`),
       hidden: others.map(({ facts }) => facts),
     });
-    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(lastingText(other.text)), 0) };
+    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(lastingText(other)), 0) };
   }
 
   overlay(id: string): Standing {

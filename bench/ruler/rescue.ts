@@ -99,6 +99,7 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
 
 /** The extractive model, as a session without a model of its own uses it. */
 const offline: Summariser = {
+  offline: true,
   tell: (messages, tokens) => summarise(tokens, transcriptOf(messages), []),
   fold: (drafts, tokens) =>
     summarise(
@@ -127,8 +128,8 @@ function sayInForce(standing: readonly Standing[]): string {
 /** The summaries as the view frames them, without what is in force. */
 function say(standing: readonly Standing[], names: readonly string[]): string {
   return standing
-    .map(({ id, text }, at) => {
-      const pinned = { ...NOTHING_PINNED, names: at === standing.length - 1 ? names : [] };
+    .map(({ id, text, pinned: { alone = false } }, at) => {
+      const pinned = { ...NOTHING_PINNED, alone, names: at === standing.length - 1 ? names : [] };
       const summary = at === standing.length - 1 ? text : withoutState(text);
       const [part] = summaryMessage({ overlayId: id, summary, pinned }).parts;
       return part?.type === "text" ? part.text : "";

@@ -3,7 +3,7 @@
  *
  * For each source, the candidate with the best mean over the other sources is taken, and scored on the source that was left out. The mean
  * of those scores is an honest figure for a source that nobody has seen. One weight at a time differs from those of the product. The last
- * candidate has the weights from before those of plain words and the price of a name were looked at.
+ * candidate has the weights from before heat had a power.
  */
 import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
 import { mean } from "../drift/measure.ts";
@@ -16,13 +16,15 @@ export interface Candidate {
 /** The product's own weights come first. */
 export const CANDIDATES: readonly Candidate[] = [
   { name: "as shipped", weights: WEIGHTS },
-  ...vary("lasting", [0, 0.15, 0.6]),
+  ...vary("lasting", [0, 0.3]),
+  ...vary("power", [1, 1.3, 2]),
   ...vary("spread", [0, 0.2]),
-  ...vary("word", [0.3, 0.4]),
-  ...vary("plain", [0.4, 0.7]),
+  ...vary("name", [0.5]),
+  ...vary("word", [0.4, 0.55]),
+  ...vary("plain", [0.4]),
   ...vary("series", [0]),
-  ...vary("each", [0, 1, 5]),
-  { name: "as before", weights: { ...WEIGHTS, spread: 0.2, word: 0.4, plain: 0.4, each: 0 } },
+  ...vary("each", [0, 5]),
+  { name: "as before", weights: { ...WEIGHTS, lasting: 0.3, power: 1, name: 0.5, word: 0.55 } },
 ];
 
 function vary(weight: keyof Weights, values: readonly number[]): Candidate[] {

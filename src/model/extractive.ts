@@ -5,7 +5,7 @@
  * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
-import { extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
+import { EXTRACTIVE_NAME, extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
@@ -21,11 +21,7 @@ type ExtractInput = Omit<Extracted, "countTokens">;
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;
 
-const PROVIDER = "palimpsest";
-const MODEL_ID = "palimpsest-extractive-1";
-
-/** The name of the extractive model as a summariser. Its calls cost nothing. */
-export const EXTRACTIVE_NAME = `${PROVIDER}:${MODEL_ID}`;
+const [PROVIDER = "", MODEL_ID = ""] = EXTRACTIVE_NAME.split(":");
 
 /**
  * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made. It summarises any

@@ -14,6 +14,7 @@ import type { Failure, FailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
+import { STAND_IN_NAME } from "../steps/extract/extract.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
 import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
@@ -139,7 +140,7 @@ export function extractDrafts(by: Omit<Drafting, "model">, sources: readonly Fol
 }
 
 /** Reads the same prompt as any model and cannot be down. Its drafts are marked as degraded. */
-const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: "extractive", windowTokens: 1_000_000 };
+const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_IN_NAME, windowTokens: 1_000_000 };
 
 /** Prefix of a failure that concerns one source and says nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";

@@ -5,12 +5,14 @@
  * audited the text, because each path handles a refusal in its own way.
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
+import { EXTRACTIVE_NAME, STAND_IN_NAME } from "../../steps/extract/extract.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
-import { namesRoom } from "../../steps/pinned/room.ts";
+import { renderInForce } from "../../steps/pinned/render.ts";
+import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/room.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
@@ -98,26 +100,36 @@ export function pinBeside(
     text,
     facts,
     namesTokens,
+    lineage,
     spanTokens = planOf(run).spanTokens,
-  }: Pick<Summary, "text" | "facts" | "namesTokens"> & { readonly spanTokens?: number },
+  }: Pick<Summary, "text" | "facts" | "namesTokens"> &
+    Partial<Pick<Summary, "lineage">> & { readonly spanTokens?: number },
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const own = roomOfSummary(withoutEmptySections(text));
   const isByRent = core.settings.get(run.sessionId).when?.rule === "rent";
   const plan = planOf(run);
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
   const isEarly = isByRent && run.trigger === "threshold" && isFirst;
-  return pinWithin(text, facts, {
-    spanTokens: spanTokens + freedTokens,
-    pinnedTokens,
-    loadedTokens,
-    namesTokens: namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + own, isEarly }),
-    // By rent the bill counts them as the session does, and an edit's price holds this much for them.
-    mostCounted: isByRent ? 1 : undefined,
-    countTokens: core.counterOf(run.sessionId),
-    around,
-  }).pinned;
+  const pin = (told: string, shown: string): Pinned =>
+    pinWithin(told, facts, {
+      spanTokens: spanTokens + freedTokens,
+      pinnedTokens,
+      loadedTokens,
+      namesTokens:
+        namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + roomOfSummary(shown), isEarly }),
+      // By rent the bill counts them as the session does, and an edit's price holds this much for them.
+      mostCounted: isByRent ? 1 : undefined,
+      countTokens: core.counterOf(run.sessionId),
+      around,
+    }).pinned;
+  const shown = withoutEmptySections(text);
+  const isExtract = lineage?.model === EXTRACTIVE_NAME || lineage?.model === STAND_IN_NAME;
+  if (isExtract && exceedsShare(shown, stackTokens)) {
+    const pinned = pin("", "");
+    if (tellsWithout(shown, renderInForce(pinned))) return { ...pinned, alone: true };
+  }
+  return pin(text, shown);
 }
 
 /** Ends a run with the outcome of its compaction. A split that is ready makes its switch first. Call inside a transaction. */

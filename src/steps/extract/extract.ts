@@ -16,6 +16,11 @@ import { layOut, placeTopics, topicOf } from "./summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Template } from "../draft/template.ts";
 
+/** The name of the extractive model as a summariser. Its calls cost nothing. */
+export const EXTRACTIVE_NAME = "palimpsest:palimpsest-extractive-1";
+/** Its name where it stands in for a model that failed. */
+export const STAND_IN_NAME = "extractive";
+
 export interface ExtractInput {
   /** The conversation in the form of `renderTranscript`. Null or empty when only drafts are merged. */
   readonly transcript: string | null;

@@ -95,6 +95,8 @@ export interface Pinned {
   readonly left: number;
   /** The number of rules among those. Absent for none. */
   readonly leftRules?: number;
+  /** True where the summary's own text gives its room to them, and is only stored. */
+  readonly alone?: boolean;
 }
 
 export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], loaded: [], left: 0 };

@@ -6,6 +6,10 @@
  * So the first summary of such a view gets half of the room for its names, and the next one all of it.
  * docs/decisions/0018 says how that was measured.
  */
+import { SUMMARIES_IN_A_STACK } from "../../limits.ts";
+import { LAST_ACTION } from "../extract/bullet.ts";
+import { NAME_CHARS_PER_TOKEN } from "./keep.ts";
+
 export const EARLY_NAMES_SHARE = 0.5;
 
 export interface NamesRoom {
@@ -17,6 +21,20 @@ export interface NamesRoom {
   readonly isEarly: boolean;
   /** Default {@link EARLY_NAMES_SHARE}. */
   readonly earlyShare?: number;
+}
+
+/** Whether a summary takes more than the share of one. That of no model may, because its one sentence always stays. */
+export function exceedsShare(summary: string, stackTokens: number): boolean {
+  return summary.length * SUMMARIES_IN_A_STACK > stackTokens * NAME_CHARS_PER_TOKEN;
+}
+
+/**
+ * Whether a view without the sentences of a summary still tells where the work stands. What is in force tells it, and so
+ * do the messages behind a last action.
+ */
+export function tellsWithout(summary: string, inForce: string): boolean {
+  const bullets = summary.split("\n").filter((line) => line.startsWith("- "));
+  return inForce !== "" || bullets.every((line) => line.startsWith(`- ${LAST_ACTION}`));
 }
 
 /** Never more than the summaries leave, and never below 0. */

@@ -28,8 +28,12 @@ const TALK_READ_SHARE = 0.4;
 export interface Weights {
   /** The part of heat that does not fade, for each logarithm of the places that say a word. */
   readonly lasting: number;
+  /** The power of heat in a word's worth. Above 1, a warm word outweighs several lukewarm ones that are shorter. */
+  readonly power: number;
   /** The power that keeps nearness to the talk from outweighing heat. */
   readonly spread: number;
+  /** The largest bonus for a name whose parts all occur in the talk. */
+  readonly name: number;
   /**
    * The worth of a word of plain letters that only tools said, relative to an identifier that only tools said, which is
    * written soon far more often.
@@ -46,15 +50,22 @@ export interface Weights {
   readonly each: number;
 }
 
-export const WEIGHTS: Weights = { lasting: 0.3, spread: 0.1, word: 0.55, plain: 0.3, series: 0.2, each: 2.3 };
+export const WEIGHTS: Weights = {
+  lasting: 0.5,
+  power: 1.6,
+  spread: 0.1,
+  name: 1,
+  word: 0.7,
+  plain: 0.3,
+  series: 0.2,
+  each: 2.3,
+};
 
 /** The least nearness of a place that is far from the talk. */
 const SPREAD_LEAST = 0.1;
 const PLAIN_WORD = /^\p{Lu}?\p{Ll}+$/u;
 /** A run of seven digits or more is an id. */
 const PLAIN = /^\p{L}+(?:[-/]\p{L}+)+$|^(?!\d{7,}$)[\d.,:+-]+$|:\/\//u;
-/** The largest bonus for a name whose parts all occur in the talk. */
-const NAME_SHARE = 0.5;
 /**
  * A term of a script without blanks needs so many mentions, because a rarer one is prose. Its worth is reduced, because
  * it takes about a token per character.
@@ -142,7 +153,7 @@ function weighWords(words: Words, talk: Talk, weights: Weights): Worth[] {
     spread = (spread / Math.sqrt(places.length || 1) + SPREAD_LEAST) ** weights.spread;
     company /= places.length || 1;
     const heat = heatOf(row) + weights.lasting * Math.log1p(count);
-    const worth = heat * spread * (1 + company) * (1 + NAME_SHARE * name(word));
+    const worth = heat ** weights.power * spread * (1 + company) * (1 + weights.name * name(word));
     const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 ? shareOfForm(word, weights) : 1);
     return [{ word, worth: (worth * share) / lengthOf(word) ** weights.series }];
   });

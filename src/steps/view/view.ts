@@ -139,7 +139,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
   // Documents end what is in force and may be long, so names do not stand below them.
   const isLong = loaded.some(({ kind }) => kind !== "plan" && kind !== "call");
   const beside = isLong ? [names, inForce] : [inForce, names];
-  const parts = [withoutHeading(withoutEmptySections(source.summary)), ...beside];
+  const told = source.pinned?.alone === true ? "" : withoutHeading(withoutEmptySections(source.summary));
+  const parts = [told, ...beside];
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",

@@ -127,6 +127,30 @@ test("only the last summary says how things stand, and the one before it where t
   });
 });
 
+test.each([
+  { stackTokens: 120, shows: false },
+  { stackTokens: 2_400, shows: true },
+])("a summary without a model in a room of $stackTokens tokens is shown: $shows, and stored whole", async (room) => {
+  const { stub } = newAgent(() => {
+    throw new Error("connection refused");
+  });
+  await runInDurableObject(stub, async (agent) => {
+    const policy = { protectHead: 1, tailTokenBudget: 400, summaryTokens: 30, minSpanTokens: 100 };
+    const session = Session.create(agent)
+      .forSession("small")
+      .compactAfter(20_000, { ...policy, stackTokens: room.stackTokens });
+    await session.appendAll([...talk(0, 4), say(4, "Please move the billing table to the archive. "), ...talk(5, 12)]);
+    const { run } = await session.compactNow();
+    expect((await session.ended(run.id)).outcome).toMatchObject({ kind: "applied", degraded: true });
+    const [overlay] = await session.getCompactions();
+    expect(overlay?.summary).toContain("- Please move the billing table");
+    const text = await shown(session);
+    expect(text).toContain("billing table to the archive");
+    expect(text.includes("## Goal")).toBe(room.shows);
+    expect(text.includes("- Open: Please move the billing table")).toBe(!room.shows);
+  });
+});
+
 test("an edit of what no summary tells of leaves the names where they are", async () => {
   await stacked(async ({ session }) => {
     await session.updateMessage(say(31, "Edited. "));

@@ -1,7 +1,7 @@
 /** The room of the names beside a summary: what the summaries leave, and half of it all at most for an early one. */
 import { assert, boolean, integer, property } from "fast-check";
 import { expect, test } from "vitest";
-import { EARLY_NAMES_SHARE, namesRoom } from "../../../src/steps/pinned/room.ts";
+import { EARLY_NAMES_SHARE, exceedsShare, namesRoom, tellsWithout } from "../../../src/steps/pinned/room.ts";
 
 const tokens = integer({ min: 0, max: 20_000 });
 
@@ -35,4 +35,20 @@ test("more room for all never means less for names", () => {
       expect(namesRoom({ stackTokens: stackTokens + more, takenTokens, isEarly })).toBeGreaterThanOrEqual(room);
     }),
   );
+});
+
+const SENTENCE = "## Goal\n- Please move the billing table to the new database before Friday.";
+const ACTION = '## State\n- Last action: search ({"query":"the timetable of the southern line"})';
+
+test("a summary exceeds its share beyond a twelfth of the room", () => {
+  const enough = Math.ceil((SENTENCE.length * 12) / 3.3);
+  expect(exceedsShare(SENTENCE, enough - 1)).toBe(true);
+  expect(exceedsShare(SENTENCE, enough)).toBe(false);
+});
+
+test("a view tells of the work without a summary's sentences beside what is in force, or before the next action", () => {
+  expect(tellsWithout(SENTENCE, "## Still in force\n- Open: a")).toBe(true);
+  expect(tellsWithout(SENTENCE, "")).toBe(false);
+  expect(tellsWithout(ACTION, "")).toBe(true);
+  expect(tellsWithout(`${ACTION}\n- Last said: The line is closed.`, "")).toBe(false);
 });
