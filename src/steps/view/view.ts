@@ -100,7 +100,9 @@ export function recordMessage(source: SummarySource, rules: readonly PinnedFact[
   const { overlayId } = source;
   const said = rules.map(({ value, messageId }) => ({ value, messageId }));
   const metadata = { palimpsest: { kind: "record", overlayId, rules: said } };
-  return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
+  // Nothing else of a summary is stored in the session that begins with it.
+  const whole = { ...source, ...(source.pinned !== undefined && { pinned: { ...source.pinned, alone: false } }) };
+  return { ...summaryMessage(whole), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }
 
 /** The user's rules behind a stored summary, word for word, with the ids of the messages that stated them. */
