@@ -236,16 +236,15 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
   const cost = (at: number): number =>
     (inside[at] ?? []).reduce((sum, part) => sum - (standing.has(part) ? (widths[part] ?? 0) : 0), widths[at] ?? 0);
   const density = (at: number): number => gain(at) / (Math.max(1, cost(at)) + each);
-  const queue = new Queue();
-  for (const at of choice.keys()) queue.push(at, density(at));
+  const queue = choice.map((_, at): Ranked => ({ at, rank: density(at) })).toSorted(compare);
   let room = characters;
-  for (let next = queue.pop(); next !== null; next = queue.pop()) {
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { at, rank } = next;
     if (said.has(at)) continue;
     const now = density(at);
     // Some words inside it were said since, so it goes back into the queue with its lower density.
     if (now < rank) {
-      queue.push(at, now);
+      insert(queue, { at, rank: now });
       continue;
     }
     if (cost(at) > room) continue;
@@ -256,7 +255,7 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
     }
     standing.add(at);
     said.add(at);
-    for (const longer of around[at] ?? []) if (!said.has(longer)) queue.push(longer, density(longer));
+    for (const longer of around[at] ?? []) if (!said.has(longer)) insert(queue, { at: longer, rank: density(longer) });
   }
   return [...standing].map((at) => choice[at]?.word ?? "");
 }
@@ -279,48 +278,24 @@ function findInside(words: readonly string[]): { inside: readonly number[][]; ar
   return { inside, around };
 }
 
-/** A heap with the highest rank first. Equal ranks come in order of index. */
-class Queue {
-  readonly #heap: { at: number; rank: number }[] = [];
+/** A word that waits, with its density when it was last looked at. */
+interface Ranked {
+  readonly at: number;
+  readonly rank: number;
+}
 
-  push(at: number, rank: number): void {
-    const heap = this.#heap;
-    heap.push({ at, rank });
-    for (let child = heap.length - 1; child > 0;) {
-      const parent = (child - 1) >> 1;
-      if (!this.#isBefore(child, parent)) return;
-      this.#swap(child, parent);
-      child = parent;
-    }
-  }
+/** The last one is the densest. Of equals it is the one with the lowest index. */
+function compare(one: Ranked, other: Ranked): number {
+  return one.rank - other.rank || other.at - one.at;
+}
 
-  pop(): { at: number; rank: number } | null {
-    const heap = this.#heap;
-    const [first] = heap;
-    const last = heap.pop();
-    if (first === undefined || last === undefined) return null;
-    if (heap.length === 0) return first;
-    heap[0] = last;
-    for (let parent = 0; ;) {
-      let best = parent;
-      for (const child of [2 * parent + 1, 2 * parent + 2])
-        if (child < heap.length && this.#isBefore(child, best)) best = child;
-      if (best === parent) return first;
-      this.#swap(parent, best);
-      parent = best;
-    }
+function insert(queue: Ranked[], word: Ranked): void {
+  let [from, to] = [0, queue.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const found = queue[middle];
+    if (found !== undefined && compare(found, word) < 0) from = middle + 1;
+    else to = middle;
   }
-
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (a === undefined || b === undefined) return false;
-    return a.rank > b.rank || (a.rank === b.rank && a.at < b.at);
-  }
-
-  #swap(one: number, other: number): void {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (a === undefined || b === undefined) return;
-    this.#heap[one] = b;
-    this.#heap[other] = a;
-  }
+  queue.splice(from, 0, word);
 }
