@@ -29,15 +29,18 @@ const FORBIDS: readonly RegExp[] = [
   /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
   /\b(?:can(?: ?not|['’]?t) be (?!found|reach|read|open|load|resolv|right|true|that|seen)|(?:not|\w+n['’]t) (?:allowed|permitted)|no longer (?:use|do|accept|allow|want|may|be)\b)/i,
   new RegExp(`\\byou can(?: ?not|['’]?t) (?:access|${ACTS})`, "i"),
-  /\b(?:prohibited|forbidden|banned|off[- ]limits|taboo)\b|\b(?:is|are|stays?|remains?) read[- ]only\b/i,
+  /\b(?:prohibited|forbidden|banned|off[- ]limits|taboo)\b|\b(?:is|are|stays?|remains?) (?:read[- ]only\b|(?:frozen|locked|closed) (?:un)?till?\b)/i,
   /\bunder (?:no|any) circumstances\b|\b(?:at|on|in) no (?:point|time|account|case|event)\b/i,
   /\b(?:hands off|hold off|(?:refrain|abstain) from|(?:keep|stay) (?:out of|off|away from))\b/i,
   /\b(?:leave|keep|stays?)\b.{1,60}\b(?:alone|untouched|unchanged|intact|as (?:it|they) (?:is|are)|as[- ]is)\b/i,
   /(?:\b(?:are|is)|['’]re) (?:not|never) to\b|\byou (?:will not|won['’]?t) (?!be|need|believe|find|see|get|have|regret)/i,
   new RegExp(`${CLAUSE}(?:stop|quit|no(?: more)?) (?!any|some|be|no)\\w+ing\\b`, "i"),
-  new RegExp(`^(?:please,? |absolutely )?no (?:more |direct |force[- ])?(?!user)(?:new|e?-?mails|${HARM}\\w*s) `, "i"),
   new RegExp(
-    `\\b(?:nobody|no[- ]one|none of you)(?: ever)? (?:may|can|shall|should|must|gets? to|is (?:allowed )?to|${HARM}(?:e?s|ies)?)\\b`,
+    `^(?:please,? |absolutely )?no (?:more |direct |force[- ])?(?!user)(?:new|e?-?mails|${HARM}\\w*s) (?!.*\\b(?:since|so far|yet|found|detected|was|were|ha[ds]|have|happen\\w*|seems?|are \\w+ing)\\b)`,
+    "i",
+  ),
+  new RegExp(
+    `\\b(?:nobody|no[- ]one|none of you)(?: (?:but|except|other than|besides) (?:the )?[\\w-]+(?: team)?)?(?: ever)? (?:may|can|shall|should|must|gets? to|is (?:allowed )?to|${HARM}(?:e?s|ies)?)\\b`,
     "i",
   ),
   new RegExp(

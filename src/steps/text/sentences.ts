@@ -188,6 +188,9 @@ function endsSentence(body: string, at: number): boolean {
   if (mark !== "." && mark !== "!" && mark !== "?") return false;
   if (body[at + 1] !== " ") return false;
   if (mark !== ".") return true;
-  const word = body.slice(Math.max(0, body.lastIndexOf(" ", at) + 1, at - 12), at + 1).toLowerCase();
+  const word = body
+    .slice(Math.max(0, body.lastIndexOf(" ", at) + 1, at - 12), at + 1)
+    .toLowerCase()
+    .replace(/^\W+/, "");
   return !ABBREVIATIONS.has(word) && !/^(?:[a-z]|\d{1,2})\.$/.test(word);
 }
