@@ -80,6 +80,21 @@ test("a branch keeps its stubs and names when messages of another are deleted, a
   });
 });
 
+test("names that a change took are chosen anew in the child of a split, too", async () => {
+  await withProbe(({ history, memory }) => {
+    for (const id of ["a", "b", "c"]) history.append(work(id, 2));
+    mask(history);
+    for (const id of ["u", "v"]) history.append(say(id));
+    history.update(work("a", 2, 9));
+    expect(namesIn(history)).toBe("");
+    memory.sessions.split("", { id: "child", name: null, detailsOf });
+    const child = memory.session("child");
+    expect(namesIn(child)).toBe("");
+    child.masks.renewNames(300);
+    expect(namesIn(child)).not.toBe("");
+  });
+});
+
 test("names are chosen once where summaries hide every line, and an append then reads and writes no mask", async () => {
   await withProbe(({ history, memory, storage }) => {
     for (const id of ["a", "b"]) history.append(work(id, 2));

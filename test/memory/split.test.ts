@@ -107,6 +107,20 @@ test("what was said since a summary is as much in the child, so that its account
   });
 });
 
+test("the newest summary is the newest in the child, also where it stands before another", async () => {
+  await withProbe(({ memory, history }) => {
+    for (const n of [0, 1, 2, 3, 4, 5, 6, 7]) history.append(say(`m${n}`));
+    history.addOverlay({ span: span("m5", "m6"), summary: "older" });
+    history.append(say("m8"));
+    history.addOverlay({ span: span("m1", "m2"), summary: "newer" });
+    expect(
+      split(memory)
+        .overlays()
+        .map(({ summary }) => summary),
+    ).toEqual(["older", "newer"]);
+  });
+});
+
 test("a summary that is taken back in the child shows as the record that lies under it: nothing was lost with it", async () => {
   await withProbe(({ memory, history }) => {
     fill(history, 0, 9);

@@ -43,7 +43,8 @@ export interface Line {
 
 /** The names beside a stub. */
 export interface Names {
-  readonly names: readonly string[];
+  /** Null where they are to be chosen anew. */
+  readonly names: readonly string[] | null;
   readonly namesTokens: number;
   readonly namesAt: Place;
 }
@@ -282,7 +283,12 @@ function namesColumns({
   namesTokens,
   namesAt,
 }: Names): Pick<MaskRow, "names" | "tokens" | "namesSeq" | "namesStep"> {
-  return { names: JSON.stringify(names), tokens: namesTokens, namesSeq: namesAt.seq, namesStep: namesAt.step };
+  return {
+    names: names === null ? null : JSON.stringify(names),
+    tokens: namesTokens,
+    namesSeq: namesAt.seq,
+    namesStep: namesAt.step,
+  };
 }
 
 /** Behind every place. */

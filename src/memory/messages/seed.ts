@@ -47,7 +47,9 @@ export function seedSession(seed: Seed): number[] {
   const { slots, overlays, elements } = layOut(seed.from);
   for (let at = 0; at < slots.length;) at = place(seed, slots, at);
   seed.to.forget();
-  for (const [index, overlay] of overlays.entries()) lay(seed, { slots, overlay, n: index + 1 });
+  // The newest one stays the newest, wherever it stands.
+  const byAge = overlays.toSorted((a, b) => a.n - b.n);
+  for (const [index, overlay] of byAge.entries()) lay(seed, { slots, overlay, n: index + 1 });
   maskAlike(seed, slots, elements);
   seed.to.flush();
   return slots.map(lastOf);
@@ -105,7 +107,7 @@ function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonl
     place: { seq: last.at, step },
     top: { seq: topAt, step: topSlot?.kind === "message" && topSlot.seq === top.seq ? top.step : WHOLE_MESSAGE },
     stubs: Object.fromEntries(words),
-    names: (isNamed ? names : null) ?? [],
+    names: isNamed || names === null ? names : [],
     namesTokens: isNamed ? namesTokens : 0,
     namesAt: { seq: copied.find(({ seq }) => seq === namesAt.seq)?.at ?? 0, step: namesAt.step },
     at: createdAt,
