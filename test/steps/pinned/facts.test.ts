@@ -386,11 +386,12 @@ describe("what is pinned", () => {
     expect(namesWithin(1).length).toBeGreaterThan(20);
   });
 
-  it("has a line for each role in a long list of names, and counts no words joined by slashes as files", () => {
+  it("has a line for each role in a long list of names, and takes no words joined by slashes for files, nor measures for ids", () => {
     const files = ["src/agent/runs/port.ts", "/etc/apt/keyrings/ada.gpg", "./a/b", "package.json"];
     const ids = ["#W4680753", "ada_lovelace_9079", "$226.11", "ada@example.com", "2026-11-24"];
     const code = ["ROOM_VAR", "showTheme", "os.Stat"];
-    const others = Array.from({ length: 60 }, (_, n) => `medium/HEPA/quiet${n % 10}`);
+    const measures = ["6.7s", "92MB", "15min", "1,200px", "99.9%"];
+    const others = [...measures, ...Array.from({ length: 60 }, (_, n) => `medium/HEPA/quiet${n % 10}`)];
     const lines = renderNames([...others, ...code, ...ids, ...files]).split("\n");
     const roles = { Files: files, Ids: ids, Code: code, Words: others };
     expect(lines).toEqual([
