@@ -74,28 +74,19 @@ export interface PinnedFact {
 
 /** The facts chosen to be shown beside a summary. */
 export interface Pinned {
-  /** In the order in which they were stated, so that a reader sees which one is later. */
+  /** In the order in which they were said. */
   readonly rules: readonly PinnedFact[];
-  /**
-   * Open tasks, failures and changed files, each the newest first, of its span, and of the earlier overlays that it knows of. Those show none
-   * while it is the last one of a view.
-   */
+  /** Open tasks, failures and changed files, each the newest first, also of earlier overlays. Those show none before it. */
   readonly facts: readonly PinnedFact[];
-  /**
-   * Words that name something, in the order in which they were last said. If this overlay is the last of its view, they
-   * come from everything that the view hides. Otherwise the later overlay shows them.
-   */
+  /** In the order in which they were last said, from all that the view hides. Only its last overlay shows them. */
   readonly names: readonly string[];
-  /**
-   * Loaded texts of everything that the view hides, if this overlay is its last one, as for {@link names}. Without its
-   * text where a loaded text found no room.
-   */
+  /** The same for loaded texts. One that found no room is without its text. */
   readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
   /** The number of rules and other facts in force without room. */
   readonly left: number;
   /** The number of rules among those. Absent for none. */
   readonly leftRules?: number;
-  /** True where the summary's own text gives its room to them, and is only stored. */
+  /** True where the summary's own text gives way to them, and is only stored. */
   readonly alone?: boolean;
 }
 

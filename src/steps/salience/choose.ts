@@ -289,13 +289,7 @@ function compare(one: Ranked, other: Ranked): number {
   return one.rank - other.rank || other.at - one.at;
 }
 
+/** From the end, because a word whose density changed is mostly still among the densest. */
 function insert(queue: Ranked[], word: Ranked): void {
-  let [from, to] = [0, queue.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    const found = queue[middle];
-    if (found !== undefined && compare(found, word) < 0) from = middle + 1;
-    else to = middle;
-  }
-  queue.splice(from, 0, word);
+  queue.splice(queue.findLastIndex((each) => compare(each, word) < 0) + 1, 0, word);
 }
