@@ -58,7 +58,7 @@ export interface NotesVersion {
   readonly model: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The facts of everything that it covers. */
+  /** The facts of everything that it covers. @internal */
   readonly facts: Facts;
 }
 

@@ -59,7 +59,7 @@ export interface OverlayDetails {
    * and hold their own. Empty when the sources are unknown.
    */
   readonly madeOf: readonly (Leaf | { readonly kind: "overlay"; readonly id: string })[];
-  /** The facts of its span, for a summary without a draft that holds them. */
+  /** The facts of its span, for a summary without a draft that holds them. @internal */
   readonly facts: Facts | null;
   /** The draft that it shows. */
   readonly draftKey: string | null;
