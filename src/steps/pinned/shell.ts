@@ -33,10 +33,10 @@ const SHOWS =
 const HARMLESS =
   /^\s*(?!(?:sed|awk)\b.*\s-(?:\w*i|-in)|sort\b.*\s-\w*o|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|printf|grep|rg|ls|wc|\w+sum|file|diff|cmp|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|bat|nl|type|get-content|sed|head|tail|less|more|awk|sort|cut|tac|jq)(?=\s+[^=\s]|\s*$))/i;
 /** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
-const FED = /^\s*xargs\s+(?:-\S+\s+|\{\}\s+)*/;
-const BY_FOLDER = /^\s*(?:sudo\s+)?(?:xargs|find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
+const FED = /^\s*(?:sudo\s+)?xargs\s+(?:-\S+\s+|\{\}\s+)*/;
+const BY_FOLDER = /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
 const WHOLE_TREE =
-  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:list|show|push\s))|merge(?!-)|rebase|(?:checkout|restore).*\s\.(?=\s|$))\b/;
+  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:list|show|push\s))|merge(?!-)|rebase)\b/;
 const REDIRECTS = /(?<![-=])>([^]*)$/;
 /** Names that an instruction file may have. */
 const IS_TEXT = /\.mdc?$|(?:rules|hints)$/i;
