@@ -3,12 +3,12 @@
  * that a model derived from those messages do not.
  *
  * The kept versions in, the same versions out. A line counts as a person's only if it first came with a version by
- * hand. Where the version before is unknown, no line counts as a person's.
+ * hand. Where the update that this goes back to is no longer kept, no line counts as a person's. The version before it
+ * may be of another branch.
  */
 import type { NotesSection } from "./document.ts";
 
 interface Version {
-  readonly n: number;
   readonly standing: boolean;
   readonly by: "update" | "hand";
   /** The update that the version goes back to. Null where a person wrote all of it. */
@@ -25,9 +25,9 @@ export function withholdNotes<Kept extends Version>(
 ): (Kept & { readonly withheld?: true })[] {
   const seen = new Set<string>();
   const byHand = new Set<string>();
-  const shown = versions.toReversed().map((version, at, all): Kept & { readonly withheld?: true } => {
+  const shown = versions.toReversed().map((version): Kept & { readonly withheld?: true } => {
     const { by, runId, sections, standing } = version;
-    const isKnown = runId === null || all[at - 1]?.n === version.n - 1;
+    const isKnown = runId === null || versions.some((each) => each.by === "update" && each.runId === runId);
     for (const line of sections.flatMap(({ text }) => text.split("\n"))) {
       if (by === "hand" && isKnown && !seen.has(line)) byHand.add(line);
       seen.add(line);
