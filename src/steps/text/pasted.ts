@@ -1,6 +1,7 @@
 /**
- * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, what stands between tags that name a program or
- * a source, and changes of a diff without heads of hunks (diffs.ts reads those with heads).
+ * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, the page that introduces a
+ * program, what stands between tags that name a program or a source, and changes of a diff without heads of hunks
+ * (diffs.ts reads those with heads).
  *
  * Lines in, their numbers out. What is only similar counts as the user's own. Its time is linear in the text.
  */
@@ -25,9 +26,13 @@ const CHANGED = /^[+-](?![+-])\S/;
 const SOURCE_TAG =
   /^\s*<((?:[\w-]+[-_])?(?:notification|reminder|std(?:out|err)|output|results?|documents?|files?|(?:file[-_])?contents?|pages?|logs?))(?:\s[^<>]*)?>/i;
 
+/** Headings of the page that introduces a program. The last one ends it, because what follows may be the user's again. */
+const HEADING = /^#{1,6} /;
+const OF_README = [/^#+ +licen[cs]e\b/i, /^#+ +(?:install(?:ation)?|usage|getting started|quick ?start)\b/i];
+
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
-  const found = new Set<number>();
+  const found = new Set(readmeIn(lines));
   const lastEnds = lastEndsOfTags(lines);
   let end = 0;
   let pasted = false;
@@ -47,6 +52,13 @@ export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
     own ||= line.trim() !== "";
   }
   return found;
+}
+
+function readmeIn(lines: readonly string[]): number[] {
+  if (!OF_README.every((form) => lines.some((line) => form.test(line)))) return [];
+  const first = lines.findIndex((line) => HEADING.test(line));
+  const last = lines.findLastIndex((line) => HEADING.test(line));
+  return [...lines.keys()].slice(first, last);
 }
 
 /** By name, the last line with the end of such a tag. */
