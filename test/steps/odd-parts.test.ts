@@ -88,7 +88,7 @@ test("whatever is stored can be measured, rendered, sliced, titled, shortened an
         titleOf(message);
         expect(eventsToMessages(messageToEvents(message))[0]?.id).toBe(message.id);
       }
-      const read = parseTranscript(renderTranscript(elements(messages), { firstIndex: 1 }));
+      const read = parseTranscript(renderTranscript(elements(messages)));
       expect(read.map(({ role }) => role)).toEqual(messages.map(({ role }) => role));
       const shortened = truncateOlderMessages(messages, { keepRecent: 0, step: 1 });
       expect(truncateOlderMessages(shortened, { keepRecent: 0, step: 1 })).toEqual(shortened);

@@ -44,8 +44,6 @@ export type TranscriptElement =
   | { readonly kind: "overlay"; readonly summary: string };
 
 export interface RenderOptions {
-  /** Number of the first message. Default 1. */
-  readonly firstIndex?: number;
   /** Characters shown of one tool input or output, of one text, and of one reasoning part. */
   readonly toolChars?: number;
   readonly textChars?: number;
@@ -108,7 +106,7 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
     text: options.textChars ?? RENDER_TEXT_CHARS,
     reasoning: options.reasoningChars ?? RENDER_REASONING_CHARS,
   };
-  const maxChars = options.maxChars ?? Number.POSITIVE_INFINITY;
+  const maxChars = options.maxChars ?? Infinity;
   for (let share = 1; ; share /= 2) {
     const lowered = {
       summary: maxChars * share,
@@ -116,9 +114,9 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
       text: limits.text * share,
       reasoning: limits.reasoning * share,
     };
-    const text = renderWithin(elements, options.firstIndex ?? 1, lowered);
+    const text = renderWithin(elements, lowered);
     if (text.length <= maxChars) return text;
-    if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMessages(text, maxChars);
+    if (lowered.text < LEAST_CHARS) return cutMessages(text, maxChars);
   }
 }
 
@@ -179,15 +177,15 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
   }));
 }
 
-function renderWithin(elements: readonly TranscriptElement[], firstIndex: number, limits: Limits): string {
+function renderWithin(elements: readonly TranscriptElement[], limits: Limits): string {
   return elements
     .map((element, at) => {
       if (element.kind === "overlay")
-        return `[#${firstIndex + at} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.summary))}`;
+        return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.summary))}`;
       const { role, parts } = element.message;
       const blocks = parts.flatMap((part) => renderPart(part, limits));
       const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
-      return [`[#${firstIndex + at} ${role}]`, ...lines].join("\n");
+      return [`[#${at + 1} ${role}]`, ...lines].join("\n");
     })
     .join("\n\n");
 }
