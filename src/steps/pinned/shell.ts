@@ -28,10 +28,10 @@ const MAX_TEXT_CHARS = 20_000;
 const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&"']+|["'])+)(\|(?!\|))?/g;
 const CHANGES_FOLDER = /^\s*cd\s+["']?([^\s"']+)/;
 const SHOWS =
-  /^\s*(?:cat|bat|nl|type|Get-Content|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
+  /^\s*(?:cat|nl|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
 /** Steps that change no file but where they redirect to. An assignment in a program is none. */
 const HARMLESS =
-  /^\s*(?!(?:sed|awk)\b.*\s-(?:\w*i|-in)|sort\b.*\s-\w*o|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|printf|grep|rg|ls|wc|\w+sum|file|diff|cmp|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|bat|nl|type|get-content|sed|head|tail|less|more|awk|sort|cut|tac|jq)(?=\s+[^=\s]|\s*$))/i;
+  /^\s*(?!(?:sed|awk)\b.*\s-(?:\w*i|-in)|sort\b.*\s-\w*o|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|e?grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq)(?=\s+[^=\s]|\s*$))/i;
 /** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
 const FED = /^\s*(?:sudo\s+)?xargs\s+(?:-\S+\s+|\{\}\s+)*/;
 const BY_FOLDER = /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
