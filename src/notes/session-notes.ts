@@ -18,7 +18,6 @@ import { parseInput } from "../agent/inputs.ts";
 import { notesInputs, type NotesEdit } from "./inputs.ts";
 import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
 import { gatherClaim } from "./source.ts";
-import { MOST_READS } from "../agent/runs/read-slices.ts";
 import { askForNotes, type NotesMarks } from "./trigger.ts";
 import type { Needs, Told } from "../agent/core.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
@@ -96,26 +95,23 @@ export class NotesOfSession extends NotesOfAgent {
 
   /**
    * Writes a version by hand. A live update ends as `stale`, and the next one builds on this version. It is stored whole, and shown to
-   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn` and for messages that keep changing, `unknown_message` for `coveredId`, `session_ended`,
-   * `storage_full`.
+   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn` and for what changed while it was read, `unknown_message` for
+   * `coveredId`, `session_ended`, `storage_full`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
     const { coveredId } = edit;
     const at = coveredId === null ? this.#state.stored.leafId() : coveredId;
-    for (let reads = 0; reads < MOST_READS; reads++) {
-      const covered = at === undefined ? null : this.#coverage(at);
-      const claimed = covered?.kind === "to" ? await gatherClaim(this.#state.core, this.#state.id, covered) : null;
-      const written = await this.#state.read(() =>
-        this.#state.write((history) =>
-          claimed?.isCurrent() === false ? null : this.#put(history, edit, { covered, facts: claimed?.facts ?? null }),
-        ),
-      );
-      if (written !== null) return written;
-    }
-    throw new PalimpsestError(
-      "conflict",
-      "The messages that the notes are to cover changed while they were read. Send the notes again.",
+    const covered = at === undefined ? null : this.#coverage(at);
+    const claimed = covered?.kind === "to" ? await gatherClaim(this.#state.core, this.#state.id, covered) : null;
+    return this.#state.read(() =>
+      this.#state.write<Notes>((history) => {
+        if (claimed?.isCurrent() !== false) return this.#put(history, edit, { covered, facts: claimed?.facts ?? null });
+        throw new PalimpsestError(
+          "conflict",
+          "The notes, or the messages that they are to cover, changed while they were read. Read both again, and send notes that tell of them.",
+        );
+      }),
     );
   }
 

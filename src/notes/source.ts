@@ -14,7 +14,7 @@ import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { factsOf } from "../agent/runs/drafts/sources.ts";
-import { gatherSpan, readSlices, type Gathered } from "../agent/runs/read-slices.ts";
+import { openSpan, readSlices, type Gathered } from "../agent/runs/read-slices.ts";
 
 /** A session's messages and its notes. */
 export interface Noted {
@@ -117,7 +117,7 @@ function groupRows(rows: readonly OutlineRow[]): OutlineRow[][] {
 /** Facts of what notes claim to cover. */
 export interface ClaimedFacts {
   readonly facts: Facts;
-  /** Whether the conversation still says what was read. */
+  /** Whether the conversation says what it said at the call. */
   isCurrent(): boolean;
 }
 
@@ -137,15 +137,24 @@ export async function gatherClaim(
   const isBase = (): boolean => notes.current()?.n === base?.n;
   if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return { facts: earlier, isCurrent: isBase };
   const listRows = (): readonly OutlineRow[] => findNew({ history, notes }, base, end);
-  const rows = await core.read(sessionId, listRows);
+  const { rows, groups } = await core.read(sessionId, () => {
+    const listed = listRows();
+    const opened = groupRows(listed).map((group) => {
+      const span = spanOfMessages(group);
+      return { group, gather: span === null ? null : openSpan(core, { sessionId, span }) };
+    });
+    return { rows: listed, groups: opened };
+  });
   const redaction = redactionOf(core.settings.get(sessionId));
   const parts: Facts[] = [];
   const gathered: (Gathered | null)[] = [];
-  for (const group of groupRows(rows)) {
-    const span = spanOfMessages(group);
-    const read = span === null ? null : await gatherSpan(core, { sessionId, span });
-    if (span !== null) gathered.push(read);
-    parts.push(...(span === null ? readOverlays(core, history, { group, rows, redaction }).overlayFacts : []));
+  for (const { group, gather } of groups) {
+    if (gather === null) {
+      parts.push(...readOverlays(core, history, { group, rows, redaction }).overlayFacts);
+      continue;
+    }
+    const read = await gather();
+    gathered.push(read);
     if (read !== null) parts.push(read.facts);
   }
   const named = nameRows(rows);

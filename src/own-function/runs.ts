@@ -44,7 +44,7 @@ import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
-import { gatherSpan, type Gathered } from "../agent/runs/read-slices.ts";
+import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/visible-span.ts";
 
 /** The one step of such a run in the ledger. */
@@ -227,7 +227,7 @@ async function readChosen(
 ): Promise<ChosenSpan> {
   const history = core.memory.session(sessionId);
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
-  const gathered = await gatherSpan(core, { sessionId, span: chosen.plan.span });
+  const gathered = await openSpan(core, { sessionId, span: chosen.plan.span })();
   return { ...chosen, gathered };
 }
 

@@ -43,25 +43,30 @@ const USES_WHILE_GATHERING = 250;
 
 export interface Gathered {
   readonly facts: Facts;
-  /** Whether the span still has the messages that were read. */
+  /** Whether the span was read as it was when it was opened, and is so now. A summary that tells of another one is stale. */
   isCurrent(): boolean;
 }
 
-/** The facts of a span's messages. Null where its ends are gone. */
-export async function gatherSpan(
+/** Opens a span as it is now, for a summary that tells of it. The returned function reads it. Null where its ends are gone. */
+export function openSpan(
   core: Needs<"memory" | "read" | "settings" | "uses">,
   { sessionId, span }: { readonly sessionId: string; readonly span: Span },
-): Promise<Gathered | null> {
+): () => Promise<Gathered | null> {
   const history = core.memory.session(sessionId);
   const redaction = redactionOf(core.settings.get(sessionId));
   const reader = history.spanReader(span, GATHERED_BYTES);
-  if (reader === null) return null;
   const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
   const pause = pauseOf(core, USES_WHILE_GATHERING);
-  const parts = await readSlices(core, { sessionId, reader }, gather, pause);
-  // So that the commit compares a span of any length without reading it again.
-  for (const _ of history.survey(span)) await pause();
-  return { facts: mergeFacts(parts), isCurrent: () => history.isAsRead(reader, span) };
+  const digestNow = (): string | undefined => history.spanDigest(span)?.digest;
+  return async () => {
+    if (reader === null) return null;
+    for (const _ of history.survey(span)) await pause();
+    const opened = reader.isUntouched ? digestNow() : null;
+    const parts = await readSlices(core, { sessionId, reader }, gather, pause);
+    // So that the commit compares a span of any length without reading it again.
+    for (const _ of history.survey(span)) await pause();
+    return { facts: mergeFacts(parts), isCurrent: () => digestNow() === opened && history.isAsRead(reader, span) };
+  };
 }
 
 /** The listed messages as they are now, slice by slice. Leaves out those that were deleted since they were listed. */

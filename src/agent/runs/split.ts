@@ -19,7 +19,7 @@ import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { factsOf } from "./drafts/sources.ts";
-import { gatherSpan } from "./read-slices.ts";
+import { openSpan } from "./read-slices.ts";
 import { startRun, triggerIfDue } from "./start/trigger.ts";
 
 export interface SplitOptions {
@@ -37,9 +37,6 @@ interface SplitRequest extends SplitOptions {
   readonly name?: string | undefined;
   readonly retryOf?: string | undefined;
 }
-
-/** Most times that a view is read because messages under the summary changed meanwhile. */
-const MOST_READS = 5;
 
 /**
  * Splits a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
@@ -59,19 +56,12 @@ export async function splitWithSummary(
       "focus, fresh and ignoreBudget are for a model, and with summary none is asked. Leave them out, or leave summary out.",
     );
   }
-  let span = mustShow(core, sessionId);
-  for (let reads = 0; reads < MOST_READS; reads++) {
-    const gathered = await gatherSpan(core, { sessionId, span });
-    const done = core.transaction<{ run: RunRecord } | null>(() =>
-      gathered?.isCurrent() === false
-        ? null
-        : { run: splitNow(core, sessionId, request, { span, facts: gathered?.facts }) },
-    );
-    if (done !== null) return done.run;
-    // The caller's summary tells nothing of what was appended since.
-    span = { ...mustShow(core, sessionId), toId: span.toId, toStep: span.toStep };
-  }
-  throw notAdded("changed");
+  const span = mustShow(core, sessionId);
+  const gathered = await openSpan(core, { sessionId, span })();
+  return core.transaction<RunRecord>(() => {
+    if (gathered?.isCurrent() === false) throw notAdded("changed");
+    return splitNow(core, sessionId, request, { span, facts: gathered?.facts });
+  });
 }
 
 function splitNow(

@@ -26,8 +26,7 @@ import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { findReasonToWait, isCompactionDue, settleAtPresentSize } from "../runs/start/trigger.ts";
 import { readAround } from "../runs/around.ts";
-import { gatherSpan, MOST_READS } from "../runs/read-slices.ts";
-import type { Span } from "../../steps/plan/outline.ts";
+import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
@@ -209,37 +208,31 @@ export class Session extends Configured {
 
   /**
    * Adds a caller's summary over a range of one path, both ends included, by ids as a view shows them. Removes invisible characters from
-   * it. Throws `invalid_range`, `invalid_input`, `unknown_message`.
+   * it. Throws `invalid_range`, also where its messages change during the call, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
-    const span = await this.#state.read((history) => visibleSpan(history, fromMessageId, toMessageId));
-    const commit = await this.#cover(summary, span);
+    const { span, gather } = await this.#state.read((history) => {
+      const named = visibleSpan(history, fromMessageId, toMessageId);
+      return { span: named, gather: openSpan(this.#core, { sessionId: this.id, span: named }) };
+    });
+    const gathered = await gather();
+    const commit = await this.#state.read(() =>
+      this.#state.write<CommitResult>((history) => {
+        if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
+        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
+        const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
+        const { namesOf, ...beside } = readAround(this.#core, seen, { span });
+        const details = { namesOf };
+        const facts = gathered?.facts;
+        return history.addOverlay({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
+      }),
+    );
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
-      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and may contain earlier summaries or lie beside them, not cut through them.`,
+      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and may contain earlier summaries or lie beside them, not cut through them. Its messages must stay the same while they are read.`,
     );
-  }
-
-  /** Gathers the facts of the span in slices, and again where its messages changed meanwhile. */
-  async #cover(summary: string, span: Span): Promise<CommitResult> {
-    for (let reads = 0; reads < MOST_READS; reads++) {
-      const gathered = await gatherSpan(this.#core, { sessionId: this.id, span });
-      const commit = await this.#state.read(() =>
-        this.#state.write((history) => {
-          if (gathered?.isCurrent() === false) return null;
-          const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
-          const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
-          const { namesOf, ...beside } = readAround(this.#core, seen, { span });
-          const details = { namesOf };
-          const facts = gathered?.facts;
-          return history.addOverlay({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
-        }),
-      );
-      if (commit !== null) return commit;
-    }
-    return { kind: "stale", reason: "changed" };
   }
 
   /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */

@@ -10,7 +10,7 @@ import { notesOf } from "../../../src/notes/versions.ts";
 import { newAgent } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
-import type { FullSession } from "../../rooms.ts";
+import type { FullManager, FullSession } from "../../rooms.ts";
 import { inside } from "../inside.ts";
 
 /** Beyond any threshold, so that nothing but the test compacts. */
@@ -77,22 +77,6 @@ test("C3: the commit of a caller's summary over thousands of messages reads none
     const { most } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "m2998"));
     expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
     expect((await session.getView()).messages).toHaveLength(2);
-  });
-});
-
-test("a message that changes while a caller's summary is added stands in it as it is then, and others are appended meanwhile", async () => {
-  await inside(newAgent(), async (manager) => {
-    const session = manager.getSession(SESSION);
-    for (let n = 0; n < 20; n++) await session.appendMessage(long(`m${n}`, 100_000));
-    const [added] = await Promise.all([
-      session.addCompaction("All of it.", "m0", "m18"),
-      (async () => {
-        for (let n = 20; n < 26; n++) await session.appendMessage(say(n));
-        await session.upsertMessage(long("m1", 1_000, "Never touch src/fence-3.ts. "));
-      })(),
-    ]);
-    expect(JSON.stringify(added.details.pinned)).toContain("Never touch src/fence-3.ts.");
-    expect((await session.getView()).messages.at(-1)?.id).toBe("m25");
   });
 });
 
@@ -185,49 +169,72 @@ function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: (
   });
 }
 
-test("a message that changes while notes claim it counts as it is then, and others are appended meanwhile", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    // The newest messages are read first.
-    atPause(agent, 5, async () => {
-      await session.appendMessage(say(12));
-      await session.upsertMessage(long("m10", 1_000, "Never touch src/bell-10.ts. "));
-      // A summary that is in the view holds its rule until now.
-      await session.upsertMessage(long("m2", 1_000));
-    });
-    const written = await session.updateNotes({ sections: [{ title: "Task", text: "- go on" }], coveredId: null });
-    expect(written.covered).toMatchObject({ messageId: "m11" });
-    const { palimpsest: core } = agent;
-    const { rules } = notesOf(core, core.memory.session(SESSION)).current()?.facts ?? {};
-    expect(rules?.map(({ value }) => value)).toEqual(["Never touch src/fence-4.ts.", "Never touch src/bell-10.ts."]);
-    expect((await session.getView()).messages.at(-1)?.id).toBe("m12");
-  });
-});
+const TASK = [{ title: "Task", text: "- The door code is OLD-4711." }];
 
-test("a split with a caller's summary takes along what was appended meanwhile, also where a message changed", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    atPause(agent, 5, async () => {
-      await session.appendMessage(say(12));
-      await session.upsertMessage(long("m10", 1_000, "Never touch src/bell-10.ts. "));
-    });
-    const { run } = await manager.compactAndSplit(SESSION, "child", { summary: "We worked." });
-    const childId = run.outcome?.kind === "split" ? run.outcome.childId : "";
-    const { messages } = await manager.getSession(childId).getView();
-    expect(messages.map(({ id }) => id)).toEqual([expect.anything(), "m12"]);
-    expect(JSON.stringify(messages)).toContain("Never touch src/bell-10.ts.");
-  });
-});
+/** Calls that bring a caller's text about `m4` to `m11` into force. */
+const CALLERS: Record<string, (session: FullSession, manager: FullManager) => Promise<unknown>> = {
+  "a caller's summary": (session) => session.addCompaction("The door code is OLD-4711.", "m4", "m11"),
+  "a caller's notes": (session) => session.updateNotes({ sections: TASK, coveredId: "m11" }),
+  "a split with a caller's summary": (session, manager) =>
+    manager.compactAndSplit(session.id, "child", { summary: "The door code is OLD-4711." }),
+};
 
-test("notes whose last message is deleted while they claim it are refused as of an unknown message, and not stored", async () => {
+/** What each call answers where the messages are no longer those that its text tells of. */
+const REFUSALS: Record<string, string> = { "a caller's notes": "conflict" };
+
+const inForce = async (session: FullSession): Promise<string> =>
+  JSON.stringify([(await session.getView()).messages, await session.getNotes()]);
+
+for (const [name, call] of Object.entries(CALLERS)) {
+  // The newest messages are read first.
+  test.each([
+    ["at the call", 0, "m5"],
+    ["at the call", 0, "m10"],
+    ["before it is read", 5, "m5"],
+    ["after it was read", 5, "m10"],
+  ])(`C3, E23: ${name} is refused where a message changes %s, at pause %d, %s`, async (_when, pause, id) => {
+    await inside(newAgent(), async (manager, agent) => {
+      const session = manager.getSession(SESSION);
+      await fill(session);
+      await session.upsertMessage(long(id, 1_000, "The door code is OLD-4711. "));
+      const change = () => session.upsertMessage(long(id, 1_000, "The door code is NEW-9000. "));
+      if (pause > 0) atPause(agent, pause, change);
+      const called = call(session, manager).then(
+        () => "done",
+        (error: unknown) => error,
+      );
+      if (pause === 0) await change();
+      expect(await called).toMatchObject({ code: REFUSALS[name] ?? "invalid_range" });
+      expect(manager.list()).toHaveLength(1);
+      expect(await inForce(session)).not.toContain("OLD-4711");
+      expect(await inForce(session)).toContain("NEW-9000");
+    });
+  });
+
+  test(`${name} comes into force although others are appended and a message changes back meanwhile`, async () => {
+    await inside(newAgent(), async (manager, agent) => {
+      const session = manager.getSession(SESSION);
+      await fill(session);
+      atPause(agent, 5, async () => {
+        await session.appendMessage(say(12));
+        await session.upsertMessage(long("m10", 1_000));
+        await session.upsertMessage(long("m10", 100_000));
+      });
+      await call(session, manager);
+      const newest = session.newest();
+      expect(await inForce(newest)).toContain("OLD-4711");
+      expect((await newest.getView()).messages.at(-1)?.id).toBe("m12");
+    });
+  });
+}
+
+test("notes whose last message is deleted while they claim it are refused, and not stored", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION);
     await fill(session);
     atPause(agent, 5, async () => session.deleteMessages(["m10"]));
     const edit = { sections: [{ title: "Task", text: "- go on" }], coveredId: "m10" };
-    await expect(session.updateNotes(edit)).rejects.toMatchObject({ code: "unknown_message" });
+    await expect(session.updateNotes(edit)).rejects.toMatchObject({ code: "conflict" });
     expect(await session.getNotes()).toBeNull();
   });
 });
