@@ -95,6 +95,44 @@ test("names that a change took are chosen anew in the child of a split, too", as
   });
 });
 
+test.each([
+  ["the message", 1, WHOLE_MESSAGE],
+  ["a part of the message", 0.93, 1],
+])(
+  "where a summary hides %s with the names, they are chosen anew for the stubs that it left, in one row, also in the child of a split",
+  async (_, share, toStep) => {
+    await withProbe(({ history, memory, storage }) => {
+      for (const id of ["a", "b", "c", "d", "e"]) history.append(work(id, 3));
+      mask(history, share);
+      for (const id of ["u", "v", "w"]) history.append(say(id));
+      expect(hide(history, { ...span("d", "e"), toStep })).toBe("applied");
+      expect([...tagsIn(namesIn(history))]).toEqual([]);
+      memory.sessions.fork("", { id: "parent", atMessageId: "w" });
+      memory.sessions.split("parent", { id: "child", name: null, detailsOf });
+      for (const [id, each] of [
+        ["", history],
+        ["child", memory.session("child")],
+      ] as const) {
+        each.masks.renewNames(300);
+        expect(namesIn(each)).toMatch(/parser[abc]s/);
+        expect(namesIn(each)).not.toMatch(/parser[de]s/);
+        expect(each.tokens()).toBe(each.view().tokens);
+        const stored = masksOf(storage, id);
+        expect(stored).toHaveLength(1);
+        // The first append loads what later ones need.
+        each.append(say("next"));
+        each.masks.renewNames(300);
+        const cost = measure(memory, () => {
+          each.append(say("after"));
+          each.masks.renewNames(300);
+        });
+        expect(cost).toEqual({ rowsRead: 0, rowsWritten: 1 });
+        expect(masksOf(storage, id)).toEqual(stored);
+      }
+    });
+  },
+);
+
 test("names are chosen once where summaries hide every line, and an append then reads and writes no mask", async () => {
   await withProbe(({ history, memory, storage }) => {
     for (const id of ["a", "b"]) history.append(work(id, 2));

@@ -14,7 +14,7 @@ import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords }
 import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep, type Line, type NewMask } from "./masks.ts";
-import { elementTokens, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { elementTokens, hasNames, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { comparePlaces } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
@@ -41,6 +41,8 @@ export interface MaskEdit {
 interface Rented extends RentedView {
   /** The line whose names are to be chosen anew. */
   readonly nameless: Line | null;
+  /** Tokens of the names that the view shows now. */
+  readonly namesTokens: number;
   readonly steps: ViewStep[];
   readonly places: Place[];
   readonly leafSeq: number;
@@ -103,7 +105,7 @@ export class SessionMasks {
     const stays = this.#isWithin(whole);
     const wholeWords = this.#wholeWords(due.filter((at) => stays(at)));
     const namesAt = due.findLast((at) => !stays(at)) ?? place;
-    const room = { shownTokens: this.#shownNames(known), freedTokens: this.freed(view, toStep, whole).outside };
+    const room = { shownTokens: known.namesTokens, freedTokens: this.freed(view, toStep, whole).outside };
     const { stubs, ...names } = this.#choose(this.#maskees(place, wholeWords), namesTokens, room);
     this.#options.transaction(() => {
       this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...names, namesAt, at: now() });
@@ -113,7 +115,7 @@ export class SessionMasks {
   }
 
   /**
-   * Chooses the names of the active view anew where a change took them, and puts them beside its last stub. Most tokens of them are given.
+   * Chooses the names of the active view anew where a change took them or a summary hid them, and puts them beside its last stub. Most tokens of them are given.
    * Reads the view then, and otherwise no row.
    */
   renewNames(namesTokens: number): void {
@@ -177,12 +179,6 @@ export class SessionMasks {
     return Object.assign({}, ...places.map(({ seq, step }) => wholeStep(this.#tree.shape(seq), step))) as StubWords;
   }
 
-  /** Tokens of the names that the view shows now. */
-  #shownNames({ places, leafSeq }: Rented): number {
-    const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
-    return line !== null && places.some((at) => comparePlaces(at, line.namesAt) === 0) ? line.namesTokens : 0;
-  }
-
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
   appended({ seq, grown, encoded }: { seq: number; grown: boolean; encoded: Pick<Encoded, "role" | "facts"> }): void {
     const known = this.#rented;
@@ -230,8 +226,12 @@ export class SessionMasks {
     const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
     const behind = line === null ? 0 : places.findIndex((at) => comparePlaces(at, line.top) > 0);
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
-    const nameless = line?.names === null ? line : null;
-    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless };
+    const isNamed = line !== null && elements.some((each) => each.kind === "message" && hasNames(each, line));
+    // A summary hid the step at which they stood, and left stubs in view.
+    const isHidden = !isNamed && elements.some((each) => maskedTokens(each).some((tokens) => tokens > 0));
+    const nameless = line?.names === null || isHidden ? line : null;
+    const namesTokens = isNamed ? line.namesTokens : 0;
+    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */

@@ -83,7 +83,7 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[]; elements: 
 
 /**
  * Draws the parent's line in the child, at the last copied message up to it, so that the child shows the same stubs. The words of a stub are
- * copied with its message, and the names where the parent shows them.
+ * copied with its message, and the names where the parent shows them. Else they are chosen anew.
  */
 function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonly Element[]): void {
   const leaf = from.newest();
@@ -107,7 +107,7 @@ function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonl
     place: { seq: last.at, step },
     top: { seq: topAt, step: topSlot?.kind === "message" && topSlot.seq === top.seq ? top.step : WHOLE_MESSAGE },
     stubs: Object.fromEntries(words),
-    names: isNamed || names === null ? names : [],
+    names: isNamed ? names : null,
     namesTokens: isNamed ? namesTokens : 0,
     namesAt: { seq: copied.find(({ seq }) => seq === namesAt.seq)?.at ?? 0, step: namesAt.step },
     at: createdAt,

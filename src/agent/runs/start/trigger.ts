@@ -67,7 +67,7 @@ export function triggerIfDue(core: Core, sessionId: string, continues: string | 
 
 /**
  * Masks older outputs of the active view when their rent is due, or to bring it back under its ceiling. It then reads the view and writes
- * one row. Names that a change took are chosen anew. Call inside a transaction, once a due run has been started.
+ * one row. Names that a change took or a summary hid are chosen anew. Call inside a transaction, once a due run has been started.
  */
 export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
   const { policy, when } = core.settings.get(sessionId);
