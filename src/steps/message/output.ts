@@ -16,7 +16,7 @@ const FIELD_TELLS_ERROR =
 const DONE =
   /(?<!\b(?:not|n['’]t|never) (?:been |be |yet )?)\b(?:ok|true|done|success\w*|(?:over)?written|wrote|(?:updat|creat|sav|edit|replac|insert|add|delet|remov|mov|renam|approv)ed|applied)\b/i;
 const DOUBT =
-  /\b(?:no|nothing|not|cannot|0|zero|would|dry.?run|preview|draft|proposed|false|unless|pending|waiting|await\w*|skip\w*|conflict|fail\w*|error|unable|un\w+ed|dis\w+ed|reject\w*|declin\w*|cancel\w*|denied|block\w*|roll\w*|revert\w*|undone|already)\b|n['’]t\b/i;
+  /\b(?:no|nothing|not|cannot|0|would|dry.?run|preview|draft|proposed|false|pending|waiting|await\w*|skip\w*|conflict|fail\w*|error|unable|un\w+ed|dis\w+ed|reject\w*|declin\w*|cancel\w*|denied|block\w*|roll\w*|revert\w*)\b|n['’]t\b/i;
 const UNREAD =
   /no such (?:file|dir)|not (?:be )?found|no (?:match|replacement)|(?:not|n['’]t) exist|permission denied|\be(?:noent|acces|perm|isdir)\b|is a directory|unchanged since/i;
 const PERSON = /\buser\b.{0,40}?(?:reject|declin|denied|cancel|n['’]t want to)|ed by (?:the )?user/i;

@@ -30,7 +30,7 @@ const CHANGED_LABEL = "- Changed lately: ";
 const FILE =
   /[\w)\]]\.(?:[cm]?[jt]sx?|jsonl?|mdx?|ya?ml|toml|lock|sql|py|rs|go|mod|rb|php|java|kt|swift|cc?|cpp|h|cs|sh|css|html?|txt|csv|env|proto|vue|svelte|tf)$|^(?:\.{1,2}|~|[A-Za-z]:)?\/[^:]*\/[^:]*$/;
 /** A number with a unit, such as a time or a size, which is no id. */
-const MEASURE = /^[~<>]*[\d.,]+(?:[mnµ]?s|min|h|[kmgt]?i?b|[kmx%]|px)$/i;
+const MEASURE = /^[\d.,]{1,6}[\p{L}%]{1,3}$/u;
 /** An amount, an address of mail or a handle, or any other name with two digits. */
 const ID = /\d.*\d|^[#$@]|@/;
 const IDENTIFIER = /[._:$]|\p{Ll}\p{Lu}/u;

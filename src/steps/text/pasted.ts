@@ -27,8 +27,8 @@ const SOURCE_TAG =
   /^\s*<((?:[\w-]+[-_])?(?:notification|reminder|std(?:out|err)|output|results?|documents?|files?|(?:file[-_])?contents?|pages?|logs?))(?:\s[^<>]*)?>/i;
 
 /** Headings of the page that introduces a program. The last one ends it, because what follows may be the user's again. */
-const HEADING = /^#{1,6} /;
-const OF_README = [/^#+ +licen[cs]e\b/i, /^#+ +(?:install(?:ation)?|usage|getting started|quick ?start)\b/i];
+const HEADING = /^#+ /;
+const LICENSE = /^#+ licen[cs]e/i;
 
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
@@ -55,7 +55,7 @@ export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
 }
 
 function readmeIn(lines: readonly string[]): number[] {
-  if (!OF_README.every((form) => lines.some((line) => form.test(line)))) return [];
+  if (!lines.some((line) => LICENSE.test(line))) return [];
   const first = lines.findIndex((line) => HEADING.test(line));
   const last = lines.findLastIndex((line) => HEADING.test(line));
   return [...lines.keys()].slice(first, last);
