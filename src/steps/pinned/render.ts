@@ -29,18 +29,15 @@ const CHANGED_LABEL = "- Changed lately: ";
 /** A name with a common ending of files, or a full path with a folder. Words joined by slashes are no path. */
 const FILE =
   /[\w)\]]\.(?:[cm]?[jt]sx?|jsonl?|mdx?|ya?ml|toml|lock|sql|py|rs|go|mod|rb|php|java|kt|swift|cc?|cpp|h|cs|sh|css|html?|txt|csv|env|proto|vue|svelte|tf)$|^(?:\.{1,2}|~|[A-Za-z]:)?\/[^:]*\/[^:]*$/;
-/** A number with a unit, such as a time or a size, which is no id. */
-const MEASURE = /^[\d.,]{1,6}[\p{L}%]{1,3}$/u;
-/** An amount, an address of mail or a handle, or any other name with two digits. */
-const ID = /\d.*\d|^[#$@]|@/;
-const IDENTIFIER = /[._:$]|\p{Ll}\p{Lu}/u;
-const WORDS = "Words: ";
+/** An amount of money, an address of mail or a handle, or any other name with two digits that is no number with a unit. */
+const ID = /^(?![\d.,]{1,6}[\p{L}%]{1,3}$)(?:[#$]|.*(?:\d.*\d|@))/u;
+const IDENTIFIER = /^\D*(?:[._:$]|\p{Ll}\p{Lu})/u;
 /** The roles of names with their labels, as a reader looks for them. A name has the first one whose form it has. */
 const ROLES = [
   ["Files: ", FILE],
   ["Ids: ", ID],
   ["Code: ", IDENTIFIER],
-  [WORDS, /^/],
+  ["Words: ", /^/],
 ] as const;
 /** Characters of the labels with a break for each. */
 export const LABELS_CHARS = ROLES.reduce((sum, [label]) => sum + label.length + 1, 0);
@@ -80,8 +77,7 @@ export function renderNames(names: readonly string[]): string {
   const lines = names.map(oneLine);
   const all = lines.join(" ");
   if (all.length < LABELLED_CHARS) return `${NAMES_HEADING}\n${all}`;
-  const roleOf = (name: string): string | undefined => ROLES.find(([, form]) => form.test(name))?.[0];
-  const byRole = Map.groupBy(lines, (name) => (MEASURE.test(name) ? WORDS : roleOf(name)));
+  const byRole = Map.groupBy(lines, (name) => ROLES.find(([, form]) => form.test(name))?.[0]);
   const roles = ROLES.flatMap(([label]) => {
     const some = byRole.get(label) ?? [];
     return some.length > 0 ? [label + some.join(" ")] : [];

@@ -31,12 +31,12 @@ const SHOWS =
   /^\s*(?:cat|nl|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
 /** Steps that change no file but where they redirect to. An assignment in a program is none. */
 const HARMLESS =
-  /^\s*(?!(?:sed|awk)\b.*\s-(?:\w*i|-in)|sort\b.*\s-\w*o|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|e?grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|stat|test|\[|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq)(?=\s+[^=\s]|\s*$))/i;
+  /^\s*(?!(?:sed|awk|sort)\b.*\s-(?:\w*[io]|-in)|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq)(?=\s+[^=\s]|\s*$))/i;
 /** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
 const FED = /^\s*(?:sudo\s+)?xargs\s+(?:-\S+\s+|\{\}\s+)*/;
 const BY_FOLDER = /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
 const WHOLE_TREE =
-  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:list|show|push\s))|merge(?!-)|rebase)\b/;
+  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:l|s|pu))|merge(?!-)|rebase)\b/;
 const REDIRECTS = /(?<![-=])>([^]*)$/;
 /** Names that an instruction file may have. */
 const IS_TEXT = /\.mdc?$|(?:rules|hints)$/i;
@@ -79,7 +79,7 @@ function namesIn(text: string, isName: RegExp): string[] {
     const name = baseName(path);
     if (/^[.~]*$/.test(name)) return isName.test("") ? ["*"] : [];
     const folder = MARK.test(name) ? baseName(path.slice(0, -name.length - 1)) : "";
-    return isName.test(name) ? [folder === "" || /^[.~]+$/.test(folder) ? name : `${folder}/${name}`] : [];
+    return isName.test(name) ? [/^[.~]*$/.test(folder) ? name : `${folder}/${name}`] : [];
   });
 }
 
@@ -90,9 +90,8 @@ function wordsIn(text: string): string[] {
 /** Whether a name or pattern of {@link Command} is the name of a file or of a folder that it is in. */
 export function matches(pattern: string, path: string): boolean {
   const parts = path.split("/");
-  const folder = pattern.includes("/") ? pattern.replace(/\/.*/, "") : null;
-  const name = baseName(pattern);
-  return parts.some((part, at) => isLike(name, part) && (folder === null || isLike(folder, parts[at - 1] ?? "")));
+  const [name = "", folder = "*"] = pattern.split("/").toReversed();
+  return parts.some((part, at) => isLike(name, part) && isLike(folder, parts[at - 1] ?? ""));
 }
 
 /** What stands between the first and the last mark of a pattern may be anything. */
