@@ -109,7 +109,7 @@ export class NotesOfSession extends NotesOfAgent {
         if (claimed?.isCurrent() !== false) return this.#put(history, edit, { covered, facts: claimed?.facts ?? null });
         throw new PalimpsestError(
           "conflict",
-          "The notes, or the messages that they are to cover, changed while they were read. Read both again, and send notes that tell of them.",
+          "The notes or the covered messages changed during the call. Read them again, and send notes that tell of them.",
         );
       }),
     );

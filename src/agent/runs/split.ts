@@ -53,7 +53,7 @@ export async function splitWithSummary(
   if (focus != null || fresh === true || ignoreBudget === true) {
     throw new PalimpsestError(
       "invalid_input",
-      "focus, fresh and ignoreBudget are for a model, and with summary none is asked. Leave them out, or leave summary out.",
+      "focus, fresh and ignoreBudget are for a model. Leave them out, or leave summary out.",
     );
   }
   const span = mustShow(core, sessionId);
@@ -88,7 +88,7 @@ function splitNow(
 function notAdded(reason: string): PalimpsestError {
   return new PalimpsestError(
     "invalid_range",
-    `The session was not split, because its summary was not added (${reason}). It must be smaller than everything that the session shows.`,
+    `The session was not split. The summary was not added (${reason}). It must be smaller than what it replaces, and tell of it as it is now.`,
   );
 }
 
@@ -128,7 +128,7 @@ function mustSplit(core: Core, sessionId: string): History {
   history.mustKeepMessages();
   history.mustGoOn();
   if (history.leafId() !== null) return history;
-  throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: nothing could go on.`);
+  throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet.`);
 }
 
 /**

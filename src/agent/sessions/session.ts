@@ -231,7 +231,7 @@ export class Session extends Configured {
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
-      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and may contain earlier summaries or lie beside them, not cut through them. Its messages must stay the same while they are read.`,
+      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and tell of it as it is now. It may not cut through earlier summaries.`,
     );
   }
 

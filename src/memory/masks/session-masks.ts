@@ -228,7 +228,7 @@ export class SessionMasks {
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
     const isNamed = line !== null && elements.some((each) => each.kind === "message" && hasNames(each, line));
     // A summary hid the step at which they stood, and left stubs in view.
-    const isHidden = !isNamed && elements.some((each) => maskedTokens(each).some((tokens) => tokens > 0));
+    const isHidden = !isNamed && elements.some((each) => maskedTokens(each).some(Boolean));
     const nameless = line?.names === null || isHidden ? line : null;
     const namesTokens = isNamed ? line.namesTokens : 0;
     return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
