@@ -35,7 +35,7 @@ const PERMITS = new RegExp(
 /** Says that a rule holds no more, in words that do not tell surely which rule. Such a sentence stands beside the rules and removes none. */
 const LIFTS = new RegExp(
   [
-    String.raw`\b(?:is|are|['’]s) (?:fine|ok|okay|safe|allowed|permitted|fair game) (?:now|again)\b`,
+    String.raw`(?:\b(?!\w*thing\b)\w+ing\b.* (?:is|are) (?:fine|ok|okay|safe)|\b(?:allowed|permitted|fair game)) (?:now|again)\b`,
     String.raw`\b(?:fine|ok|okay|safe|allowed|permitted|free|welcome) to\b.*\b(?:now|again)\b`,
     String.raw`\b(?:rules?|bans?|freeze|instructions?)\b.{0,80}\b(?:lifted|over|no longer|any ?more)\b`,
     String.raw`\b(?:lift|take back|never ?mind|forget|ignore|scratch)\b.{0,40}\b(?:rules?|bans?|freeze|instructions?|said|told)\b`,

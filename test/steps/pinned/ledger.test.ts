@@ -65,6 +65,7 @@ describe("what may lift a rule stands beside it, the later one last", () => {
     "OK now let's start on the first phase.",
     "Actually the tests fail because of the clock.",
     "You can find the log in the usual folder.",
+    "Everything is fine now.",
     "Once it is delivered you can submit the return.",
     "I told you about the rules of the game.",
   ])("no more than a lift does: %s", (later) => {
