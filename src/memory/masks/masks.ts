@@ -30,7 +30,7 @@ export interface Line {
   readonly top: Place;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Null where a change took them. */
+  /** Null where they are to be chosen anew. */
   readonly names: readonly string[] | null;
   readonly namesTokens: number;
   /** The step of the stub beside which they stand. */

@@ -17,7 +17,7 @@ export type MaskRow = {
   topStep: number;
   /** Tokens of the names beside a stub. */
   tokens: number;
-  /** Those names as JSON. Null where a change took them, and they are to be chosen anew. */
+  /** Those names as JSON. Null where they are to be chosen anew. */
   names: string | null;
   /** The step of that stub. */
   namesSeq: number;
