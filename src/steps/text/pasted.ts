@@ -1,7 +1,6 @@
 /**
- * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, the page that introduces a
- * program, what stands between tags that name a program or a source, and changes of a diff without heads of hunks
- * (diffs.ts reads those with heads).
+ * Finds lines of a user's text that somebody else wrote: quotations, a mail below its head, what stands between tags that name a program or
+ * a source, and changes of a diff without heads of hunks (diffs.ts reads those with heads).
  *
  * Lines in, their numbers out. What is only similar counts as the user's own. Its time is linear in the text.
  */
@@ -24,25 +23,15 @@ const CHANGED = /^[+-](?![+-])\S/;
 
 /** A tag around what a program or a source says, as hosts write it into a user's message. Other tags are around the user's own words. */
 const SOURCE_TAG =
-  /^\s*<((?:[\w-]+[-_])?(?:notification|reminder|std(?:out|err)|output|results?|documents?|files?|(?:file[-_])?contents?|pages?|logs?))(?:\s[^<>]*)?>/i;
-
-/** Headings of the page that introduces a program. The last one ends it, because what follows may be the user's again. */
-const HEADING = /^#+ /;
-const LICENSE = /^#+ licen[cs]e/i;
+  /^\s*<(documents?|file(?=\s)|system-reminder|(?:[\w-]+[-_])?(?:notification|std(?:out|err))|(?:tool|function|command|bash|search|file|page|web)[-_](?:[\w-]+[-_])?(?:results?|outputs?|contents?))(?:\s[^<>]*)?(?<!\/)>/i;
 
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
-  const found = new Set(readmeIn(lines));
-  const lastEnds = lastEndsOfTags(lines);
+  const found = new Set(betweenTags(lines));
   let end = 0;
   let pasted = false;
   let own = false;
-  let tag: string | null = null;
   for (const [at, line] of lines.entries()) {
-    const opened = SOURCE_TAG.exec(line)?.[1];
-    if (opened !== undefined && (lastEnds.get(opened) ?? -1) >= at) tag ??= opened;
-    if (tag !== null) found.add(at);
-    if (tag !== null && line.includes(`</${tag}>`)) tag = null;
     if (at >= end) {
       const mail = own && isMailHead(lines, at);
       end = mail ? endOfMail(lines, at) : endOfChanges(lines, at);
@@ -54,19 +43,27 @@ export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
   return found;
 }
 
-function readmeIn(lines: readonly string[]): number[] {
-  if (!lines.some((line) => LICENSE.test(line))) return [];
-  const first = lines.findIndex((line) => HEADING.test(line));
-  const last = lines.findLastIndex((line) => HEADING.test(line));
-  return [...lines.keys()].slice(first, last);
+function* betweenTags(lines: readonly string[]): Generator<number> {
+  const lastEnds = new Map<string, number>();
+  for (const [at, line] of lines.entries()) {
+    for (const [, name = ""] of line.matchAll(/<\/([\w-]+)>/g)) lastEnds.set(name.toLowerCase(), at);
+  }
+  let tag: { readonly name: string; depth: number } | null = null;
+  for (const [at, line] of lines.entries()) {
+    const opened = SOURCE_TAG.exec(line)?.[1]?.toLowerCase();
+    if (opened !== undefined && (lastEnds.get(opened) ?? -1) >= at) tag ??= { name: opened, depth: 0 };
+    if (tag === null) continue;
+    tag.depth += depthOf(tag.name, line);
+    // What follows the end is the user's again.
+    if (tag.depth > 0 || line.trimEnd().endsWith(">")) yield at;
+    if (tag.depth <= 0) tag = null;
+  }
 }
 
-/** By name, the last line with the end of such a tag. */
-function lastEndsOfTags(lines: readonly string[]): ReadonlyMap<string, number> {
-  const ends = lines.flatMap((line, at) =>
-    [...line.matchAll(/<\/([\w-]+)>/g)].map(([, name = ""]) => [name, at] as const),
-  );
-  return new Map(ends);
+/** Tags of the name that a line opens, less those that it ends. */
+function depthOf(name: string, line: string): number {
+  const tags = [...line.matchAll(new RegExp(`<(/?)${name}(?![\\w-])[^<>]*>`, "gi"))];
+  return tags.reduce((depth, [text, slash]) => depth + (slash === "/" ? -1 : Number(!text.endsWith("/>"))), 0);
 }
 
 function isMailHead(lines: readonly string[], at: number): boolean {

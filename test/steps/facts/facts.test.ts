@@ -399,10 +399,6 @@ describe("rules of the user are found, word for word", () => {
       "a diff of Subversion",
       "--- x.md\t(revision 1)\n+++ x.md\t(working copy)\n## -1,2 +1,3 ##\n # Rules\n+Never deploy.",
     ],
-    [
-      "the page of a program",
-      "# Tool\n\nNever deploy with it.\n\n## Usage\n\nAlways call it first.\n\n## License\n\nMIT",
-    ],
   ])("no rule of %s counts, and the user's own behind it does", (_name, pasted) => {
     expect(extractConstraints(pasted)).toEqual([]);
     expect(extractConstraints(`${pasted}\n\nAlways ask first.`)).toEqual(["Always ask first."]);
@@ -411,8 +407,8 @@ describe("rules of the user are found, word for word", () => {
   it.each([
     ["a mail to the agent", "From: Ada\nTo: agent\nSubject: rules\n\nNever deploy.", ["Never deploy."]],
     [
-      "a page without a licence",
-      "# Task\n\nNever deploy.\n\n## Usage\n\nNever push.",
+      "a page with a licence",
+      "# Task\n\nNever deploy.\n\n## Usage\n\nNever push.\n\n## License\n\nMIT",
       ["Never deploy.", "Never push."],
     ],
     ["a list of dos and don'ts", "+Always run the tests\n-Never deploy", ["+Always run the tests", "-Never deploy"]],

@@ -175,6 +175,18 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     },
   );
 
+  it.each([
+    `<document>the text</document> Read it. ${BILLING}`,
+    `<file path="a.ts"/>\n${BILLING}\n<file path="b.ts"></file>`,
+    `<output>\n${BILLING}\n</output>`,
+    `<important_reminder>\n${BILLING}\n</important_reminder>`,
+    `<expected_output>\n${BILLING}\n</expected_output>`,
+    `<document>\n<document>\nNever run it.\n</document>\nNever stop it.\n</document>\n${BILLING}`,
+    `<Document>\nNever run it.\n</document>\n${BILLING}`,
+  ])("only what surely is between such tags is somebody else's: %s", (said) => {
+    expect(userSays(said).map((rule) => rule.replace(/^.*> /, ""))).toEqual([BILLING]);
+  });
+
   it("many tags that nothing ends are read in linear time", () => {
     expectLinear((size) => "<document>\n</log>\n".repeat(size), findRules, 500);
   });
