@@ -10,7 +10,7 @@ import type { ContentRow, OverlayRow, Place } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import { elementMessages } from "./view.ts";
-import { placeBefore, placeFrom, placeTo, walkView, withMask, type Element } from "./walk.ts";
+import { placeBefore, placeTo, startOf, walkView, withMask, type Element } from "./walk.ts";
 import { comparePlaces } from "./place.ts";
 
 /** Oldest first. */
@@ -111,9 +111,4 @@ class SideReader {
 
 function hasContent(row: object): row is ContentRow {
   return "content" in row;
-}
-
-function startOf(element: Element): Place {
-  if (element.kind === "overlay") return placeFrom(element.overlay);
-  return { seq: element.row.seq, step: element.fromStep };
 }
