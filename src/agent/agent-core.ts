@@ -3,7 +3,6 @@ import { Uses } from "./let-others-in.ts";
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
-import type { Drafts } from "../memory/drafts.ts";
 import { Memory } from "../memory/memory.ts";
 import { Health } from "../memory/runs/health.ts";
 import { HookOutbox } from "../memory/runs/hook-outbox.ts";
@@ -43,8 +42,6 @@ export class AgentCore implements Core {
   readonly memory: Memory;
   /** @internal */
   readonly runs: Runs;
-  /** @internal */
-  readonly drafts: Drafts;
   /** @internal */
   readonly rooms: InstalledRooms;
   /** @internal */
@@ -94,7 +91,6 @@ export class AgentCore implements Core {
       started: (run) => this.dispatcher.dispatch(run),
       ended: (run) => this.announceEnd(run),
     });
-    this.drafts = this.memory.drafts;
     this.hookOutbox = new HookOutbox(this.db);
     this.usage = new UsageTable(this.db);
     this.health = new Health(this.db);

@@ -7,7 +7,6 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
-import type { Drafts } from "../memory/drafts.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { SinceOverlay } from "../memory/messages/since.ts";
 import type { Health } from "../memory/runs/health.ts";
@@ -317,8 +316,6 @@ export interface Core {
   readonly memory: Memory;
   /** @internal */
   readonly runs: Runs;
-  /** @internal */
-  readonly drafts: Drafts;
   /** The optional rooms that the agent was declared with. @internal */
   readonly rooms: RoomHooks;
   /** @internal */

@@ -108,7 +108,7 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
  * Null once the run no longer waits for a person. Null as well while its messages are not those that the summary tells of, because a yes
  * would commit nothing, and the summary may hold words that were edited or deleted.
  */
-export function findProposal(core: Needs<"drafts" | "memory">, run: RunRecord): Proposal | null {
+export function findProposal(core: Needs<"memory">, run: RunRecord): Proposal | null {
   if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
   const found = run.plan === null ? null : core.memory.session(run.sessionId).spanDigest(run.plan.span);
   if (found === null || found.digest !== run.planDigest) return null;
@@ -142,7 +142,7 @@ export async function rejectRun(core: AgentCore, runId: string, reason: string |
 
 /** Records a person's approval. Call inside a transaction. Throws `invalid_state`. */
 function approve(
-  core: Needs<"counterOf" | "drafts" | "platform" | "runs" | "settings">,
+  core: Needs<"counterOf" | "memory" | "platform" | "runs" | "settings">,
   run: LiveRun,
   summary: string | undefined,
 ): Decided {
@@ -173,7 +173,7 @@ function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
 }
 
 function saveEdited(
-  core: Needs<"counterOf" | "drafts" | "settings">,
+  core: Needs<"counterOf" | "memory" | "settings">,
   run: LiveRun,
   { key, summary }: { key: string; summary: string },
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
@@ -192,7 +192,7 @@ function saveEdited(
     lost: [],
     model: `${draft.model} · edited`,
   };
-  const saved = core.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });
+  const saved = core.memory.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });
   return { kind: "saved", key: saved.key };
 }
 

@@ -17,7 +17,7 @@ export interface HindsightReport {
 
 /** The newest branch's count until now, and the counts that are kept. */
 export async function reportHindsight(
-  core: Needs<"drafts" | "memory" | "read" | "uses">,
+  core: Needs<"memory" | "read" | "uses">,
   sessionId: string,
   limit: number,
 ): Promise<HindsightReport> {

@@ -77,7 +77,7 @@ export interface ReadSource {
 
 /** Reads rows in slices of a bounded size, with room for appends and other calls after each. What changes meanwhile may be read either way. */
 export async function readRowSlices(
-  core: Needs<"drafts" | "memory" | "read" | "uses">,
+  core: Needs<"memory" | "read" | "uses">,
   sessionId: string,
   { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
 ): Promise<ReadSource> {
@@ -126,7 +126,7 @@ export interface ClaimedFacts {
  * read in slices.
  */
 export async function gatherClaim(
-  core: Needs<NotesNeeds | "drafts" | "memory" | "read" | "settings" | "uses">,
+  core: Needs<NotesNeeds | "memory" | "read" | "settings" | "uses">,
   sessionId: string,
   end: NotesEnd,
 ): Promise<ClaimedFacts> {
@@ -186,7 +186,7 @@ interface OverlayGroup {
 }
 
 /** The overlays of a group as a view shows them, and their facts, in order. */
-function readOverlays(core: Needs<"drafts">, history: History, { group, rows, redaction }: OverlayGroup): ReadRows {
+function readOverlays(core: Needs<"memory">, history: History, { group, rows, redaction }: OverlayGroup): ReadRows {
   const overlays = group.flatMap(({ id }) => history.overlay(id) ?? []);
   const last = rows.findLast(({ kind }) => kind === "overlay")?.id;
   const shown = (each: OverlayRecord): string => (each.id === last ? each.summary : earlierSummary(each));

@@ -277,7 +277,15 @@ function propose(
   const countTokens = core.counterOf(run.sessionId);
   const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
   const sound = { finishReason: "stop", degraded: false, problems: [], score: survival.score, lost: [] };
-  core.drafts.save(run.sessionId, { key, text, tokens: countTokens(text), model: STEP, generation, facts, ...sound });
+  core.memory.drafts.save(run.sessionId, {
+    key,
+    text,
+    tokens: countTokens(text),
+    model: STEP,
+    generation,
+    facts,
+    ...sound,
+  });
   core.runs.write({ ...run, state: "waiting", approval: beginApproval(core, run, key) ?? undefined });
 }
 

@@ -23,19 +23,19 @@ export function withSummary(
 
 /** An overlay's row with a shadow's summary. Null where the shadow has none. */
 export function shownAs(
-  core: Needs<"drafts">,
+  core: Needs<"memory">,
   shadow: ShadowRow | null,
   { sessionId, row }: { readonly sessionId: string; readonly row: OverlayRow },
 ): OverlayRow | null {
   const { key = null, pinned = null } = shadow?.words ?? {};
   if (key === null || pinned === null) return null;
-  const draft = core.drafts.get(sessionId, key);
+  const draft = core.memory.drafts.get(sessionId, key);
   return draft === null ? null : withSummary(row, { text: draft.text, pinned });
 }
 
 /** The rows of the shadows beside the graded overlay, with their counts. */
 export function gradeShadows(
-  core: Needs<"drafts" | "memory">,
+  core: Needs<"memory">,
   sql: ShadowStatements,
   sessionId: string,
   { overlayId, hindsight, again, overlays }: Graded,

@@ -196,7 +196,7 @@ function find(
   const { record } = stored(call);
   const refused = record.refused[mark.step];
   const key = refused?.soundKey === soundKey ? refused.key : soundKey;
-  const known = core.drafts.get(run.sessionId, soundKey) ?? core.drafts.get(run.sessionId, key);
+  const known = core.memory.drafts.get(run.sessionId, soundKey) ?? core.memory.drafts.get(run.sessionId, key);
   if (known !== null) {
     if (record.model === null) put(call, { model });
     return { ...receiptOf(core, run, known, wholeOf(call)), soundKey };
@@ -225,7 +225,7 @@ function saveDraft(call: ShadowCall, answered: DraftInput): DraftReceipt | RunEn
   const { problems } = audited;
   const key = problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
   const source = { ...planOf(run).span, digest: run.planDigest ?? "" };
-  const draft = core.drafts.save(sessionId, { ...answer, ...audited, key, source });
+  const draft = core.memory.drafts.save(sessionId, { ...answer, ...audited, key, source });
   const billed = cost === null ? {} : bill(call, { answerId, model: input.model, cost });
   const refused = { ...stored(call).record.refused, [mark.step]: { key, soundKey: input.key } };
   put(call, {
@@ -248,7 +248,7 @@ function keep(call: ShadowCall, key: string): RunEnded {
   const { core, sql, run, overlay } = call;
   const { sessionId } = run;
   const { name } = call.shadow;
-  const draft = core.drafts.get(sessionId, key);
+  const draft = core.memory.drafts.get(sessionId, key);
   if (draft === null) return end(call, { kind: "stale" });
   const { unfit } = receiptOf(core, run, draft, wholeOf(call));
   if (unfit.length > 0) return end(call, { kind: "refused", problems: unfit }, { key });
@@ -283,7 +283,7 @@ function sourceOf({ core, sql, run, shadow }: ShadowCall, source: FoldSource): F
   const row = core.memory.statements.overlayById(run.sessionId, source.id);
   const own = row === undefined ? null : sql.find(run.sessionId, { n: row.n, name: shadow.name });
   const key = own?.record.outcome?.kind === "kept" ? own.words?.key : null;
-  const draft = key == null ? null : core.drafts.get(run.sessionId, key);
+  const draft = key == null ? null : core.memory.drafts.get(run.sessionId, key);
   return draft === null ? folded : { ...folded, text: draft.text, name: draft.key, generation: draft.generation };
 }
 

@@ -103,7 +103,7 @@ class SessionShadows extends ShadowsOfAgent {
     }
     return this.#sql.beside(id, overlay.n).map(({ name, record, words }) => {
       const key = record.outcome?.kind === "kept" ? (words?.key ?? null) : null;
-      const draft = key === null ? null : core.drafts.get(id, key);
+      const draft = key === null ? null : core.memory.drafts.get(id, key);
       const { model, outcome } = record;
       return { name, model, outcome, summary: draft?.text ?? null, reason: words?.reason ?? null };
     });

@@ -649,7 +649,8 @@ test("of the summaries of a view, the newest alone shows names, as a shadow told
     };
     return { row: row as unknown as OverlayRow, text: "The real one." };
   });
-  const core = { drafts: { get: (_: string, key: string) => ({ text: `## Summary\ntold in ${key}` }) } };
+  const drafts = { get: (_: string, key: string) => ({ text: `## Summary\ntold in ${key}` }) };
+  const core = { memory: { drafts } };
   const sql = { beside: () => rows.slice(1), find: (_: string, { n }: { n: number }) => rows[n - 1] ?? null };
   const again: Again = {
     names: ["src/name-1.ts", "src/name-2.ts", "src/text-1.ts", "src/elsewhere.ts"],

@@ -181,7 +181,9 @@ test("a fork makes no call for what its parent paid for, though the parent was d
   // A fork that holds the beginning alone is told of no more than that.
   const stub = env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(made.name));
   const kept = await runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) =>
-    palimpsest.memory.sessions.draftSources(short.id).map(({ key }) => palimpsest.drafts.get(short.id, key)?.facts),
+    palimpsest.memory.sessions
+      .draftSources(short.id)
+      .map(({ key }) => palimpsest.memory.drafts.get(short.id, key)?.facts),
   );
   expect(kept.length).toBeGreaterThan(0);
   expect(JSON.stringify(kept)).toContain("parser-6.ts");

@@ -19,7 +19,7 @@ import { readListed } from "../runs/read-slices.ts";
 /** Bytes of messages that one count reads: a view of some 200,000 tokens. Of more, the newest messages are not counted. */
 export const HINDSIGHT_BYTES = 1_000_000;
 
-type Reads = Needs<"drafts" | "memory" | "read" | "uses">;
+type Reads = Needs<"memory" | "read" | "uses">;
 
 /** Counts for the newest overlay of a branch. Null without one, and while nothing was said since. */
 export async function gradeView(core: Reads, sessionId: string, leafId: string | null): Promise<Graded | null> {

@@ -35,7 +35,7 @@ interface Seen {
  * `shownAs` may put other texts in the place of overlays.
  */
 export function readAround(
-  core: Needs<"drafts" | "memory" | "settings">,
+  core: Needs<"memory" | "settings">,
   { sessionId, ...leaf }: Seen,
   { span }: Pick<SpanPlan, "span">,
   shownAs: (row: OverlayRow) => Pick<OverlayRecord, "summary" | "details"> = toRecord,

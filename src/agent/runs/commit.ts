@@ -42,7 +42,7 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
  * Call inside a transaction. Throws `invalid_range` for an invalid span.
  */
 export function commitSummary(
-  core: Needs<"counterOf" | "drafts" | "memory" | "settings" | "usage">,
+  core: Needs<"counterOf" | "memory" | "settings" | "usage">,
   run: LiveRun,
   summary: Summary,
 ): Outcome {

@@ -173,7 +173,7 @@ export class RunPort implements CompactionPort {
       // A room's own text depends on more than a span, so its drafts are not shared with other sessions.
       const source =
         input.answers.kind === "own" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
-      const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
+      const draft = core.memory.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
       if (cost !== null && bill(call, answerId, { model: input.model, summariser: cost })) {
         const now = core.platform.now();
         if (audited.problems.length === 0) core.health.noteAnswer(input.model, now);

@@ -15,7 +15,7 @@ export function inheritDrafts(core: Core, sessionId: string): void {
   for (const childId of sessions.childrenOf(sessionId)) {
     const holds = heldBy(core, childId);
     for (let from: string | null = sessionId; from !== null; from = statements.parentSession(from)) {
-      for (const { key, source } of madeIn(core, from)) if (holds(source)) core.drafts.get(childId, key);
+      for (const { key, source } of madeIn(core, from)) if (holds(source)) core.memory.drafts.get(childId, key);
     }
   }
 }

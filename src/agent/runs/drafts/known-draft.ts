@@ -14,7 +14,7 @@ import { mustDraft } from "./sources.ts";
 export function reuseDraft(call: StepCall, soundKey: string): DraftReceipt | null {
   const { core, run, mark } = call;
   const refused = run.steps.find(({ name }) => name === mark.step)?.refused;
-  const sound = core.drafts.get(run.sessionId, soundKey);
+  const sound = core.memory.drafts.get(run.sessionId, soundKey);
   const draft = sound ?? (refused?.soundKey === soundKey ? mustDraft(core, run, refused.key) : null);
   if (draft === null) return null;
   // A draft that this very step paid for counts as its own, and not as reused in place of a call.

@@ -41,7 +41,7 @@ export interface Sources {
 
 /** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
 export function findSources(
-  core: Needs<"counterOf" | "drafts" | "memory" | "settings">,
+  core: Needs<"counterOf" | "memory" | "settings">,
   run: LiveRun,
   plan: SpanPlan,
   found: SpanDigest,
@@ -68,7 +68,7 @@ export function findSources(
       chunks.push({ index, fromId, fromStep, toId, toStep, tokens });
       const now = history.sourceDigest(leaf);
       digests.push(now === leaf.digest ? now : null);
-      const draft = core.drafts.get(run.sessionId, leaf.draftKey);
+      const draft = core.memory.drafts.get(run.sessionId, leaf.draftKey);
       return planned(
         index,
         draft === null || draft.degraded || run.fresh ? null : receiptOf(core, { ...run, plan }, draft),
@@ -123,7 +123,7 @@ export interface Folded {
   readonly lost: readonly string[];
 }
 
-export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, source: FoldSource): Folded {
+export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
     const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
     return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
@@ -144,13 +144,13 @@ export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, sou
 }
 
 /** The facts of an overlay's span, from its draft, or from its own record where there is none. */
-export function factsOf(core: Needs<"drafts">, { details }: OverlayRecord, sessionId: string): Facts {
-  const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
+export function factsOf(core: Needs<"memory">, { details }: OverlayRecord, sessionId: string): Facts {
+  const draft = details.draftKey === null ? null : core.memory.drafts.get(sessionId, details.draftKey);
   return draft?.facts ?? details.facts ?? NO_FACTS;
 }
 
-export function mustDraft(core: Needs<"drafts">, run: RunRecord, key: string): Draft {
-  const draft = core.drafts.get(run.sessionId, key);
+export function mustDraft(core: Needs<"memory">, run: RunRecord, key: string): Draft {
+  const draft = core.memory.drafts.get(run.sessionId, key);
   assert(draft !== null, `Draft ${key} is gone although its run is live.`);
   return draft;
 }
