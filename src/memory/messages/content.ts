@@ -27,9 +27,6 @@ export interface Facts extends Omit<Measure, "tokens"> {
 /** Length of a step's digest. It only tells apart two contents of one step and is never a key. */
 const STEP_DIGEST_CHARS = 16;
 
-/** Facts as stored. Rows of an earlier version lack the places of texts and the names of tools. */
-type StoredFacts = Omit<Facts, "texts" | "tools"> & Partial<Pick<Facts, "texts" | "tools">>;
-
 export interface Encoded {
   readonly id: string;
   readonly role: string;
@@ -135,13 +132,9 @@ export function decodeMessage(
   }
 }
 
-/**
- * Trusts the facts as stored, because {@link encodeMessage} wrote them. Missing texts read as none, so more is kept
- * after notes.
- */
+/** Trusts the facts as stored, because {@link encodeMessage} wrote them. */
 export function parseFacts(facts: string): Facts {
-  const stored = JSON.parse(facts) as StoredFacts;
-  return { ...stored, texts: stored.texts ?? [], tools: stored.tools ?? [] };
+  return JSON.parse(facts) as Facts;
 }
 
 /** UTF-8 bytes of a text. */
