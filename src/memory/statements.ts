@@ -7,6 +7,7 @@
  */
 import type { Db } from "./db.ts";
 import { MaskStatements } from "./masks/statements.ts";
+import type { Place } from "./messages/place.ts";
 
 /** A message without its content. Walks, measures and plans need no more. */
 export type ShapeRow = {
@@ -66,12 +67,6 @@ export type OverlayRow = {
   /** JSON, as described in overlays/changes.ts. */
   changes: string;
 };
-
-/** A place on a path: a message and a step in it. Places on one path are ordered by `seq`, then by `step`. */
-export interface Place {
-  readonly seq: number;
-  readonly step: number;
-}
 
 const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, digest, facts, created_at AS createdAt";
 const CONTENT = `${SHAPE}, content`;

@@ -20,10 +20,10 @@ import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";
 import { NotesStatements, type NotesRow } from "./statements.ts";
-import type { OverlayRow, Place, ShapeRow } from "../memory/statements.ts";
+import type { OverlayRow, ShapeRow } from "../memory/statements.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
-import { comparePlaces } from "../memory/messages/place.ts";
+import { comparePlaces, type Place } from "../memory/messages/place.ts";
 
 /**
  * The place up to which notes cover their branch. `none` means no message of this session. `unknown` means notes

@@ -19,10 +19,10 @@ import { messageOf, referenceTo, referenceToCall } from "../../steps/message/ref
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
 import { parseFacts, type Facts } from "../messages/content.ts";
-import { comparePlaces } from "../messages/place.ts";
+import { comparePlaces, type Place } from "../messages/place.ts";
 import type { Steps } from "../overlays/record.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
-import type { Place, ShapeRow } from "../statements.ts";
+import type { ShapeRow } from "../statements.ts";
 
 /** The line of a path. */
 export interface Line {

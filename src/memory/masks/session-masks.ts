@@ -15,9 +15,9 @@ import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep, type Line, type NewMask } from "./masks.ts";
 import { elementTokens, hasNames, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
-import { comparePlaces } from "../messages/place.ts";
+import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
-import type { OverlayRow, Place } from "../statements.ts";
+import type { OverlayRow } from "../statements.ts";
 
 /** A view's line, for reports. */
 export interface MaskReport {

@@ -1,12 +1,7 @@
 /** The statements on masks, one verb each. Each edit has one row, and each place at most one line. */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { Db } from "../db.ts";
-
-/** A place on a path, as in ../statements.ts, which imports this module. */
-interface Place {
-  readonly seq: number;
-  readonly step: number;
-}
+import type { Place } from "../messages/place.ts";
 
 export type MaskRow = {
   /** The line. Outputs up to this step of this message are masked. */

@@ -18,7 +18,8 @@ import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
 import { slicedDigest, storedMessage } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
-import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { OverlayRow, ShapeRow } from "../statements.ts";
+import type { Place } from "./place.ts";
 import {
   elementMessage,
   elementMessages,

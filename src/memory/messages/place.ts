@@ -1,5 +1,10 @@
-/** The order of places on a path. */
-import type { Place } from "../statements.ts";
+/** Places on a path, and their order. */
+
+/** A message and a step in it. Places on one path are ordered by `seq`, then by `step`. */
+export interface Place {
+  readonly seq: number;
+  readonly step: number;
+}
 
 /** Negative when `a` comes before `b` on their path. */
 export function comparePlaces(a: Place, b: Place): number {

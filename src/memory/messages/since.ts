@@ -7,7 +7,8 @@
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseFacts } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
-import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { OverlayRow, ShapeRow } from "../statements.ts";
+import type { Place } from "./place.ts";
 import { slicesOf, type Slice } from "./slices.ts";
 import type { Tree } from "./tree.ts";
 import { overlayMessage } from "./view.ts";

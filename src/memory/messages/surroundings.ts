@@ -6,12 +6,12 @@
  */
 import type { UIMessage } from "ai";
 import type { Line } from "../masks/masks.ts";
-import type { ContentRow, OverlayRow, Place } from "../statements.ts";
+import type { ContentRow, OverlayRow } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import { elementMessages } from "./view.ts";
 import { placeBefore, placeTo, startOf, walkView, withMask, type Element } from "./walk.ts";
-import { comparePlaces } from "./place.ts";
+import { comparePlaces, type Place } from "./place.ts";
 
 /** Oldest first. */
 export interface Side {

@@ -13,7 +13,8 @@ import { parseFacts, utf8Length } from "./content.ts";
 import { maskedTokens } from "../masks/session-masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";
-import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
+import type { Place } from "./place.ts";
 import type { Tree } from "./tree.ts";
 import {
   elementTokens,

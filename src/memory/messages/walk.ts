@@ -12,8 +12,8 @@ import { isShownWhole, type Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
-import { comparePlaces } from "./place.ts";
-import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
+import { comparePlaces, type Place } from "./place.ts";
+import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 
 /** Steps `fromStep` to `toStep` of a message. `WHOLE_MESSAGE` stands for its end. */

@@ -28,7 +28,7 @@ import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { earlierSummary, summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { Line } from "../masks/masks.ts";
-import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
@@ -43,7 +43,7 @@ import {
   withMask,
   type Element,
 } from "../messages/walk.ts";
-import { comparePlaces } from "../messages/place.ts";
+import { comparePlaces, type Place } from "../messages/place.ts";
 
 export type { OverlayInput } from "./input.ts";
 export type { OverlayRecord } from "./record.ts";
