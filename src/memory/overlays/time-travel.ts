@@ -80,12 +80,8 @@ export function readPastView(
  */
 export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
   if (overlay.state === "active") return true;
-  if (!isPlaced(past, overlay)) return false;
-  // A digest adds up over the overlays inside the span when it was taken, so it is recomputed over the same ones.
-  const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
-  const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
-  if (found?.digest !== overlay.spanDigest) return false;
-  return before.every((row) => !found.overlayIds.includes(row.overlayId) || isUnchanged(past, row));
+  const under = describeThen(past, overlay);
+  return under?.digest === overlay.spanDigest && under.replaced.every((row) => isUnchanged(past, row));
 }
 
 /**
@@ -110,11 +106,19 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
 
 /** The overlays that an overlay replaced when it was added, oldest first. Null when its messages are gone. */
 export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
-  const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
+  return describeThen({ tree, overlays, rows: tree.sql.overlays(tree.sessionId) }, overlay)?.replaced ?? null;
+}
+
+/**
+ * An overlay's span over the overlays that were in force when it was added, because its digest adds up over those. Null when its messages
+ * are gone.
+ */
+function describeThen(past: Past, overlay: OverlayRow): { digest: string; replaced: OverlayRow[] } | null {
   if (!isPlaced(past, overlay)) return null;
   const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
-  const found = overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
-  return found === null ? null : before.filter((row) => found.overlayIds.includes(row.overlayId));
+  const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
+  if (found === null) return null;
+  return { digest: found.digest, replaced: before.filter((row) => found.overlayIds.includes(row.overlayId)) };
 }
 
 /** Whether both of its ends are still in place. */
