@@ -274,7 +274,7 @@ export class Masks {
   }
 }
 
-function isOn(path: readonly PathPart[], seq: number): boolean {
+export function isOn(path: readonly PathPart[], seq: number): boolean {
   return path.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
 }
 

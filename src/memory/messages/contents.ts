@@ -71,7 +71,7 @@ export class StoredContents implements Contents {
 
   need(): void {}
 
-  read(row: ReadableRow): UIMessage {
+  read(row: Omit<ReadableRow, "digest">): UIMessage {
     if (row.parts === 1) return decodeMessage([row.content], row);
     const rest = this.#sql.messageParts(this.#sessionId, row.seq).map((piece) => piece.content);
     return decodeMessage([row.content, ...rest], row);

@@ -148,20 +148,8 @@ function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, 
   const record = toRecord(overlay);
   const rules = detailsOf(record).facts?.rules ?? [];
   const message = recordMessage(summarySource({ ...record, overlayId: overlay.overlayId }), rules);
-  const { pieces, ...columns } = encodeMessage(message, countTokens);
-  const { createdAt } = overlay;
-  const row = {
-    ...columns,
-    seq,
-    parentSeq: seq === 0 ? null : seq - 1,
-    branch: 0,
-    parts: pieces.length,
-    createdAt,
-  } as const;
-  to.sql.insertMessage(to.sessionId, { ...row, content: pieces[0] ?? "" });
-  for (const [part, content] of pieces.entries()) {
-    if (part > 0) to.sql.insertMessagePart(to.sessionId, seq, { part, content });
-  }
+  const parentSeq = seq === 0 ? null : seq - 1;
+  to.write(encodeMessage(message, countTokens), { seq, parentSeq, branch: 0, createdAt: overlay.createdAt });
 }
 
 /**

@@ -14,8 +14,8 @@ import { hashId } from "../../steps/message/reference.ts";
 import { parseFacts, type Encoded } from "./content.ts";
 import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";
-import { Masks, type PathPart } from "../masks/masks.ts";
-import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
+import { isOn, Masks, type PathPart } from "../masks/masks.ts";
+import type { ContentRow, NewMessage, ShapeRow, Statements } from "../statements.ts";
 
 /** Rows whose changes are told apart. Beyond that all count as changed at once. */
 const MOST_CHANGES = 1_000;
@@ -159,14 +159,19 @@ export class Tree {
     const top = this.#loadTop();
     if (!top.stored) this.sql.insertSession(this.sessionId, this.#now());
     const seq = top.next;
-    const { pieces, ...columns } = encoded;
     const branch = parentSeq === (top.newest?.seq ?? null) ? 0 : 1;
-    const row = { ...columns, seq, parentSeq, branch, parts: pieces.length, content: pieces[0] ?? "" } as const;
-    this.sql.insertMessage(this.sessionId, { ...row, createdAt: this.#now() });
-    this.#insertRest(seq, pieces);
+    this.write(encoded, { seq, parentSeq, branch, createdAt: this.#now() });
     this.#fingerprints.add(seq, encoded.id);
     this.#top = { newest: { seq, id: encoded.id }, next: seq + 1, stored: true, ended: false };
     return seq;
+  }
+
+  /** Writes the rows of a message. {@link forget} what is cached afterwards. */
+  write(encoded: Encoded, place: Pick<NewMessage, "seq" | "parentSeq" | "branch" | "createdAt">): void {
+    const { pieces, ...columns } = encoded;
+    const content = pieces[0] ?? "";
+    this.sql.insertMessage(this.sessionId, { ...columns, ...place, parts: pieces.length, content });
+    this.#insertRest(place.seq, pieces);
   }
 
   /** Replaces the content of a row. */
@@ -241,7 +246,7 @@ export class Tree {
   /** Returns a test whether a stored row is on the path that ends at `seq`. Reads a row for each branch of the session. */
   pathTo(seq: number): (seq: number) => boolean {
     const parts = this.#pathFrom(seq);
-    return (each) => parts.some(({ fromSeq, toSeq }) => each >= fromSeq && each <= toSeq);
+    return (each) => isOn(parts, each);
   }
 
   #pathFrom(seq: number): PathPart[] {

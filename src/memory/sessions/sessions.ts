@@ -11,8 +11,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { titleOf } from "../../steps/message/title.ts";
-import { decodeMessage } from "../messages/content.ts";
-import { HOSTED } from "../messages/contents.ts";
+import { HOSTED, StoredContents } from "../messages/contents.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
 import { nameSpansAnew } from "../messages/fork.ts";
@@ -311,12 +310,9 @@ export class Sessions {
   /** Derived on each read and never stored, so a title disappears with the message that it was taken from (S2). */
   #title(sessionId: string): string | null {
     const opening = this.#sql.opening(sessionId);
-    if (opening === undefined) return null;
-    const { seq, parts, content } = opening;
     // A title is read synchronously, so a host cannot be asked for the content.
-    if (parts <= HOSTED) return null;
-    const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
-    return titleOf(decodeMessage([content, ...rest], opening));
+    if (opening === undefined || opening.parts <= HOSTED) return null;
+    return titleOf(new StoredContents(this.#options.statements, sessionId).read(opening));
   }
 }
 
