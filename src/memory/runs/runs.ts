@@ -19,7 +19,7 @@ import {
   type RunRecord,
 } from "./record.ts";
 import type { Db } from "../db.ts";
-import { Statements } from "../statements.ts";
+import type { Statements } from "../statements.ts";
 
 export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
 export type {
@@ -67,9 +67,9 @@ export class Runs {
   readonly #latestEnded: Map<string, EndedRun | null>;
   readonly #latestOther: Map<string, EndedRun | null>;
 
-  constructor(db: Db, options: RunsOptions) {
+  constructor(db: Db, sql: Statements, options: RunsOptions) {
     this.#db = db;
-    this.#sql = new Statements(db);
+    this.#sql = sql;
     this.#options = options;
     this.#live = db.cached(new Map());
     db.cached({
