@@ -110,11 +110,6 @@ export class AgentCore implements Core {
   }
 
   /** @internal */
-  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
-    return this.db.transaction<T>(work);
-  }
-
-  /** @internal */
   async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
     const hosted = this.hosted.get(sessionId);
     return hosted === undefined ? work() : hosted.read(work);

@@ -310,7 +310,7 @@ export interface Marks {
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
 export interface Core {
-  /** @internal */
+  /** One transaction of it covers messages and ledger. If it throws, nothing of it stays in storage or in memory. @internal */
   readonly db: Db;
   /** @internal */
   readonly memory: Memory;
@@ -345,8 +345,6 @@ export interface Core {
 
   /** The one counter of a session, for everything that is counted in it. @internal */
   counterOf(sessionId: string): CountTokens;
-  /** One transaction over messages and ledger. If it throws, nothing of it stays in storage or in memory. @internal */
-  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T;
   /**
    * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may run several times, until
    * all that it needs is at hand.

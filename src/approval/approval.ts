@@ -126,7 +126,7 @@ export function findProposal(core: Needs<"memory">, run: RunRecord): Proposal | 
 export async function approveRun(core: AgentCore, runId: string, summary: string | undefined): Promise<Decided> {
   const run = core.runs.mustGet(runId);
   if (run.outcome !== null) return { kind: "late", run };
-  const decided = core.transaction(() => approve(core, run, summary));
+  const decided = core.db.transaction(() => approve(core, run, summary));
   if (decided.kind !== "approved") return decided;
   return { ...decided, run: await core.dispatcher.goOn(run) };
 }

@@ -34,7 +34,7 @@ export class Contexts {
     this.statements = new ContextStatements(db);
     const { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf } = options;
     const { statements } = this;
-    const transaction: BlocksHost["transaction"] = (work) => db.transaction(work);
+    const transaction = <T>(work: () => T): T => db.transaction<unknown>(work) as T;
     this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, counterOf };
   }
 

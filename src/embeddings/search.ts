@@ -99,7 +99,7 @@ export class EmbeddingSearch implements MeaningSearch {
     if (answer.kind === "failed") return answer;
     const vector = answer.vectors[0] ?? [];
     this.#last = { query: text, vector };
-    this.#core.transaction(() => this.#provider.count(sessionId, answer.tokens));
+    this.#core.db.transaction(() => this.#provider.count(sessionId, answer.tokens));
     return { kind: "vector", vector } as const;
   }
 
@@ -132,7 +132,7 @@ export class EmbeddingSearch implements MeaningSearch {
     if (told.length === 0) return "nothing";
     const texts = told.flatMap((each) => each.texts);
     if (texts.length === 0) {
-      this.#core.transaction(() => this.#store(sessionId, told, []));
+      this.#core.db.transaction(() => this.#store(sessionId, told, []));
       return "made";
     }
     const answer = await this.#provider.embed(sessionId, texts, "passage");
@@ -142,7 +142,7 @@ export class EmbeddingSearch implements MeaningSearch {
       return told.filter((each) => each.texts.length > 0).length === 1 ? "refused" : "failed";
     }
     this.#batchTexts = Math.min(BATCH_TEXTS, this.#batchTexts * SMALLER);
-    this.#core.transaction(() => {
+    this.#core.db.transaction(() => {
       this.#provider.count(sessionId, answer.tokens);
       this.#store(sessionId, told, answer.vectors);
     });
@@ -155,7 +155,7 @@ export class EmbeddingSearch implements MeaningSearch {
    */
   async #passOver(sessionId: string): Promise<void> {
     const told = await this.#read(sessionId, 1);
-    this.#core.transaction(() =>
+    this.#core.db.transaction(() =>
       this.#store(
         sessionId,
         told.map((each) => ({ ...each, texts: [] })),

@@ -221,7 +221,7 @@ export function appendEvents(memory: Memory, sessionId: string, events: readonly
   }
   const complete = events.map((event) => parseEvent(completed(event)));
   const history = memory.session(sessionId);
-  return memory.transaction<ConversationEvent[]>(() => {
+  return memory.db.transaction<ConversationEvent[]>(() => {
     const stored: ConversationEvent[] = [];
     for (const [at, event] of complete.entries()) {
       if (event.action === "compaction") {
@@ -245,7 +245,7 @@ export function appendEvents(memory: Memory, sessionId: string, events: readonly
 export function deleteEvents(memory: Memory, sessionId: string, ids: readonly string[]): number {
   const history = memory.session(sessionId);
   const wanted = new Set(ids);
-  return memory.transaction<number>(() => {
+  return memory.db.transaction<number>(() => {
     let gone = 0;
     for (const messageId of new Set(ids.map((id) => ownerOf(history, id)))) {
       const synthetic = parseSyntheticId(messageId);

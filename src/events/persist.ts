@@ -38,7 +38,7 @@ export function persistWorkingContext(memory: Memory, sessionId: string, context
  */
 export function persistTurn(memory: Memory, sessionId: string, { leafId, messages }: Turn): PersistedTurn {
   const history = memory.session(sessionId);
-  return memory.transaction<PersistedTurn>(() => {
+  return memory.db.transaction<PersistedTurn>(() => {
     if (leafId !== null && !history.has(leafId)) {
       throw new PalimpsestError(
         "unknown_leaf",

@@ -147,7 +147,7 @@ export class Db {
    * Runs the work in a transaction, which may be nested. The work must be synchronous, because anything after its first
    * `await` would run outside the transaction. Rethrows the work's error. Throws `storage_full`.
    */
-  transaction<T>(work: () => T): T {
+  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
     const waiting = this.#news.length;
     const made = this.#made;
     let result: T;

@@ -112,12 +112,4 @@ export class Memory {
     this.#histories.set(sessionId, history);
     return history;
   }
-
-  /**
-   * Runs the work in a transaction, which may be nested. The work must be synchronous, because anything after its first
-   * `await` would run outside the transaction.
-   */
-  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
-    return this.db.transaction<T>(work);
-  }
 }

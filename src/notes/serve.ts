@@ -21,10 +21,10 @@ const STEP = "use the notes";
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: LiveRun): Promise<boolean> {
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
-  const wait = core.transaction(() => findWait(core, pending));
+  const wait = core.db.transaction(() => findWait(core, pending));
   if (wait !== null) await waitFor(core, wait);
   const carried = await readCarried(core, pending.id);
-  const ended = core.transaction<{ yes: boolean }>(() => {
+  const ended = core.db.transaction<{ yes: boolean }>(() => {
     const run = core.runs.get(pending.id);
     if (run?.outcome !== null) return { yes: true };
     const verdict = findNotes(core, run, carried);

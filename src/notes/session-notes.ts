@@ -143,7 +143,7 @@ export class NotesOfSession extends NotesOfAgent {
   }> {
     const { ignoreBudget = true } = parseInput(notesInputs.refreshNotes, options);
     this.#state.apply();
-    const receipt = this.#state.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
+    const receipt = this.#state.core.db.transaction<{ run: RunRecord; joined: boolean }>(() =>
       askForNotes(this.#state.core, this.#state.id, { ignoreBudget }),
     );
     return receipt;

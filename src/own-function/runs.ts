@@ -187,7 +187,7 @@ function timedOut(timeoutMs: number): RunFailure {
 /** Ends a live run. A work that throws was rolled back, so the failure gets a transaction of its own. */
 function finish(core: Core, runId: string, outcome: (live: LiveRun) => void): void {
   const end = (work: (live: LiveRun) => void): void =>
-    core.transaction(() => {
+    core.db.transaction(() => {
       // The run may have been ended meanwhile, or deleted with its session.
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;

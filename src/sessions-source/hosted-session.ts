@@ -115,7 +115,7 @@ export class HostedSession {
     if (!this.#isEqual) return;
     try {
       const continues = this.#index.leafId();
-      this.#core.transaction(() => this.#take(event));
+      this.#core.db.transaction(() => this.#take(event));
       this.#look(event.kind === "append" ? continues : null);
     } catch (error) {
       this.#fallBehind(error);
@@ -147,7 +147,7 @@ export class HostedSession {
     const { sessionId } = this;
     const core = this.#core;
     const look = (): void =>
-      core.transaction(() => {
+      core.db.transaction(() => {
         triggerIfDue(core, sessionId, continues);
         maskIfDue(core, sessionId, continues);
         mendIfUncovered(core, sessionId);
@@ -198,7 +198,7 @@ export class HostedSession {
       const difference = (await this.#looksEqual()) ? null : await this.#differ();
       // The read state may be outdated by now.
       if (this.#changes !== changes) continue;
-      if (difference !== null) this.#core.transaction(() => this.#apply(difference));
+      if (difference !== null) this.#core.db.transaction(() => this.#apply(difference));
       this.#isEqual = true;
       this.#isBehind = false;
       this.#suspects.clear();

@@ -108,11 +108,11 @@ export class Shadows implements FollowUpRoom {
 
   async doStep(run: RunRecord, mark: StepMark, asked: Asked): Promise<unknown> {
     const core = this.#core;
-    const answer = await core.read(run.sessionId, () => core.transaction(() => this.#do(run, mark, asked)));
+    const answer = await core.read(run.sessionId, () => core.db.transaction(() => this.#do(run, mark, asked)));
     if (!isUnread(answer)) return answer;
     const source = await readChunkSource(core, answer.unread);
     if (source !== null) return { ...source, leftMs: MODEL_CALL_MS };
-    return core.transaction(() => this.#do(run, mark, { ...asked, step: "changed" }));
+    return core.db.transaction(() => this.#do(run, mark, { ...asked, step: "changed" }));
   }
 
   #do(run: RunRecord, mark: StepMark, { step, args: [name, ...args] }: Asked): unknown {

@@ -134,7 +134,7 @@ test("a crash between the base's write and ours, and changes that were missed: t
   await inside(name, async (agent) => {
     await agent.palimpsest.session().addCompaction("They spoke of files.", "m1", "m4");
     // Nothing of ours is written until the object dies.
-    vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+    vi.spyOn(agent.palimpsest.db, "transaction").mockImplementation(() => {
       throw new Error("dead");
     });
     const host = agent.sessions.session();
@@ -176,7 +176,7 @@ test("1,000 messages that were there before are taken in on the first wake, whol
   const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   onTestFinished(() => said.mockRestore());
   await inside(name, async (agent) => {
-    vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+    vi.spyOn(agent.palimpsest.db, "transaction").mockImplementation(() => {
       throw new Error("not installed yet");
     });
     for (const message of talk(0, 1_000)) await agent.sessions.session().appendMessage(message);
@@ -225,7 +225,7 @@ test(
       const host = agent.sessions.session();
       for (let n = 0; n < count; n++) await host.appendMessage(user(`n${n}`, `Line ${n}.`));
       await agent.palimpsest.session().addCompaction("The beginning.", "n1", "n50");
-      vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+      vi.spyOn(agent.palimpsest.db, "transaction").mockImplementation(() => {
         throw new Error("dead");
       });
       await host.appendMessage(user("late", "Said and not heard."));
@@ -252,7 +252,7 @@ test.runIf(everything)(
     const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     onTestFinished(() => said.mockRestore());
     await runInDurableObject(stub, async (agent, { storage: { sql } }) => {
-      vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+      vi.spyOn(agent.palimpsest.db, "transaction").mockImplementation(() => {
         throw new Error("not installed yet");
       });
       await agent.sessions.session().appendMessage(user("n0", "Line 0."));

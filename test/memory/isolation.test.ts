@@ -151,7 +151,7 @@ function act(memory: SearchedMemory, { id, forkId }: { id: string; forkId: strin
     case "drop":
       return memory.sessions.delete(id);
     case "throw":
-      memory.transaction((): void => {
+      memory.db.transaction((): void => {
         history.append(say("thrown"));
         memory.sessions.delete(id);
         throw new Error("rolled back");

@@ -101,7 +101,7 @@ test("V1: a narrower overlay laid after a wider one changes no view, wherever in
 
 test("M1: a path far over 10,000 messages is compacted, branched and expanded like any other", async () => {
   await withProbe(({ memory, history }) => {
-    memory.transaction(() => fill(history, 1, 12_000));
+    memory.db.transaction(() => fill(history, 1, 12_000));
     const result = history.addOverlay({ span: span("m4", "m11990"), summary: "S" });
     if (result.kind !== "applied") throw new Error(result.kind);
     expect(shown(history)).toHaveLength(3 + 1 + 10);

@@ -246,7 +246,7 @@ describe("changing", () => {
       const walking = history.history({ newestFirst: true });
       walking.next();
       expect(() =>
-        memory.transaction((): void => {
+        memory.db.transaction((): void => {
           fill(history, 6, 80);
           history.update(say("m2", "changed"));
           history.delete(["m1", "m80"]);
@@ -263,7 +263,7 @@ describe("changing", () => {
       expect(history.append(say("m6")).inserted).toBe(true);
       expect(history.get("m100")).toBeNull();
       // @ts-expect-error work that returns a promise would go on after the transaction.
-      const refused: unknown = () => memory.transaction(async () => 1);
+      const refused: unknown = () => memory.db.transaction(async () => 1);
       expect(refused).toBeTypeOf("function");
     });
   });

@@ -174,7 +174,7 @@ function plan(history: History, twin: Twin, step: Step & { do: "plan" }): void {
 function throwAfterChanges(memory: Memory, twin: Twin, at: number): void {
   const history = memory.session(twin.sessionId);
   expect(() =>
-    memory.transaction((): void => {
+    memory.db.transaction((): void => {
       const id = pick(twin.model.ids, at) ?? "nobody";
       history.append(steps("lost", "lost"));
       history.update(steps(id, "lost"));

@@ -228,7 +228,7 @@ describe("a fork", () => {
       expect(rowsWritten).toBe(100 + 2 * 3 + 3);
       expect(rowsRead).toBeLessThanOrEqual(4 * 100 + 30);
       expect(() =>
-        memory.transaction((): void => {
+        memory.db.transaction((): void => {
           memory.sessions.fork("", { id: "g", atMessageId: "m100" });
           throw new Error("no");
         }),

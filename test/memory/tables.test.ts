@@ -60,7 +60,7 @@ test("each write makes what it needs, and no more", async () => {
 test("a rollback takes a table back, and the next write makes it again (M1)", async () => {
   await withProbe(({ memory, history, storage, reopen }) => {
     const fail = (): unknown =>
-      memory.transaction((): void => {
+      memory.db.transaction((): void => {
         history.append(tell("m1"));
         memory.statements.insertDraft("", "key", { tokens: 1, details: "{}", createdAt: 1, text: "text" });
         throw new Error("not this time");
@@ -70,10 +70,10 @@ test("a rollback takes a table back, and the next write makes it again (M1)", as
     expect(history.getHistory()).toEqual([]);
     history.append(tell("m1"));
     // Within a transaction that stands, only what was made inside the one that failed is taken back.
-    memory.transaction(() => {
+    memory.db.transaction(() => {
       history.append(tell("m2"));
       expect(() =>
-        memory.transaction((): void => {
+        memory.db.transaction((): void => {
           memory.statements.insertDraft("", "key", { tokens: 1, details: "{}", createdAt: 1, text: "text" });
           throw new Error("nor this");
         }),

@@ -198,7 +198,7 @@ describe("its control", () => {
   test("a summariser that is down, of which a function knows nothing, keeps no run of a function waiting", async () => {
     const { agent, inside } = await newBuilt(cover("done"));
     await inside(({ palimpsest }) => {
-      palimpsest.transaction(() => palimpsest.health.noteFailure("some model", "auth", Date.now()));
+      palimpsest.db.transaction(() => palimpsest.health.noteFailure("some model", "auth", Date.now()));
     });
     const run = await start(agent);
     expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });

@@ -361,7 +361,7 @@ describe("the index", () => {
               stored.delete(id);
             } else if (each.do === "rollback") {
               expect(() =>
-                current.transaction((): void => {
+                current.db.transaction((): void => {
                   history.append(say("lost", "alpha beta gamma"));
                   if (id !== undefined) history.update(say(id, "alpha"));
                   current.search.find("alpha", { sessionId });

@@ -309,7 +309,7 @@ test("a shadow's model that is left alone after failures in real runs is not ask
   const made = shadowed();
   await inside(made, (_, agent) => {
     const { health, platform } = agent.palimpsest;
-    agent.palimpsest.transaction(() => {
+    agent.palimpsest.db.transaction(() => {
       health.noteFailure("cheap", "auth", platform.now());
       health.noteAnswer("scripted", platform.now() + 1);
     });

@@ -47,7 +47,7 @@ export async function noteHindsight(core: Core, runId: string): Promise<void> {
   if (run === null || run.outcome !== null) return;
   const graded = await gradeView(core, run.sessionId, run.leafId);
   if (graded === null) return;
-  core.transaction(() => {
+  core.db.transaction(() => {
     core.memory.session(run.sessionId).noteHindsight(graded.overlayId, graded.hindsight);
     core.rooms.followUps?.graded(run.sessionId, graded);
   });

@@ -36,7 +36,7 @@ export async function tellAfterCompaction(core: Core, runId: string): Promise<vo
 }
 
 async function attempt(core: Core, runId: string): Promise<void> {
-  const begun = core.transaction(() => begin(core, runId));
+  const begun = core.db.transaction(() => begin(core, runId));
   if (begun === null) return;
   const { tell, run, overlay, attempts } = begun;
   const { sessionId } = run;
@@ -44,13 +44,13 @@ async function attempt(core: Core, runId: string): Promise<void> {
     const text = (await inTime(async () => tell({ sessionId, run, overlay }))) ?? "";
     const cut = { pointer: "[…]", countTokens: core.counterOf(sessionId) };
     const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, cut) : "";
-    core.transaction(() => {
+    core.db.transaction(() => {
       if (added !== "") core.memory.session(shownIn(run)).addContext(overlay.id, added);
       core.hookOutbox.remove(runId);
     });
   } catch (error) {
     const again = attempts < MAX_HOOK_ATTEMPTS;
-    if (!again) core.transaction(() => core.hookOutbox.remove(runId));
+    if (!again) core.db.transaction(() => core.hookOutbox.remove(runId));
     core.platform.hookFailed({ runId, sessionId, attempt: attempts, again });
     const reason = error instanceof Error ? error.message : String(error);
     const report = new PalimpsestError("provider_failed", `onAfterCompaction failed: ${reason}`);

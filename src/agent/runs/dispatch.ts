@@ -127,7 +127,7 @@ export class Dispatcher {
     const { platform, rooms } = this.#core;
     const instance = await platform.instance(runId);
     const { status } = await instance.status();
-    if (ENDED.has(status)) this.#core.transaction(() => rooms.followUps?.close(runId));
+    if (ENDED.has(status)) this.#core.db.transaction(() => rooms.followUps?.close(runId));
     else await this.#nudge(runId, instance);
   }
 
@@ -208,7 +208,7 @@ export class Dispatcher {
 
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
-    this.#core.transaction(() => {
+    this.#core.db.transaction(() => {
       const run = this.#core.runs.mustGet(runId);
       if (run.outcome === null) endRun(this.#core, run, outcome);
     });
@@ -283,7 +283,7 @@ export class Dispatcher {
     const { kind, sessionId, leafId, focus } = ended;
     if (ended.outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
-    return this.#core.transaction((): { run: RunRecord; joined: boolean } => {
+    return this.#core.db.transaction((): { run: RunRecord; joined: boolean } => {
       if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (ended.kind === "split")

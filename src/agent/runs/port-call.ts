@@ -81,7 +81,7 @@ export function inRun<T>(
   work: (call: PortCall) => T,
 ): T | RunEnded {
   const { runId, mark } = place;
-  const { done, live } = core.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
+  const { done, live } = core.db.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
     const found = core.runs.get(runId);
     // The session was deleted with its ledger. A late step has nothing left to do.
     if (found === null) return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };

@@ -58,7 +58,7 @@ export async function splitWithSummary(
   }
   const span = mustShow(core, sessionId);
   const gathered = await openSpan(core, { sessionId, span })();
-  return core.transaction<RunRecord>(() => {
+  return core.db.transaction<RunRecord>(() => {
     if (gathered?.isCurrent() === false) throw notAdded("changed");
     return splitNow(core, sessionId, request, { span, facts: gathered?.facts });
   });

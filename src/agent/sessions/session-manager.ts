@@ -101,7 +101,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   async delete(id: string): Promise<boolean> {
     checkGiven(given.session, { sessionId: id });
     const core = this.#core;
-    const { existed, live } = core.transaction(() => {
+    const { existed, live } = core.db.transaction(() => {
       const live = core.runs.live(id);
       inheritDrafts(core, id);
       core.memory.session(id).clear();
@@ -126,7 +126,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
     checkGiven(given.fork, { sessionId: id, atMessageId });
     const core = this.#core;
-    return core.transaction<SessionInfo>(() => {
+    return core.db.transaction<SessionInfo>(() => {
       const fork = this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
       core.rooms.copied(id, fork.id);
       core.usage.copy(id, fork.id);
@@ -147,7 +147,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     const checked = parseInput(inputs.split, { ...options, name });
     const { summary } = checked;
     if (summary !== undefined) return { run: await splitWithSummary(core, id, { ...checked, summary }), joined: false };
-    return core.transaction<CompactReceipt>(() => startSplit(core, id, checked));
+    return core.db.transaction<CompactReceipt>(() => startSplit(core, id, checked));
   }
 
   /**

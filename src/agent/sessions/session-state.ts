@@ -84,7 +84,7 @@ export class SessionState {
 
   /** One transaction with the change and, if the view is now too large, the ledger row of its run. @internal */
   write<T>(change: (history: History) => T, { continues, quiet = false }: WriteOptions = {}): T {
-    const result = this.core.transaction<{ value: T }>(() => {
+    const result = this.core.db.transaction<{ value: T }>(() => {
       const value = change(this.stored);
       if (!quiet) triggerIfDue(this.core, this.id, continues);
       if (!quiet) maskIfDue(this.core, this.id, continues);

@@ -275,7 +275,7 @@ export class Session extends Configured {
     if (leafId === null) throw this.#state.empty();
     history.mustHaveLeaf(leafId);
     this.#state.mustHavePolicy();
-    return this.#core.transaction(() =>
+    return this.#core.db.transaction(() =>
       askForRun(this.#core, this.id, {
         trigger,
         leafId,

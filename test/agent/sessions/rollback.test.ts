@@ -18,7 +18,7 @@ afterEach(openGates);
 async function takeBack(stub: DurableObjectStub, work: (agent: PalimpsestAgent, session: FullSession) => unknown) {
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const refused = await refusalOf(async () =>
-      instance.palimpsest.transaction<void>(() => {
+      instance.palimpsest.db.transaction<void>(() => {
         void work(instance, Session.create(instance));
         throw new Error("the rest of it failed");
       }),

@@ -75,7 +75,7 @@ function recordLostRun({ palimpsest }: PalimpsestAgent): string {
     policy,
   } as const;
   const asked = { trigger: "manual", focus: null, manual: true, fresh: false, retryOf: null, staleStreak: 0 } as const;
-  memory.transaction(() => runs.start({ ...lost, ...asked }));
+  memory.db.transaction(() => runs.start({ ...lost, ...asked }));
   return lost.id;
 }
 
