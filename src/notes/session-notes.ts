@@ -164,7 +164,7 @@ export class NotesOfSession extends NotesOfAgent {
 }
 
 /** The session's notes as a model always sees them, within their budgets. Null while they have no content. */
-export function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): string | null {
+function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): string | null {
   const settings = core.settings.get(sessionId);
   const shape = shapeOf(settings);
   const current = notesOf(core, core.memory.session(sessionId)).current();

@@ -1,7 +1,7 @@
 /** The calls that the page makes. Its door passes no other, so no page reaches a method of the user's own class. */
 import type { CallName } from "../rooms.ts";
 
-export const PAGE_CALLS = [
+const PAGE_CALLS = [
   "append",
   "approveRun",
   "cancelRun",

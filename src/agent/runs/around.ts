@@ -19,7 +19,7 @@ import { factsOf } from "./drafts/sources.ts";
 /**
  * Bytes of messages that a commit reads. They cover the largest default tail, and as much again that was appended during the summarising.
  */
-export const AROUND_BYTES = 256_000;
+const AROUND_BYTES = 256_000;
 
 /** A view, by its leaf. Null for the active one. */
 interface Seen {

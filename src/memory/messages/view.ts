@@ -179,7 +179,7 @@ function masked(message: UIMessage, element: Element<ContentRow> & { kind: "mess
   });
 }
 
-export function viewElement(element: Element): ViewElement {
+function viewElement(element: Element): ViewElement {
   const tokens = elementTokens(element);
   if (element.kind === "overlay") {
     const { id, span } = toRecord(element.overlay);

@@ -546,7 +546,7 @@ function openApproval(messageId: string): PalimpsestError {
  * The digest of a stored message's visible part. It covers that part only, so it stays the same while the message grows
  * behind it. Reads the content, unless a host keeps it.
  */
-export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
+function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
   return hostedSliceDigest(row, steps) ?? slicedDigest(storedMessage(tree, row), steps);
 }
 

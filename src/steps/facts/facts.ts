@@ -63,7 +63,7 @@ export function constraintsOf({ text, withList }: Sentence): string[] {
 }
 
 /** The sentence if it states a rule. For a sentence that is too long, the clauses that do. */
-export function constraintsIn(sentence: string): string[] {
+function constraintsIn(sentence: string): string[] {
   if (sentence.length <= MAX_CONSTRAINT) return isRule(sentence) ? [sentence] : [];
   const clauses = sentence.split(/(?<=[,;]) |(?<=[，；、])/);
   return clauses.flatMap((clause) =>

@@ -34,9 +34,6 @@ const STUBS = {
   "approved-only": "This call was approved, but no result of it was recorded: it may not have run.",
 } as const;
 
-/** The error text that closes a call whose result was never stored. */
-export const NO_RESULT = STUBS["no-result"];
-
 /** Characters shown of an address that cannot be sent, because it may be an encoded file. */
 const MAX_ADDRESS = 500;
 

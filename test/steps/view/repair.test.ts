@@ -2,10 +2,12 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isStub, NO_RESULT, repairMessages } from "../../../src/steps/view/repair.ts";
+import { isStub, repairMessages } from "../../../src/steps/view/repair.ts";
 import { isOpenCall, isSaid, type Part } from "../../../src/steps/message/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "../conversations.ts";
 import { tries } from "../../tries.ts";
+
+const NO_RESULT = "No result was recorded for this call.";
 
 /** Ids of calls and results as they are sent, and whether each result comes right after its call's message. */
 function sent(messages: readonly ModelMessage[]): { calls: string[]; results: string[] } {
