@@ -278,14 +278,15 @@ test("media that Think moves to files changes messages under a summary, and the 
   const { name } = newThinker("idle");
   const image = `data:image/png;base64,${"A".repeat(60_000)}`;
   await inside(name, async (agent) => {
-    for (const message of talk(0, 40)) {
-      const parts =
-        message.id === "m2"
-          ? [...message.parts, { type: "file" as const, mediaType: "image/png", url: image }]
-          : message.parts;
-      await agent.session.appendMessage({ ...message, parts });
-    }
+    const messages = talk(0, 40).map((message) =>
+      message.id === "m2"
+        ? { ...message, parts: [...message.parts, { type: "file" as const, mediaType: "image/png", url: image }] }
+        : message,
+    );
+    // The summary comes before the media are old enough to move: one that is added while they move is refused as changed.
+    for (const message of messages.slice(0, 8)) await agent.session.appendMessage(message);
     const overlay = await agent.session.addCompaction("They spoke of files.", "m1", "m6");
+    for (const message of messages.slice(8)) await agent.session.appendMessage(message);
     // oxlint-disable-next-line eslint/no-underscore-dangle -- what its queue calls
     await agent._cfEvictAgedMedia();
     expect(JSON.stringify(await agent.session.getMessage("m2"))).toContain("evicted");
