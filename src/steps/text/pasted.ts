@@ -25,6 +25,8 @@ const CHANGED = /^[+-](?![+-])\S/;
 const SOURCE_TAG =
   /^\s*<(documents?|file(?=\s)|system-reminder|(?:[\w-]+[-_])?(?:notification|std(?:out|err))|(?:tool|function|command|bash|search|file|page|web)[-_](?:[\w-]+[-_])?(?:results?|outputs?|contents?))(?:\s[^<>]*)?(?<!\/)>/i;
 
+const TAG = /<(\/?)([\w-]+)[^<>]*>/g;
+
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
   const found = new Set(betweenTags(lines));
@@ -44,26 +46,37 @@ export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
 }
 
 function* betweenTags(lines: readonly string[]): Generator<number> {
-  const lastEnds = new Map<string, number>();
+  const ends = endsOfTags(lines);
+  let end = -1;
   for (const [at, line] of lines.entries()) {
-    for (const [, name = ""] of line.matchAll(/<\/([\w-]+)>/g)) lastEnds.set(name.toLowerCase(), at);
-  }
-  let tag: { readonly name: string; depth: number } | null = null;
-  for (const [at, line] of lines.entries()) {
-    const opened = SOURCE_TAG.exec(line)?.[1]?.toLowerCase();
-    if (opened !== undefined && (lastEnds.get(opened) ?? -1) >= at) tag ??= { name: opened, depth: 0 };
-    if (tag === null) continue;
-    tag.depth += depthOf(tag.name, line);
+    if (at > end) end = ends.get(keyOf(SOURCE_TAG.exec(line)?.[1], at)) ?? -1;
     // What follows the end is the user's again.
-    if (tag.depth > 0 || line.trimEnd().endsWith(">")) yield at;
-    if (tag.depth <= 0) tag = null;
+    if (at < end || (at === end && line.trimEnd().endsWith(">"))) yield at;
   }
 }
 
-/** Tags of the name that a line opens, less those that it ends. */
-function depthOf(name: string, line: string): number {
-  const tags = [...line.matchAll(new RegExp(`<(/?)${name}(?![\\w-])[^<>]*>`, "gi"))];
-  return tags.reduce((depth, [text, slash]) => depth + (slash === "/" ? -1 : Number(!text.endsWith("/>"))), 0);
+/** The line of the end of each tag that has one, by {@link keyOf}. A tag around others that lack their ends has the first end. */
+function endsOfTags(lines: readonly string[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  const begun = new Map<string, { readonly open: string[]; readonly endless: string[] }>();
+  for (const [at, line] of lines.entries()) {
+    for (const [text, slash, name = ""] of line.matchAll(TAG)) {
+      const named = name.toLowerCase();
+      const { open, endless } = begun.get(named) ?? { open: [], endless: [] };
+      begun.set(named, { open, endless });
+      if (slash === "/") {
+        for (const key of [...endless.splice(0), ...open.splice(-1)]) ends.set(key, at);
+      } else if (!text.endsWith("/>")) {
+        open.push(keyOf(named, at));
+        endless.push(keyOf(named, at));
+      }
+    }
+  }
+  return ends;
+}
+
+function keyOf(name = "", at: number): string {
+  return `${name.toLowerCase()} ${at}`;
 }
 
 function isMailHead(lines: readonly string[], at: number): boolean {

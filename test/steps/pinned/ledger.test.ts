@@ -183,12 +183,15 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     `<expected_output>\n${BILLING}\n</expected_output>`,
     `<document>\n<document>\nNever run it.\n</document>\nNever stop it.\n</document>\n${BILLING}`,
     `<Document>\nNever run it.\n</document>\n${BILLING}`,
+    `<document>\nSee <document>.\nNever run it.\n</document>\n${BILLING}`,
+    `<file path="a.ts">\n<file path="b.ts">\nNever run it.\n</file>\n${BILLING}\n<file path="c.ts">\nNever stop it.\n</file>`,
   ])("only what surely is between such tags is somebody else's: %s", (said) => {
     expect(userSays(said).map((rule) => rule.replace(/^.*> /, ""))).toEqual([BILLING]);
   });
 
   it("many tags that nothing ends are read in linear time", () => {
     expectLinear((size) => "<document>\n</log>\n".repeat(size), findRules, 500);
+    expectLinear((size) => "<document>\n<document>\n</document>\n".repeat(size), findRules, 500);
   });
 
   it("a line of a pasted diff makes no rule, and a list after the diff does", () => {
