@@ -35,16 +35,16 @@ const PERMITS = new RegExp(
 /** Says that a rule holds no more, in words that do not tell surely which rule. Such a sentence stands beside the rules and removes none. */
 const LIFTS = new RegExp(
   [
-    String.raw`(?:\b(?!\w*thing\b)\w+ing\b.* (?:is|are) (?:fine|ok|okay|safe)|\b(?:allowed|permitted|fair game)) (?:now|again)\b`,
-    String.raw`\b(?:fine|ok|okay|safe|allowed|permitted|free|welcome) to\b.*\b(?:now|again)\b`,
-    String.raw`\b(?:rules?|bans?|freeze|instructions?)\b.{0,80}\b(?:lifted|over|no longer|any ?more)\b`,
-    String.raw`\b(?:lift|take back|never ?mind|forget|ignore|scratch)\b.{0,40}\b(?:rules?|bans?|freeze|instructions?|said|told)\b`,
-    String.raw`\byou no longer (?:have|need) to\b|\byou (?:don['’]t|do not|needn['’]t) (?:have|need) to\b.*\b(?:any ?more|any longer|now)\b`,
-    String.raw`^(?:ok|okay|actually|on second thought|i changed my mind)[,:]? you (?:can|may) `,
-    String.raw`^(?:actually|on second thought)\b.*\b(?:is|are) (?:fine|ok|okay|allowed)\b`,
-    String.raw`(?<!\p{L})(?:darfst|kannst|könnt|peux|pouvez|puedes|podéis|puoi|pode|podes) .{0,60}(?<!\p{L})(?:jetzt|wieder|maintenant|désormais|à nouveau|ahora|de nuevo|ora|adesso|di nuovo|agora)(?!\p{L})`,
-    String.raw`^(?:vergiss|oublie|olvida|dimentica|esquece)(?!\p{L})`,
-    "(?:现在|以后|今後).*(?:可以|てもいい|て(?:も)?大丈夫)",
+    String.raw`${LEAD}\w+ing (?:\S+ )+?(?:is|are) (?:fine|ok|okay|safe) (?:now|again)[.! ]*$|\b(?:allowed|permitted|fair game) (?:now|again)\b`,
+    String.raw`\b(?:it(?:['’]?s| is)|you(?:['’]?re| are)|feel)(?: now| again)? (?:fine|ok|okay|safe|allowed|permitted|free|welcome) to (?!s(?:ee|ay)\b).*\b(?:now|again)\b`,
+    String.raw`\b(?:rules?|bans?|freeze|instructions?)\b.{0,80}\b(?:(?:is|are)(?: now)? (?:lifted|over)|(?:no longer|not|n['’]t) (?:appl(?:y|ies)|holds?|counts?|valid|in force))\b`,
+    String.raw`\b(?:lift(?:ing)?|take back|never ?mind|forget|ignore|scratch|drop|disregard) (?:about )?(?:(?:the|my|that|this|your)(?: (?:\w+ )?(?:earlier|previous|old|last|first))?(?: code)? (?:rules?|bans?|freeze|instructions?)\b(?! (?:file|page|folder|section|output|doc))|(?:everything |all |anything )?(?:that |what )?i(?:['’]ve| have)? (?:said|told)\b)`,
+    String.raw`(?<!then )\byou no longer (?:have|need) to\b|\byou (?:don['’]t|do not|needn['’]t) (?:have|need) to\b.*\b(?:any ?more|any longer)\b`,
+    String.raw`^(?:ok|okay|actually|on second thought|i changed my mind)[,:]? you (?:can|may) (?!(?:also|see|find|tell|start|begin|go|continue|proceed|stop|close|check|look|read)\b)`,
+    String.raw`^(?:actually|on second thought)[,:]? (?:it(?:['’]?s| is) (?:fine|ok|okay|allowed) to|\w+ing .*(?:is|are) (?:fine|ok|okay|allowed))\b`,
+    String.raw`(?<!\p{L})(?:(?:du|ihr) (?:darfst|dürft)|(?:du|ihr) (?:kannst|könnt)(?=.* wieder)|tu peux|vous pouvez|puedes|podéis|puoi|potete|podes?) (?!(?:ahora |maintenant |ora |agora )?(?:commencer|continuer|voir|empezar|seguir|ver|iniziare|continuare|vedere|começar)\b).{0,60}(?<!\p{L})(?:jetzt|wieder|maintenant|désormais|(?:à|de) nouveau|ahora|de nuevo|ora|adesso|di nuovo|agora)(?!\p{L})`,
+    String.raw`^(?:vergiss|oublie|olvida|dimentica|esquece)(?!\p{L}).*(?<!\p{L})(?:regeln?|verbot|gesagt|règles?|dit|reglas?|dije|regol[ae]|detto|regras?|disse)(?!\p{L})`,
+    "(?:现在|以后|今後).*(?:可以(?!开始|继续|看|再)|てもいい|て(?:も)?大丈夫)",
   ].join("|"),
   "iu",
 );

@@ -57,6 +57,10 @@ describe("what may lift a rule stands beside it, the later one last", () => {
     ["Ne pousse jamais sur main.", "Tu peux maintenant pousser sur main."],
     ["No hagas push a main.", "Ya puedes hacer push a main de nuevo."],
     ["不要修改配置文件。", "现在可以修改配置文件了。"],
+    ["Never push to main.", "I'm lifting the ban on pushing to main."],
+    ["Always use tabs.", "Ignore my old rule about the tabs, they are fine."],
+    ["Pousse toujours sur une branche, jamais sur main.", "Vous pouvez de nouveau pousser sur main."],
+    ["Niemals auf main pushen.", "Vergiss die Regel mit main."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule, later)).toEqual([rule, later]);
   });
@@ -68,6 +72,19 @@ describe("what may lift a rule stands beside it, the later one last", () => {
     "Everything is fine now.",
     "Once it is delivered you can submit the return.",
     "I told you about the rules of the game.",
+    "The migration script is safe to run now.",
+    "The formatting is ok now, thanks.",
+    "The rules file is no longer there.",
+    "Ignore the rules file in the diff.",
+    "Never mind, I found the rules.",
+    "OK, you can see the error in the log.",
+    "Actually the header is fine.",
+    "You don't need to do anything now.",
+    "Then you no longer need to call init in the constructor.",
+    "Kannst du mir jetzt den Code zeigen.",
+    "Puedes ahora ver el error en la página.",
+    "Vergiss nicht, die Tests zu schreiben.",
+    "现在可以开始了。",
   ])("no more than a lift does: %s", (later) => {
     expect(userSays(BILLING, later)).toEqual([BILLING]);
   });
