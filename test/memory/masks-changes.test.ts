@@ -63,6 +63,21 @@ test("a branch keeps its stubs when the names of another are chosen anew", async
   });
 });
 
+test("a branch keeps the names that a summary of another hides", async () => {
+  await withProbe(({ history }) => {
+    for (const id of ["a", "b", "c", "d"]) history.append(work(id, 2));
+    mask(history);
+    history.append(say("other"), "d");
+    history.append(say("u"), "d");
+    history.append(say("v"));
+    expect(hide(history, { ...span("c", "v"), toStep: WHOLE_MESSAGE })).toBe("applied");
+    const before = history.view("other");
+    expect(JSON.stringify(before)).toMatch(/parser[abcd]s/);
+    history.masks.renewNames(300);
+    expect(history.view("other")).toEqual(before);
+  });
+});
+
 test("a branch keeps its stubs and names when messages of another are deleted, and so does its child", async () => {
   await withProbe(({ history, memory }) => {
     for (const id of ["a", "b"]) history.append(work(id, 2));

@@ -229,7 +229,9 @@ export class SessionMasks {
     const isNamed = line !== null && elements.some((each) => each.kind === "message" && hasNames(each, line));
     // A summary hid the step at which they stood, and left stubs in view.
     const isHidden = !isNamed && elements.some((each) => maskedTokens(each).some(Boolean));
-    const nameless = line?.names === null || isHidden ? line : null;
+    // Another branch may show them still, and its view must not change.
+    const isFree = line?.names === null || (line !== null && isHidden && !this.#tree.isForkedFrom(line.place.seq));
+    const nameless = isFree ? line : null;
     const namesTokens = isNamed ? line.namesTokens : 0;
     return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
   }

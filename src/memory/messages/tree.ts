@@ -249,6 +249,12 @@ export class Tree {
     return (each) => isOn(parts, each);
   }
 
+  /** True where several paths go on behind a row. Reads a row for each branch of the session. */
+  isForkedFrom(seq: number): boolean {
+    const branches = this.sql.branchRows(this.sessionId);
+    return branches.some((row) => row.seq > seq && isOn(pathParts(branches, row.seq), seq));
+  }
+
   #pathFrom(seq: number): PathPart[] {
     return pathParts(this.sql.branchRows(this.sessionId), seq);
   }
