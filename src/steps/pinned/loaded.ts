@@ -245,10 +245,11 @@ function readNamed(
 /** The text of a read. One that may not be all of it, or that stands beside another, only has to agree with what is known. */
 function readWhole(paths: readonly string[], lines: Fields, said: string): Found[] {
   const files = paths.filter(isInstruction);
+  if (files.length === 0) return [];
   const name = files.join(AND);
   const text = plainText(said);
   const isWhole = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, said);
-  if (isWhole && !TRUNCATED.test(said)) return files.length === 0 ? [] : asRead("document", name, text);
+  if (isWhole && !TRUNCATED.test(said)) return asRead("document", name, text);
   return files.flatMap((file) => asRead("document", file, text)).map((each) => shownIn(each, text));
 }
 
