@@ -31,12 +31,15 @@ const SHOWS =
   /^\s*(?:cat|nl|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
 /** Steps that change no file but where they redirect to. An assignment in a program is none. */
 const HARMLESS =
-  /^\s*(?!(?:sed|awk|sort)\b.*\s-(?:\w*[io]|-in)|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files)|gh|echo|grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq)(?=\s+[^=\s]|\s*$))/i;
+  /^\s*(?!(?:sed|awk|sort)\b.*\s-(?:\w*[io]|-in)|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files|grep)|gh(?!\s+(?:pr\s+checkout|repo\s+sync))|echo|grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|fd(?!.*\s-[xX])|bat|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq|stat|test|\[)(?=\s+[^=\s]|\s*$))/i;
 /** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
 const FED = /^\s*(?:sudo\s+)?xargs\s+(?:-\S+\s+|\{\}\s+)*/;
-const BY_FOLDER = /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|ln|sed|perl|truncate|git)\s|\s--write\s/;
+const BY_FOLDER =
+  /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|rsync|scp|ln|sed|perl|truncate|git)\s|\s(?:--write|-w)\s|^(?=.*\s--fix\s).*lint/;
 const WHOLE_TREE =
-  /^\s*git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--hard|stash(?!\s+(?:l|s|pu))|merge(?!-)|rebase)\b/;
+  /^\s*(?:git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--[hkm]|stash(?!\s+(?:l|sh|d))|merge(?!-)|rebase|revert|cherry-pick|am\s|clean|apply(?!.*(?:--check|<<))|submodule\s+up)|gh\s|patch\s(?!.*--dry)|tar\s+-?\w*x|unzip\s(?!-l)|fd\s|(?:sed|perl)\s.*(?:\$\(|`))/;
+/** A step that changes only what it names last. */
+const COPIES = /^\s*(?:sudo\s+)?(?:cp|rsync|scp)\s[^#]*$/;
 const REDIRECTS = /(?<![-=])>([^]*)$/;
 /** Names that an instruction file may have. */
 const IS_TEXT = /\.mdc?$|(?:rules|hints)$/i;
@@ -74,7 +77,8 @@ function changedBy(text: string): string[] {
 
 /** The last part of each path, with the folder before it where it is a pattern. A path without a name is everything. */
 function namesIn(text: string, isName: RegExp): string[] {
-  return wordsIn(text).flatMap((word) => {
+  const words = wordsIn(text);
+  return (COPIES.test(text) ? words.slice(-1) : words).flatMap((word) => {
     const path = pathOf(word).replace(/\/$/, "");
     const name = baseName(path);
     if (/^[.~]*$/.test(name)) return isName.test("") ? ["*"] : [];

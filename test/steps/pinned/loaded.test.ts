@@ -178,6 +178,23 @@ describe("what was loaded", () => {
     "git stash",
     "git -C . merge next",
     "git rebase main",
+    "npx prettier -w .",
+    "markdownlint --fix .",
+    "git apply fix.patch",
+    "patch -p1 < fix.diff",
+    "git revert --no-edit HEAD",
+    "git cherry-pick next",
+    "git clean -fdx",
+    "git stash push",
+    "git reset --merge",
+    "git submodule update",
+    "gh pr checkout 12",
+    "rsync -a --delete ../template/ ./",
+    "tar xzf template.tgz",
+    "unzip -o template.zip",
+    "fd -e md -x sed -i s/a/b/",
+    "sed -i s/npm/pnpm/ $(git grep -l npm)",
+    "scp host:AGENTS.md .",
   ])("is only named once a shell changed the file: %s", (command) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "")]);
     expect(said).not.toContain("Every number");
@@ -208,6 +225,11 @@ describe("what was loaded", () => {
     ["a patch of another file", "apply_patch <<'EOF'\n*** Update File: x.md\n+See AGENTS.md.\nEOF"],
     ["a count", "cat AGENTS.md | wc -l"],
     ["a copy by its text", "cat AGENTS.md > backup.md"],
+    ["a copy of it elsewhere", "cp AGENTS.md /tmp/backup.md && rsync -a AGENTS.md docs/"],
+    ["a test whether it is there", "test -f AGENTS.md && stat AGENTS.md; [ -s AGENTS.md ]"],
+    ["a search in what is committed", "git grep npm -- AGENTS.md; fd AGENTS.md"],
+    ["a patch that is only tried", "git apply --check fix.patch; patch --dry-run < fix.diff"],
+    ["a look into an archive", "unzip -l a.zip && tar tzf b.tgz"],
     ["a change of another file", "sed -i 's/a/b/' src/AGENTS.md.ts"],
   ])("stays in force after %s", (_, command, output = "3\n4") => {
     expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, output)])).toContain(
@@ -232,6 +254,7 @@ describe("what was loaded", () => {
   test.each([
     ["removed", asked("bash", { command: "rm -rf sub" }, "")],
     ["moved", asked("bash", { command: "cd /r && mv sub other" }, "")],
+    ["copied to", asked("bash", { command: "cd /r && cp -r templates/* sub" }, "")],
     ["removed by a tool", asked("delete_directory", { path: "/r/sub" }, "Deleted")],
   ])("is only named once its folder was %s, wherever a conversation is cut", (_, gone) => {
     const files = [read("/r/sub/AGENTS.md", RULES), read("/r/AGENTS.md", SHORT)];
@@ -528,13 +551,25 @@ describe("what was loaded", () => {
     );
   });
 
-  test.each(["cat <<E\n", "cat ", "'\"", " ", "> ", "a\\b ", "../", "| ", "*a", "{a,", "\n--- a", "| xargs "])(
-    "is read in time that grows with the command: %j",
-    (piece) => {
-      const make = (size: number): UIMessage => asked("bash", { command: `rm ${piece.repeat(size)} AGENTS.md` }, "ok");
-      expectLinear(make, (message) => readLoaded(message, { messageId: "m", nameCall: () => "" }), 25_000);
-    },
-  );
+  test.each([
+    "cat <<E\n",
+    "cat ",
+    "'\"",
+    " ",
+    "> ",
+    "a\\b ",
+    "../",
+    "| ",
+    "*a",
+    "{a,",
+    "\n--- a",
+    "| xargs ",
+    "lint ",
+    "sed $(",
+  ])("is read in time that grows with the command: %j", (piece) => {
+    const make = (size: number): UIMessage => asked("bash", { command: `rm ${piece.repeat(size)} AGENTS.md` }, "ok");
+    expectLinear(make, (message) => readLoaded(message, { messageId: "m", nameCall: () => "" }), 25_000);
+  });
 
   test("has no notice that a tool put below numbered lines", () => {
     const notice = "<system-reminder>\nThe file is long.\n</system-reminder>";
