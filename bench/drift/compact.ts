@@ -136,7 +136,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
     const shown = withoutEmptySections(draft.text);
     if (summariser.offline === true && exceedsShare(shown, policy.stackTokens)) {
       const pinned = pinAs("", weights);
-      if (tellsWithout(shown, renderInForce(pinned))) return { ...pinned, alone: true };
+      if (tellsWithout(shown, pinned)) return { ...pinned, alone: true };
     }
     return pinAs(draft.text, weights);
   };

@@ -11,7 +11,6 @@ import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
-import { renderInForce } from "../../steps/pinned/render.ts";
 import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/room.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
@@ -127,7 +126,7 @@ export function pinBeside(
   const isExtract = lineage?.model === EXTRACTIVE_NAME || lineage?.model === STAND_IN_NAME;
   if (isExtract && exceedsShare(shown, stackTokens)) {
     const pinned = pin("", "");
-    if (tellsWithout(shown, renderInForce(pinned))) return { ...pinned, alone: true };
+    if (tellsWithout(shown, pinned)) return { ...pinned, alone: true };
   }
   return pin(text, shown);
 }

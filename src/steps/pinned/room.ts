@@ -8,6 +8,7 @@
  */
 import { SUMMARIES_IN_A_STACK } from "../../limits.ts";
 import { LAST_ACTION } from "../extract/bullet.ts";
+import type { Pinned } from "./fact.ts";
 import { NAME_CHARS_PER_TOKEN } from "./keep.ts";
 
 export const EARLY_NAMES_SHARE = 0.5;
@@ -29,12 +30,15 @@ export function exceedsShare(summary: string, stackTokens: number): boolean {
 }
 
 /**
- * Whether a view without the sentences of a summary still tells where the work stands. What is in force tells it, and so
- * do the messages behind a last action.
+ * Whether a view without the sentences of a summary still tells where the work stands. Names must say what it is about, and an open task,
+ * a failure, a plan or an open call what is left of it, unless the messages behind a last action do.
  */
-export function tellsWithout(summary: string, inForce: string): boolean {
+export function tellsWithout(summary: string, { names, facts, loaded }: Pinned): boolean {
+  if (names.length === 0) return false;
+  const isOpen = facts.some(({ kind }) => kind === "task" || kind === "failure");
+  const isPlanned = loaded.some(({ kind, text }) => (kind === "plan" || kind === "call") && text !== "");
   const bullets = summary.split("\n").filter((line) => line.startsWith("- "));
-  return inForce !== "" || bullets.every((line) => line.startsWith(`- ${LAST_ACTION}`));
+  return isOpen || isPlanned || bullets.every((line) => line.startsWith(`- ${LAST_ACTION}`));
 }
 
 /** Never more than the summaries leave, and never below 0. */

@@ -1,6 +1,7 @@
 /** The room of the names beside a summary: what the summaries leave, and half of it all at most for an early one. */
 import { assert, boolean, integer, property } from "fast-check";
 import { expect, test } from "vitest";
+import { NOTHING_PINNED, type FactKind, type Pinned, type PinnedFact } from "../../../src/steps/pinned/fact.ts";
 import { EARLY_NAMES_SHARE, exceedsShare, namesRoom, tellsWithout } from "../../../src/steps/pinned/room.ts";
 
 const tokens = integer({ min: 0, max: 20_000 });
@@ -46,9 +47,25 @@ test("a summary exceeds its share beyond a twelfth of the room", () => {
   expect(exceedsShare(SENTENCE, enough)).toBe(false);
 });
 
-test("a view tells of the work without a summary's sentences beside what is in force, or before the next action", () => {
-  expect(tellsWithout(SENTENCE, "## Still in force\n- Open: a")).toBe(true);
-  expect(tellsWithout(SENTENCE, "")).toBe(false);
-  expect(tellsWithout(ACTION, "")).toBe(true);
-  expect(tellsWithout(`${ACTION}\n- Last said: The line is closed.`, "")).toBe(false);
+const beside = (more: Partial<Pinned>): Pinned => ({ ...NOTHING_PINNED, names: ["billing"], ...more });
+const fact = (kind: FactKind): PinnedFact => ({ kind, value: "Move the table.", messageId: "m1" });
+const text = (kind: "plan" | "call" | "document"): Pinned["loaded"][number] => ({
+  kind,
+  name: "n",
+  text: "- [pending] Move the table.",
+  characters: 27,
+  messageId: "m1",
+});
+
+test("a view tells of the work without a summary's sentences beside names and what is open, or before the next action", () => {
+  for (const more of [{ facts: [fact("task")] }, { facts: [fact("failure")] }, { loaded: [text("plan")] }])
+    expect(tellsWithout(SENTENCE, beside(more))).toBe(true);
+  expect(tellsWithout(SENTENCE, beside({ loaded: [text("call")] }))).toBe(true);
+  expect(tellsWithout(SENTENCE, beside({ loaded: [{ ...text("plan"), text: "" }] }))).toBe(false);
+  expect(tellsWithout(SENTENCE, beside({ facts: [fact("change")], loaded: [text("document")] }))).toBe(false);
+  expect(tellsWithout(SENTENCE, beside({ rules: [fact("rule")] }))).toBe(false);
+  expect(tellsWithout(SENTENCE, beside({ facts: [fact("task")], names: [] }))).toBe(false);
+  expect(tellsWithout(ACTION, beside({}))).toBe(true);
+  expect(tellsWithout(ACTION, NOTHING_PINNED)).toBe(false);
+  expect(tellsWithout(`${ACTION}\n- Last said: The line is closed.`, beside({}))).toBe(false);
 });
