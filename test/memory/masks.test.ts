@@ -98,8 +98,8 @@ function grow(history: History, edits: number): void {
   }
 }
 
-test("rows: an append and a grown reply read none and write one, and a first view reads as many with 40 edits as with 200", async () => {
-  const costs = [40, 200].map((edits) =>
+test("rows: an append and a grown reply read none and write one, and a first view reads as many with 20 edits as with 100", async () => {
+  const costs = [20, 100].map((edits) =>
     withProbe(({ memory, history, storage, reopen }) => {
       grow(history, edits);
       expect(masksOf(storage)).toHaveLength(edits);

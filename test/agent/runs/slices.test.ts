@@ -130,10 +130,10 @@ const RULES: Readonly<Record<number, string>> = {
 };
 
 /** Twelve messages of megabytes, of which an overlay hides three. `m8` fills many rows. */
-async function fill(session: FullSession): Promise<void> {
+async function fill(session: FullSession, bytes = 6_000_000): Promise<void> {
   for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000, RULES[n]));
   await session.addCompaction("We began.", "m1", "m3");
-  await session.appendMessage(long("m8", 6_000_000));
+  await session.appendMessage(long("m8", bytes));
   for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
 }
 
@@ -195,7 +195,7 @@ for (const [name, call] of Object.entries(CALLERS)) {
   ])(`C3, E23: ${name} is refused where a message changes %s, at pause %d, %s`, async (_when, pause, id) => {
     await inside(newAgent(), async (manager, agent) => {
       const session = manager.getSession(SESSION);
-      await fill(session);
+      await fill(session, 2_500_000);
       await session.upsertMessage(long(id, 1_000, "The door code is OLD-4711. "));
       const change = () => session.upsertMessage(long(id, 1_000, "The door code is NEW-9000. "));
       if (pause > 0) atPause(agent, pause, change);
@@ -214,7 +214,7 @@ for (const [name, call] of Object.entries(CALLERS)) {
   test(`${name} comes into force although others are appended and a message changes back meanwhile`, async () => {
     await inside(newAgent(), async (manager, agent) => {
       const session = manager.getSession(SESSION);
-      await fill(session);
+      await fill(session, 2_500_000);
       atPause(agent, 5, async () => {
         await session.appendMessage(say(12));
         await session.upsertMessage(long("m10", 1_000));
