@@ -1,11 +1,12 @@
 /**
  * One compaction as a straight line of durable steps. Every decision is here, and the functions that it calls only act.
  *
- *     plan the cut ─▶ summarize k of n … ─▶ merge … (─▶ approval) ─▶ add compaction
  *     plan the cut ─▶ summarize and add 1 of 1
+ *     plan the cut ─▶ summarize k of n … ─▶ merge and add 1 of 1
+ *     plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ approval ─▶ add compaction
  *
- * A draft of a run's only chunk is the whole summary. So the step that makes it also commits it, unless a person is asked before or a switch
- * follows. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
+ * The step that makes the whole summary, from the only chunk or from all drafts, also commits it, unless a person is asked before or a
+ * switch follows. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
  * run was paused, the line goes on with the steps of any other run.
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
@@ -27,6 +28,7 @@ import { waitForApproval } from "./approval.ts";
 import { extractChunk, extractDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type {
+  ChunkDraft,
   Compacted,
   CompactionPort,
   DraftReceipt,
@@ -47,7 +49,7 @@ interface Work {
   /** The models that summarise chunks. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: CompactionPort;
-  /** True when one chunk is all that is summarised, and nothing stands between its draft and the end of the run. */
+  /** True when nothing stands between the draft of the whole summary and the end of the run. */
   readonly addsAtOnce: boolean;
 }
 
@@ -72,18 +74,19 @@ export async function compact(
 
   const asked = new Asked(model, plan.resting);
   const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
-  const addsAtOnce = plan.parts.length === 1 && !plan.needsApproval && !plan.isSplit;
-  const work: Work = { step, port, asked, askedForChunks, addsAtOnce };
+  const work: Work = { step, port, asked, askedForChunks, addsAtOnce: !plan.needsApproval && !plan.isSplit };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
+  const isWhole = plan.parts.length === 1;
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
-    part.kind === "chunk" ? summarize(work, part, chunks.length) : [part],
+    part.kind === "chunk" ? summarize(work, { ...part, isWhole }, chunks.length) : [part],
   );
   const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
   const ended = parts.find((part) => part.kind === "ended");
   if (ended !== undefined) return ended;
 
   const sources = parts.filter((part) => part.kind !== "ended");
-  const summary = await merge(work, sources, plan.chunkTokens);
+  const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
+  const summary = await merge(work, sources, { limitTokens: plan.chunkTokens, leaves });
   if (summary.kind === "ended") return summary;
 
   const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
@@ -91,7 +94,6 @@ export async function compact(
   const approved = plan.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
   if (approved.kind === "ended") return approved;
 
-  const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
   const commit = (name: string, key: string) =>
     step.do(name, AGENT_CALL, (at) => port.addCompaction(markOf(at), { key, leaves }));
   const added = await commit("add compaction", approved.key);
@@ -127,7 +129,11 @@ function planWithin(windowTokens: number, { outline, policy, options }: OutlineR
 }
 
 /** Returns the chunk's draft, or the drafts of its two halves where no model could summarise the whole chunk. */
-async function summarize(work: Work, chunk: PlannedChunk, of: number | string): Promise<(Leaf | RunEnded)[]> {
+async function summarize(
+  work: Work,
+  chunk: PlannedChunk & { readonly isWhole?: boolean },
+  of: number,
+): Promise<(Leaf | RunEnded)[]> {
   const { step, port, askedForChunks: asked } = work;
   const { index, draft: known } = chunk;
   if (known !== null) return [{ ...known, index }];
@@ -136,15 +142,14 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
-  const isWhole = work.addsAtOnce && !chunk.half;
-  const whole = isWhole ? { wholeOf: index } : {};
+  const adds = work.addsAtOnce && chunk.isWhole === true ? [{ index }] : undefined;
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
     asked,
-    verb: isWhole ? "summarize and add" : "summarize",
+    verb: adds === undefined ? "summarize" : "summarize and add",
     place,
-    draft: (mark, model) => summarizeChunk({ port, mark, model, ...whole }, index),
+    draft: (mark, model) => summarizeChunk({ port, mark, model, adds }, index),
     repair: (mark, model, rejected) => {
-      const by = { port, mark, model, ...whole };
+      const by = { port, mark, model, adds };
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
     },
     extract: (mark) => extractChunk({ port, mark }, index),
@@ -158,21 +163,26 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
 type Source = PlannedOverlay | DraftReceipt;
 
 /** Folds summaries and drafts, oldest first, into one draft. Each round fits its groups to the model's window. */
-async function merge(work: Work, sources: readonly Source[], limitTokens: number): Promise<Drafted> {
+async function merge(
+  work: Work,
+  sources: readonly Source[],
+  { limitTokens, leaves }: { readonly limitTokens: number; readonly leaves: readonly ChunkDraft[] },
+): Promise<Drafted> {
   const { step, port, asked } = work;
   let layer = sources;
   for (let round = 1; ; round++) {
     const [only] = layer;
     if (layer.length === 1 && only?.kind === "draft") return only;
     const groups = groupDrafts(layer, limitTokens);
+    const adds = work.addsAtOnce && groups.length === 1 ? leaves : undefined;
     const folded = await inParallel(PARALLEL_CHUNKS, groups, (group, index) =>
       climbDown<never>(step, {
         asked,
-        verb: "merge",
+        verb: adds === undefined ? "merge" : "merge and add",
         place: `${index + 1} of ${groups.length} · round ${round}`,
-        draft: (mark, model) => foldDrafts({ port, mark, model }, group.map(sourceOf)),
+        draft: (mark, model) => foldDrafts({ port, mark, model, adds }, group.map(sourceOf)),
         repair: (mark, model, rejected) => {
-          const by = { port, mark, model };
+          const by = { port, mark, model, adds };
           return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
         },
         extract: (mark) => extractDrafts({ port, mark }, group.map(sourceOf)),

@@ -23,7 +23,16 @@ import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/draft/provenance.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
-import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
+import type {
+  Brief,
+  ChunkDraft,
+  CompactionPort,
+  DraftInput,
+  DraftReceipt,
+  FoldSource,
+  RunEnded,
+  StepMark,
+} from "./port.ts";
 
 /** Longest wait (ms) of a step on a provider's request. Beyond it, the step's own backoff applies. */
 const MAX_POLITE_WAIT_MS = 60_000;
@@ -44,8 +53,8 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
   readonly port: Port;
   readonly mark: StepMark;
   readonly model: ChosenModel;
-  /** Index of the chunk, where its draft is the whole summary and is committed in the call that stores or finds it. */
-  readonly wholeOf?: number;
+  /** The chunks, where the draft is the whole summary and is committed in the call that stores or finds it. */
+  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
@@ -58,7 +67,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   const { continues } = by.model;
   const first = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
   const how = again === undefined ? first : { repairOf: again.repairOf };
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...wholeIn(by) });
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...addsIn(by) });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -81,14 +90,14 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
 /** Folds drafts and earlier summaries, oldest first, into one. */
 export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: Again): Promise<Drafted> {
   const repairOf = again === undefined ? {} : { repairOf: again.repairOf };
-  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, ...repairOf });
+  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, ...repairOf, ...addsIn(by) });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
 }
 
-function wholeIn({ wholeOf }: Pick<Drafting, "wholeOf">): { readonly wholeOf?: number } {
-  return wholeOf === undefined ? {} : { wholeOf };
+function addsIn({ adds }: Pick<Drafting, "adds">): { readonly adds?: readonly ChunkDraft[] } {
+  return adds === undefined ? {} : { adds };
 }
 
 /** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
@@ -115,7 +124,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
     sources: [{ kind: "draft", key: rejected.key }],
     repairOf: sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey,
     model: by.model.name,
-    ...wholeIn(by),
+    ...addsIn(by),
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
@@ -210,7 +219,7 @@ async function ask(
     facts,
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
-    ...wholeIn(by),
+    ...addsIn(by),
   });
 }
 

@@ -21,7 +21,7 @@ interface Attempt {
 
 export interface Rungs {
   /** First word of the first rung's step name. */
-  readonly verb: "summarize" | "summarize and add" | "merge" | "update";
+  readonly verb: "summarize" | "summarize and add" | "merge" | "merge and add" | "update";
   /** Rest of every rung's step name. It tells the drafts of one run apart. */
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
@@ -97,7 +97,7 @@ async function askModel(
     first = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
     if (first.kind === "ended" || isFaultless(first)) return first;
     const refused = first;
-    const again = verb === "summarize and add" ? "repair and add" : "repair";
+    const again = verb.endsWith("and add") ? "repair and add" : "repair";
     const repaired = await step.do(`${again} ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
     if (repaired.kind === "ended") return repaired;
     const best = better(first, repaired);

@@ -128,7 +128,7 @@ export interface ChunkRequest {
   /** The model that may continue the agent's prompt, with its name in ledgers. */
   readonly continues?: { readonly id: string; readonly name: string };
   /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly wholeOf?: number;
+  readonly adds?: readonly ChunkDraft[];
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -142,7 +142,7 @@ export interface DraftsRequest {
   /** Key of the repaired draft. Without it the sources are folded into one. */
   readonly repairOf?: string;
   /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly wholeOf?: number;
+  readonly adds?: readonly ChunkDraft[];
 }
 
 /** A source for a model call. */
@@ -205,8 +205,8 @@ export interface DraftInput {
   readonly again: boolean;
   /** The request, which decides how the draft is audited. */
   readonly answers: Answered;
-  /** Index of the chunk whose draft is the whole summary. A draft without faults is committed as soon as it is stored. */
-  readonly wholeOf?: number;
+  /** The chunks of a draft that is the whole summary. One without faults is committed as soon as it is stored. */
+  readonly adds?: readonly ChunkDraft[];
 }
 
 /** The request that the model answered. */
@@ -243,10 +243,16 @@ export interface Unapproved {
   readonly kind: "unapproved";
 }
 
+/** A chunk of a committed summary, with the key of its draft. Without a key, that summary is the chunk's own draft. */
+export interface ChunkDraft {
+  readonly index: number;
+  readonly key?: string;
+}
+
 /** The committed draft and the drafts of its chunks. A later rebuild finds the latter. */
 export interface CommitRequest {
   readonly key: string;
-  readonly leaves: readonly { readonly index: number; readonly key: string }[];
+  readonly leaves: readonly ChunkDraft[];
 }
 
 /** Why a model gave no usable answer. The breaker that all sessions of an agent share needs it, and so does the bill. */

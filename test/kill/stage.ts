@@ -11,13 +11,12 @@ import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import type { RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
-import { ModelServer } from "./model-server.ts";
+import { ModelServer, type Asked } from "./model-server.ts";
 import { until } from "./until.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
@@ -39,24 +38,12 @@ const SHORT_MS = 3;
 /** Longest wait for anything that must happen on a busy machine (ms). */
 const DEADLINE = 60_000;
 
-/** Matches the moment when the last draft of a run of several chunks is stored and nothing of the run is committed. */
-export function lastDraftStored(): (event: RunEvent) => boolean {
-  let before: number | null = null;
-  return ({ step, modelCalls }) => {
-    // A single merge in its round is the last one. Its call is counted when its draft is stored.
-    if (step?.startsWith("merge 1 of 1 ") !== true) return false;
-    before ??= modelCalls;
-    return modelCalls > before;
-  };
-}
-
 export class Stage {
   readonly model: ModelServer;
   readonly said: UIMessage[] = [];
   readonly #worker: LocalWorker;
   readonly #stateDir: string;
   #agent: DemoAgent | null = null;
-  #onRun: (event: RunEvent) => void = () => undefined;
 
   private constructor(model: ModelServer, worker: LocalWorker, stateDir: string) {
     this.model = model;
@@ -86,23 +73,14 @@ export class Stage {
     await rm(this.#stateDir, { recursive: true, force: true });
   }
 
-  /** Kills the Worker at the first event that matches. Resolves when it is dead. */
-  async killAt(moment: (event: RunEvent) => boolean): Promise<void> {
-    const deaths: Promise<void>[] = [];
-    this.#onRun = (event) => {
-      if (deaths.length === 0 && moment(event)) deaths.push(this.kill());
-    };
-    await untilFirst(deaths);
-  }
-
   /**
-   * Kills the Worker `delayMs` after the answer to the `nth` call has left the summariser. Resolves when it is dead, with the milliseconds
+   * Kills the Worker `delayMs` after the first answer that matches has left the summariser. Resolves when it is dead, with the milliseconds
    * from the answer to the signal.
    */
-  async killBehindAnswer(nth: number, delayMs: number): Promise<number> {
+  async killBehindAnswer(isAimed: (asked: Asked) => boolean, delayMs: number): Promise<number> {
     const deaths: Promise<number>[] = [];
     this.model.onAnswered = (asked) => {
-      if (asked !== this.model.asked[nth - 1]) return;
+      if (deaths.length > 0 || !isAimed(asked)) return;
       const from = performance.now();
       const die = (): void => {
         const sentAfter = performance.now() - from;
@@ -117,7 +95,7 @@ export class Stage {
   }
 
   async #connect(): Promise<DemoAgent> {
-    this.#agent ??= await DemoAgent.connect(this.#worker.url, (event) => this.#onRun(event));
+    this.#agent ??= await DemoAgent.connect(this.#worker.url, () => undefined);
     return this.#agent;
   }
 

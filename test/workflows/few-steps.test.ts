@@ -41,6 +41,25 @@ test("a run of one chunk takes two steps of the engine and four calls of the age
   });
 });
 
+test("a later run of one chunk takes a step and two calls more, for the merge with the summary before", async () => {
+  const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const first = await startRun(agent);
+  await agent.waitForRun({ runId: first.id });
+  const plan = planFault(name, { fault: null, at: 0 });
+  await agent.appendAll({ messages: Array.from({ length: 8 }, (_, n) => say(n + 100)) });
+  const [later] = await agent.runs({});
+  expect(later?.id).not.toBe(first.id);
+  const ended = await agent.waitForRun({ runId: later?.id ?? "" });
+  await settled(ended.id);
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "readDrafts", "saveDraft"]);
+  expect(plan.steps).toEqual([
+    "plan the cut",
+    expect.stringMatching(/^summarize 1 of 1 · /),
+    "merge and add 1 of 1 · round 1",
+  ]);
+});
+
 test("a run waits for the disk once in each call but the one that reads the outline, and makes its tables once", async () => {
   const { stub, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const written: string[] = [];
@@ -223,9 +242,10 @@ test("what the engine keeps of a run are ids, counts and digests: plan, chunks, 
     needsApproval: false,
     parts: [{ kind: "chunk" }, { kind: "chunk" }, { kind: "chunk" }],
   });
-  expect(results.get("add compaction")).toEqual({ kind: "ended", outcome });
-  const drafted = steps.filter((step) => /^(?:summarize|merge)/.test(step.name));
-  expect(drafted).toHaveLength(4);
+  const merged = "merge and add 1 of 1 · round 1";
+  expect(results.get(merged)).toMatchObject({ kind: "ended", outcome, draft: { kind: "draft", unfit: [] } });
+  const drafted = steps.filter((step) => step.name.startsWith("summarize"));
+  expect(drafted).toHaveLength(3);
   for (const { name: step, verdict } of drafted) {
     expect(results.get(step)).toMatchObject({ kind: "draft", problems: [], unfit: [], tokens: verdict?.tokens });
     expect(verdict).toMatchObject({ problems: [], unfit: [], tokens: expect.any(Number) as unknown });

@@ -45,7 +45,7 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
     expect.stringMatching(/^split 1 of 1 · \w{8}$/),
     expect.stringMatching(/^summarize 2 of 1 · \w{8}$/),
     expect.stringMatching(/^summarize 3 of 1 · \w{8}$/),
-    "merge 1 of 1 · round 1",
+    "merge and add 1 of 1 · round 1",
   ]);
   const [overlay] = await agent.getCompactions({ sessionId });
   expect(overlay?.details.madeOf).toHaveLength(2);

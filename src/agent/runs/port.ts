@@ -48,6 +48,7 @@ import {
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
+  type ChunkDraft,
   type RunEnded,
   type StepMark,
   type Unapproved,
@@ -116,7 +117,7 @@ export class RunPort implements CompactionPort {
       const chunk = findChunk(core, call.run, request);
       return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, chunk, leftMs: call.leftMs };
     });
-    if (found.kind !== "unread") return this.#addWhole(mark, found, request.wholeOf);
+    if (found.kind !== "unread") return this.#addWhole(mark, found, request.adds);
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await readChunkSource(core, found.chunk);
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
@@ -158,7 +159,7 @@ export class RunPort implements CompactionPort {
       const fold = findFold(core, run, { request, sources });
       return reuseDraft(call, fold.key) ?? { ...fold.read(), leftMs: call.leftMs };
     });
-    return found.kind === "drafts" ? found : this.#addWhole(mark, found, request.wholeOf);
+    return found.kind === "drafts" ? found : this.#addWhole(mark, found, request.adds);
   }
 
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
@@ -166,7 +167,7 @@ export class RunPort implements CompactionPort {
       const { run, core } = call;
       // A model may join parts of a secret that its source held in two pieces.
       const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
-      const { cost, answerId, again, answers: _, wholeOf: __, ...answer } = input;
+      const { cost, answerId, again, answers: _, adds: __, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
@@ -185,23 +186,27 @@ export class RunPort implements CompactionPort {
       call.close({ verdict, ...(problems.length > 0 && { refused: { key, soundKey: input.key, problems } }) });
       return receipt;
     });
-    return this.#addWhole(mark, stored, answered.wholeOf);
+    return this.#addWhole(mark, stored, answered.adds);
   }
 
   /**
-   * Commits a stored draft of a chunk that is the whole summary. Returns the draft where it must not be committed yet. The workflow then
+   * Commits a stored draft that is the whole summary of some chunks. Returns the draft where it must not be committed yet. The workflow then
    * goes on to the step that commits.
    */
   async #addWhole(
     mark: StepMark,
     stored: DraftReceipt | RunEnded,
-    index: number | undefined,
+    chunks: readonly ChunkDraft[] | undefined,
   ): Promise<DraftReceipt | RunEnded> {
-    if (index === undefined || stored.kind === "ended") return stored;
+    if (chunks === undefined || stored.kind === "ended") return stored;
     if (stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
     const { key } = stored;
     // A paused instance finishes its present step, and what follows waits for the resume.
-    const added = await this.#commit(mark, { key, leaves: [{ index, key }] }, ({ state }) => state !== "paused");
+    const added = await this.#commit(
+      mark,
+      { key, leaves: chunks.map((chunk) => ({ key, ...chunk })) },
+      ({ state }) => state !== "paused",
+    );
     return added.kind === "ended" ? { ...added, draft: stored } : stored;
   }
 

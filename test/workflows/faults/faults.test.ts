@@ -123,7 +123,7 @@ test("a run that was recorded but never dispatched is started by the watchdog of
 
 // --- steps fail -----------------------------------------------------------------------------------------------------------
 
-test.each(["plan the cut", "add compaction"])(
+test.each(["plan the cut", "merge and add 1 of 1 · round 1"])(
   'the step "%s" may fail several times: the run is applied once, all the same (C1, R1)',
   async (name) => {
     await workflows.modifyAll((modifier) => modifier.mockStepError({ name }, new Error("the network is down"), 3));
