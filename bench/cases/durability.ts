@@ -2,9 +2,9 @@
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding, Table } from "../finding.ts";
 import {
-  BEFORE_COMMIT,
   behindAnswer,
   FINISHED_CHUNKS,
+  IN_LAST_MERGE,
   IN_NOTES,
   IN_SUMMARISER,
   recover,
@@ -35,7 +35,7 @@ export const durability: Case = { name: "durability", timed: true, measure };
 async function measure(lab: Lab): Promise<Finding> {
   const moments: (readonly [string, Moment])[] = [
     ["in the summariser", IN_SUMMARISER],
-    ["between last draft and commit", BEFORE_COMMIT],
+    ["as the last merge is answered", IN_LAST_MERGE],
     ["in an update of notes", IN_NOTES],
   ];
   const killed: Kills[] = [];

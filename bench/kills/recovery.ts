@@ -1,6 +1,7 @@
 /** One kill of the deployable Worker at a chosen moment of a run, and its recovery without help. */
 import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
-import { lastDraftStored, NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
+import type { Asked } from "../../test/kill/model-server.ts";
+import { NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
 import { countDamaged } from "./damage.ts";
 import { fatesOf, type Fates } from "./fates.ts";
 
@@ -9,6 +10,8 @@ const TRIES = 4;
 export const FINISHED_CHUNKS = 2;
 /** The call that is made as soon as the earlier answers are stored. It alone of all open calls is answered. */
 const AIMED_AT = FINISHED_CHUNKS + PARALLEL_CHUNKS;
+/** Eight chunks make three drafts of merges, and those one, whose step also commits. */
+const LAST_MERGE = 12;
 
 export interface Moment {
   readonly vars: Readonly<Record<string, string>>;
@@ -17,7 +20,8 @@ export interface Moment {
 }
 
 export const IN_SUMMARISER: Moment = { vars: SMALL, die: dieSummarising };
-export const BEFORE_COMMIT: Moment = { vars: SMALL, die: dieBeforeCommit };
+/** As the answer to the last merge leaves the model, which is stored and committed in one call of the agent. */
+export const IN_LAST_MERGE: Moment = { vars: SMALL, die: dieInLastMerge };
 export const IN_NOTES: Moment = { vars: NOTED, die: dieNoting };
 
 /**
@@ -93,12 +97,9 @@ async function dieSummarising(stage: Stage): Promise<null> {
   return null;
 }
 
-async function dieBeforeCommit(stage: Stage): Promise<null> {
+async function dieInLastMerge(stage: Stage): Promise<number> {
   await stage.approach();
-  const killed = stage.killAt(lastDraftStored());
-  await stage.say();
-  await killed;
-  return null;
+  return dieBehindCall(stage, LAST_MERGE, 0);
 }
 
 async function dieNoting(stage: Stage): Promise<null> {
@@ -115,6 +116,12 @@ async function dieBehindAnswer(stage: Stage, delayMs: number): Promise<number> {
     const { length } = stage.model.asked;
     return length <= FINISHED_CHUNKS || length === AIMED_AT;
   };
-  const [sentAfter] = await Promise.all([stage.killBehindAnswer(AIMED_AT, delayMs), stage.say()]);
+  return dieBehindCall(stage, AIMED_AT, delayMs);
+}
+
+/** Appends the message that starts the run, and kills so many ms after the answer to its nth call has left the model. */
+async function dieBehindCall(stage: Stage, nth: number, delayMs: number): Promise<number> {
+  const isAimed = (asked: Asked): boolean => asked === stage.model.asked[nth - 1];
+  const [sentAfter] = await Promise.all([stage.killBehindAnswer(isAimed, delayMs), stage.say()]);
   return sentAfter;
 }
