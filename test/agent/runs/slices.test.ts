@@ -18,10 +18,11 @@ const SESSION = "large!90000000";
 /** Rows without content, and columns beside it. */
 const BESIDE = 100_000;
 
+/** One long word, because each sentence is read for facts, and hundreds of thousands of them would take most of the time. */
 const long = (id: string, bytes: number, words = ""): UIMessage => ({
   id,
   role: "user",
-  parts: [{ type: "text", text: words + "Go on. ".repeat(bytes / 7) }],
+  parts: [{ type: "text", text: words + "x".repeat(bytes) }],
 });
 
 /** The most characters that the agent's database gave between two pauses, while the work was done, and how many pauses there were. */
