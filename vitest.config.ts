@@ -4,6 +4,8 @@ import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import agents from "agents/vite";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { keepFilesInMemory } from "./test/in-memory.ts";
 
 /** `npm test` tries what a change most likely breaks; `npm run test:all`, and so CI, everything: see test/tries.ts. */
 const everything = process.env["PALIMPSEST_TESTS"] === "all";
@@ -20,6 +22,9 @@ const sim = {
   seed: Number(process.env["PALIMPSEST_SIM_SEED"] ?? 1),
   shrinkMs: Number(process.env["PALIMPSEST_SIM_SHRINK_MS"] ?? 0),
 };
+
+// Long runs fill more than memory should hold, and see the disk that production has.
+if (!everything && sim.operations === 0) keepFilesInMemory();
 
 /** Which places of a run the crash matrix disturbs: test/workflows/faults/crash-matrix.test.ts says. */
 const matrix = {
@@ -45,11 +50,28 @@ const SOURCES = Object.entries(compilerOptions.paths).map(([name, [source]]) => 
   replacement: resolve(source),
 }));
 
+/**
+ * Projects in the order of their start. Those that wait for processes come first, and the others of few files beside them. A project's
+ * first file waits until its modules are loaded, so `workerd` comes behind the longest files of `pure`.
+ */
+const ORDER = ["bundle", "example", "faults", "think", "hosts", "pure", "workerd"];
+
+class Overlapping extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const longestFirst = await super.sort(files);
+    const byProject = [...Map.groupBy(longestFirst, ({ project }) => project.name)];
+    return byProject
+      .toSorted(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b))
+      .flatMap(([name, own]) => (name === "pure" ? own.toReversed() : own));
+  }
+}
+
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
     // Many tests wait for a Worker more than they compute, so three of them run at once on two cores.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    sequence: { sequencer: Overlapping },
     projects: [
       {
         test: {
