@@ -11,6 +11,8 @@ const SESSION = "large!100000000";
 
 /** More than is indexed of one message, in either way of running the tests. */
 const MEGABYTES = everything ? 10_000_000 : SEARCH_MAX_BYTES + 200_000;
+/** Each of these becomes eighteen letters of two bytes. */
+const GROWING = everything ? MEGABYTES / 4 : MEGABYTES / 20;
 
 function filled(id: string, text: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };
@@ -18,7 +20,7 @@ function filled(id: string, text: string): UIMessage {
 
 const FEW: readonly (readonly [what: string, text: string])[] = [
   ["words", "some words of a log and ".repeat(MEGABYTES / 24)],
-  ["letters that grow when they are made plain", "ﷺ".repeat(MEGABYTES / 4)],
+  ["letters that grow when they are made plain", "ﷺ".repeat(GROWING)],
 ];
 const LARGE: typeof FEW = [
   ...FEW,

@@ -39,7 +39,7 @@ function refuse(statusCode: number): Script {
 // --- the breaker --------------------------------------------------------------------------------------------------------
 
 /** How many messages an hour brings, ten at a time. */
-const HOUR = everything ? 500 : 150;
+const HOUR = everything ? 500 : 100;
 
 test(`a summariser that is down for an hour while ${HOUR} messages are appended costs a handful of calls, and no message waits`, async () => {
   const { agent, calls } = newAgent(down);
