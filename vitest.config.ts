@@ -58,6 +58,7 @@ const ORDER = ["bundle", "example", "faults", "think", "hosts", "pure", "workerd
 
 class Overlapping extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own method
     const longestFirst = await super.sort(files);
     const byProject = [...Map.groupBy(longestFirst, ({ project }) => project.name)];
     return byProject
