@@ -15,7 +15,8 @@ const ENOUGH_BYTES = 4_000_000_000;
 
 /** Gives this process, and all that it starts, a temporary folder in memory until it ends. */
 export function keepFilesInMemory(): void {
-  if (freeBytes() < ENOUGH_BYTES) return;
+  // Each project evaluates the configuration once more, and a test may start another run.
+  if (process.env["TMPDIR"]?.startsWith(IN_MEMORY) === true || freeBytes() < ENOUGH_BYTES) return;
   // Compiled code is kept from run to run, beside the folder of this one.
   process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache");
   const folder = mkdtempSync(join(IN_MEMORY, "palimpsest-test-"));
