@@ -1,6 +1,7 @@
 /**
- * Every number that shapes a compaction, with its unit and its reason. Relations between numbers that a caller may set are checked where
- * the options are resolved (steps/plan/policy.ts).
+ * The numbers that shape a compaction, that a caller meets or that several rooms share, each with its unit and its reason. A number that
+ * matters to one module alone stands there. Relations between numbers that a caller may set are checked where the options are resolved
+ * (steps/plan/policy.ts).
  */
 
 /** Most tokens that one image counts, and the tokens of one of unknown size. Providers charge that much at their usual resolution. */

@@ -1,4 +1,4 @@
-/** The numbers of session notes, each with its unit and its reason. All others are in limits.ts. */
+/** The numbers of session notes, each with its unit and its reason. ../limits.ts has those that notes share with other rooms. */
 
 /** Defaults for the messages that stay behind notes. They let a reply continue, and leave the view room to grow. */
 export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
