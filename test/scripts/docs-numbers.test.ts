@@ -249,10 +249,10 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "| 10 ms | 30 s |",
     "| 1,024 | 10,000 |",
     "a run takes 2 with",
-    "one a chunk and 3 beside",
+    "one a chunk and 2 beside",
     "| 1 MiB | 1 MiB |",
     "| 50 | 10,000 |",
-    "14 chunks on the free plan",
+    "15 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
   // Measured with random vectors, in the database of a process.
