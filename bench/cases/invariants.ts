@@ -19,7 +19,7 @@ const SEEDS = 1_000_000;
 /** One line of the crash matrix, which says at how many of how many places each fault happened. */
 const Disturbed = z.object({ shape: z.string(), places: z.record(z.string(), z.string()) });
 
-/** Another line of it, with the model calls of all runs that a fault happened to. See test/workflows/crash-matrix.test.ts. */
+/** Another line of it, with the model calls of all runs that a fault happened to. See test/workflows/faults/crash-matrix.test.ts. */
 const Asking = z.object({
   fault: z.string(),
   runs: z.number(),

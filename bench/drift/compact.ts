@@ -113,7 +113,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
     const chunk = plan.chunks[part.index];
     if (chunk === undefined) return [];
     const source = view.source(chunk);
-    // Most tokens of a chunk's draft. See the brief of src/agent/runs/brief.ts.
+    // Most tokens of a chunk's draft. See the brief of src/agent/runs/drafts/brief.ts.
     const share = Math.ceil(chunk.tokens / SOURCE_PER_SUMMARY_TOKEN);
     const told = summariser.tell(source, Math.min(policy.summaryTokens, share));
     const draft = { ...told, facts: gatherFacts(source), generation: 1 };

@@ -114,7 +114,7 @@ export function killSurvived(killed: Killed | null, runs: readonly RunRecord[]):
   };
 }
 
-/** With a slowed summariser, every append during a run was faster than the summariser (E1). */
+/** With a slowed summariser, every append during a run was faster than the summariser. */
 export function writersNeverWait(replays: readonly Replay[], modelDelayMs: number): Check[] {
   const during = replays.flatMap((each) =>
     each.appends.filter((append) => append.duringRun).map((append) => append.ms),

@@ -186,7 +186,7 @@ test("a yes to a summary of what was edited meanwhile commits nothing (C3)", asy
   expect(await summaries(agent)).toEqual([]);
 });
 
-test("E23: a summary that waits is not shown while its messages are edited, and never again once one is deleted", async () => {
+test("S3: a summary that waits is not shown while its messages are edited, and never again once one is deleted", async () => {
   const { agent, run } = await runThatWaits();
   const { plan } = await agent.getRun({ runId: run.id });
   const proposal = await agent.getProposal({ runId: run.id });

@@ -465,7 +465,7 @@ test("a shadow whose Workflow ended before it was done is failed, and one that w
   gate.open();
 });
 
-// --- what it keeps of words (S2, E23) -----------------------------------------------------------------------------------
+// --- what it keeps of words (S2, S3) -----------------------------------------------------------------------------------
 
 const words = (made: Pick<ReturnType<typeof newAgent>, "stub">) =>
   inside(made, (_, __, storage) => rowsOf(storage, "palimpsest_shadows").map((row) => row["words"]));
@@ -496,7 +496,7 @@ test("after clear and after delete nothing of a shadow is left, nor of one that 
 });
 
 test.each(["an edit", "a deletion", "a rollback"] as const)(
-  "after %s under its overlay a shadow keeps numbers and no word (E23)",
+  "after %s under its overlay a shadow keeps numbers and no word (S3)",
   async (change) => {
     const made = await compacted();
     const { agent, overlayId } = made;
@@ -512,7 +512,7 @@ test.each(["an edit", "a deletion", "a rollback"] as const)(
   },
 );
 
-test("an edit under an earlier overlay takes the words of each shadow whose names may come from it (E23)", async () => {
+test("an edit under an earlier overlay takes the words of each shadow whose names may come from it (S3)", async () => {
   const made = newAgent(real);
   scriptModel(`${made.name}/cheap`, (prompt) => summaryOf(prompt, "Done."));
   const policy = { protectHead: 1, tailTokenBudget: 400, summaryTokens: 300, stackTokens: 2_400, pinnedTokens: 0 };
@@ -547,7 +547,7 @@ test("an edit under an earlier overlay takes the words of each shadow whose name
   expect(await wordsOf()).toEqual([null, null]);
 });
 
-test("a shadow whose messages change while its model thinks is stale: its cost is kept, and no word of its answer (E23)", async () => {
+test("a shadow whose messages change while its model thinks is stale: its cost is kept, and no word of its answer (S3)", async () => {
   const gate = makeGate();
   const made = shadowed({
     script: async (prompt, call) => {

@@ -1,4 +1,4 @@
-/** The beginning of a conversation, which is usually the task itself. Tests how much of it is kept and which setting decides (E5). */
+/** The beginning of a conversation, which is usually the task itself. Tests how much of it is kept and which setting decides. */
 import { Session } from "../../../src/agent/sessions/session.ts";
 import type { FullSession } from "../../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";

@@ -129,7 +129,7 @@ function wordsSaid(storage: DurableObjectStorage): Set<string> {
 }
 
 for (const [reader, read] of Object.entries(READERS)) {
-  test(`C3, E23: whatever changes while ${reader} reads, nothing in force holds a word that no message says`, async () => {
+  test(`C3, S3: whatever changes while ${reader} reads, nothing in force holds a word that no message says`, async () => {
     const gentle = Object.keys(CHANGES).filter((name) => !DRASTIC.includes(name));
     const change = fc.oneof(
       { weight: 9, arbitrary: fc.constantFrom(...gentle) },

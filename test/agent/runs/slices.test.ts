@@ -193,7 +193,7 @@ for (const [name, call] of Object.entries(CALLERS)) {
     ["at the call", 0, "m10"],
     ["before it is read", 5, "m5"],
     ["after it was read", 5, "m10"],
-  ])(`C3, E23: ${name} is refused where a message changes %s, at pause %d, %s`, async (_when, pause, id) => {
+  ])(`C3, S3: ${name} is refused where a message changes %s, at pause %d, %s`, async (_when, pause, id) => {
     await inside(newAgent(), async (manager, agent) => {
       const session = manager.getSession(SESSION);
       await fill(session, 2_500_000);

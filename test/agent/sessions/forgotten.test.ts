@@ -150,7 +150,7 @@ const CHANGES = {
   },
 };
 
-test.each(Object.entries(CHANGES))("E23: after %s of the messages no answer has the word", async (_, change) => {
+test.each(Object.entries(CHANGES))("S3: after %s of the messages no answer has the word", async (_, change) => {
   const made = await told();
   silence(made);
   for (const sessionId of [SHADOWED, NOTED]) {
@@ -163,7 +163,7 @@ test.each(Object.entries(CHANGES))("E23: after %s of the messages no answer has 
 });
 
 test.each(Object.entries(CHANGES))(
-  "E23: after %s no index and no shadow has the word, added or not",
+  "S3: after %s no index and no shadow has the word, added or not",
   async (_, change) => {
     const made = await told();
     silence(made);

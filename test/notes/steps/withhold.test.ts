@@ -18,7 +18,7 @@ test("a person's own lines stay readable, in every version that has them", () =>
   expect(shown(version("hand", null, "own"))).toEqual(["own"]);
 });
 
-test("E23: no derived line counts as a person's where the update below it is gone, whatever version came before", () => {
+test("S3: no derived line counts as a person's where the update below it is gone, whatever version came before", () => {
   const other = version("update", "b", "of another branch");
   const hand = version("hand", "a", "derived", "own");
   expect(shown(other, hand)).toEqual(["", ""]);

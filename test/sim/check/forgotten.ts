@@ -18,7 +18,7 @@ interface Told {
   readonly storage: DurableObjectStorage | null;
 }
 
-/** E23. Summaries and notes in any state tell no word that nobody says any more, and no table has it but those above. */
+/** S3. Summaries and notes in any state tell no word that nobody says any more, and no table has it but those above. */
 export function checkForgotten(world: World, seat: Seat, { overlays, notes, storage }: Told): void {
   const said = new Set(seat.twin.ids.flatMap((id) => [...weigh(seat.twin.find(id)!).marks]));
   const isForgotten = (word: string): boolean => seat.words.has(word) && !seat.inherited.has(word) && !said.has(word);
@@ -26,12 +26,12 @@ export function checkForgotten(world: World, seat: Seat, { overlays, notes, stor
   // The focus is a person's.
   const shown = overlays.map((each) => ({ ...each, details: { ...each.details, focus: null } }));
   for (const word of marksIn(JSON.stringify([shown, versions])))
-    holds("E23", !isForgotten(word), () => `a summary or version of ${seat.id} tells ${word}, which nobody says now`);
+    holds("S3", !isForgotten(word), () => `a summary or version of ${seat.id} tells ${word}, which nobody says now`);
   const elsewhere = new Set(world.seats.filter((each) => each !== seat).flatMap(({ words }) => [...words]));
   for (const [table, text] of storage === null ? [] : tables(storage)) {
     if (OUT_OF_FORCE.test(table)) continue;
     for (const word of marksIn(text))
-      holds("E23", !isForgotten(word) || elsewhere.has(word), () => `${table} holds ${word}, which nobody says now`);
+      holds("S3", !isForgotten(word) || elsewhere.has(word), () => `${table} holds ${word}, which nobody says now`);
   }
-  count(world.tally.checks, "E23");
+  count(world.tally.checks, "S3");
 }
