@@ -24,7 +24,7 @@ export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted>
   const { name, continues } = by.model;
   const how = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
   const source = await notesPort(by.port).read(by.mark, { model: name, ...how });
-  return source.kind === "notes" ? ask(by, source, []) : source;
+  return source.kind === "notes" ? ask(by, source) : source;
 }
 
 /** Asks once more for an answer that was refused or lost too much, and names the problems. */
@@ -36,13 +36,13 @@ export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftR
     again: { rejected: rejected.key, key },
   });
   if (source.kind !== "notes") return source;
-  const problems = rejected.problems.map(({ detail }) => detail);
-  if (sound) problems.push(`The notes lack what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`);
-  return ask(by, source, problems);
+  if (!sound) return ask(by, source);
+  const lost = `The notes lack what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`;
+  return ask(by, { ...source, problems: [lost] });
 }
 
-async function ask(by: Drafting<CompactionPort>, source: Source, problems: readonly string[]): Promise<Drafted> {
-  const { key, shape, sections, elements } = source;
+async function ask(by: Drafting<CompactionPort>, source: Source): Promise<Drafted> {
+  const { key, shape, sections, elements, problems } = source;
   const notes = renderNotes(sections);
   const messages = elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));
   // The prompt may show a summary in other words than the update reads.

@@ -37,6 +37,8 @@ export type NotesReading =
       readonly maxChars: number;
       /** The prompt that the agent last sent. Absent where none is known, and on every try but the first. */
       readonly sent?: SentPrompt;
+      /** What was wrong with the refused answer. It may quote the notes. */
+      readonly problems: readonly string[];
       /** Text of the refused answer. */
       readonly rejected: string | null;
       /** The most important facts that the refused answer lost, word for word. */

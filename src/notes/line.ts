@@ -8,7 +8,7 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
-import { Asked, climbDown, markOf } from "../workflows/ladder.ts";
+import { Asked, climbDown, markOf, type Drafted } from "../workflows/ladder.ts";
 import { draftNotes, repairNotes } from "./draft.ts";
 import { notesPort, type NotesPort } from "./line-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";
@@ -25,10 +25,16 @@ export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPor
     asked: new Asked(model, plan.resting),
     verb: "update",
     place: `the notes · ${plan.digest.slice(0, 8)}`,
-    draft: (mark, by) => draftNotes({ port: runPort, mark, model: by }),
-    repair: (mark, by, rejected) => repairNotes({ port: runPort, mark, model: by }, rejected),
+    draft: async (mark, by) => withoutWords(await draftNotes({ port: runPort, mark, model: by })),
+    repair: async (mark, by, rejected) => withoutWords(await repairNotes({ port: runPort, mark, model: by }, rejected)),
     extract: (mark) => port.keep(mark),
   });
   if (drafted.kind === "ended") return drafted;
   return step.do("save the notes", AGENT_CALL, (at) => port.save(markOf(at), drafted.key));
+}
+
+/** The receipt as the engine keeps it. What was wrong with an answer may quote the notes, so a repair reads it from the agent (S2). */
+function withoutWords(drafted: Drafted): Drafted {
+  if (drafted.kind === "ended") return drafted;
+  return { ...drafted, problems: drafted.problems.map(({ kind }) => ({ kind, detail: "" })) };
 }

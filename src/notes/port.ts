@@ -111,6 +111,7 @@ export function readNotes(
     sections: wordSections(core, run, { base, shape }),
     shape,
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
+    problems: rejected?.problems.map(({ detail }) => detail) ?? [],
     rejected: rejected?.text ?? null,
     lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,

@@ -7,6 +7,7 @@ import type { PortMethod } from "../../src/workflows/port.ts";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
+import { noting, sayWithNotes, SESSION } from "../noted.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { planFault } from "./faults/faulty-run.ts";
@@ -271,6 +272,26 @@ test("nor a word of what a draft lost: the facts that a repair names are read fr
   const kept = [...results.values()].map((result) => JSON.stringify(result)).join();
   expect(kept).toContain('"lost":');
   expect(kept).not.toContain("billing_");
+});
+
+test("nor a word of the notes that an answer would have lost: the lines that a repair quotes are read from the agent (S2)", async () => {
+  let isBad = false;
+  const { name, agent, calls } = newAgent((prompt, call, runId) =>
+    isBad && prompt.kind === "notes" ? "## Learnings\nNone." : noting(prompt, call, runId),
+  );
+  await sayWithNotes(agent);
+  const lines = Array.from({ length: 12 }, (_, n) => `- quokka ${n} prefers garden${n}, valley${n} and harbour${n}`);
+  await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Learnings", text: lines.join("\n") }] });
+  isBad = true;
+  const { results } = planFault(name, { fault: null, at: 0 });
+  await agent.append({ sessionId: SESSION, message: say(40) });
+  const { run } = await agent.refreshNotes({ sessionId: SESSION });
+  await agent.waitForRun({ runId: run.id });
+  await settled(run.id);
+  expect(calls.at(-1)?.problems.join()).toContain("quokka 0 prefers garden0");
+  const kept = [...results.values()].map((result) => JSON.stringify(result)).join();
+  expect(kept).toContain('"kind":"shrunk"');
+  expect(kept).not.toContain("quokka");
 });
 
 test("approval that is asked for only after the plan is waited for all the same: the commit refuses without it (C1)", async () => {
