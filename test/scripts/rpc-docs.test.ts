@@ -39,6 +39,21 @@ test("each call says what it is for in one sentence", () => {
   for (const [name, does] of purposes) expect(does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
 });
 
+test("docs/clients.md names every error code once, and marks those that may pass", () => {
+  const section =
+    page("docs/clients.md")
+      .split("\n## ")
+      .find((each) => each.startsWith("Errors")) ?? "";
+  const codes = [...page("src/errors.ts").matchAll(/^  (\w+): (true|false),$/gm)];
+  const mayPass = codes.flatMap(([, name = "", passes]) => (passes === "true" ? [name] : []));
+  const rows = [...section.matchAll(/^\| (`.*) \| (.*) \|$/gm)];
+  expect(rows.flatMap(([, names = ""]) => namesIn(names)).toSorted()).toEqual(
+    codes.map(([, name = ""]) => name).toSorted(),
+  );
+  const repeated = rows.filter(([, , meaning = ""]) => meaning.includes("The same call may succeed later"));
+  expect(repeated.flatMap(([, names = ""]) => namesIn(names)).toSorted()).toEqual(mayPass.toSorted());
+});
+
 test("docs/api.md is the table of calls as it is now (`npm run api` writes it)", () => {
   expect(page("docs/api.md")).toBe(apiPage());
 });
