@@ -52,7 +52,7 @@ const subpaths = defineConfig({
   dts: true,
   clean: true,
   outDir: "dist/package",
-  // Editors read the comments in the declarations; a bundler has no use for them in the code.
+  // Editors read the comments in the declarations. A bundler has no use for them in the code.
   // An underscore keeps the files that subpaths share apart from those that a user imports.
   // What nearly every file uses is one file, so that each imports it once.
   outputOptions: {

@@ -7,7 +7,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { keepFilesInMemory } from "./test/in-memory.ts";
 
-/** `npm test` tries what a change most likely breaks; `npm run test:all`, and so CI, everything: see test/tries.ts. */
+/** `npm test` tries what a change most likely breaks, and `npm run test:all`, which CI runs, tries everything (test/tries.ts). */
 const everything = process.env["PALIMPSEST_TESTS"] === "all";
 /** Of which examples properties are tried. Every run tries the same ones, and another seed tries others. */
 const seed = Number(process.env["PALIMPSEST_SEED"] ?? 1);
@@ -16,7 +16,7 @@ const everywhere = { provide: { everything, seed }, setupFiles: ["./test/tries.t
 /** A test that takes so long hangs. Properties try up to twelve times as many examples where everything is tried, beside others on a busy machine. */
 const PATIENCE_MS = everything ? 240_000 : 60_000;
 
-/** How long the simulator plays, from which seed on: scripts/sim.ts says. */
+/** How long the simulator plays and from which seed on, as scripts/sim.ts sets it. */
 const sim = {
   operations: Number(process.env["PALIMPSEST_SIM_OPERATIONS"] ?? 0),
   seed: Number(process.env["PALIMPSEST_SIM_SEED"] ?? 1),
@@ -26,7 +26,7 @@ const sim = {
 // Long runs fill more than memory should hold, and see the disk that production has.
 if (!everything && sim.operations === 0) keepFilesInMemory();
 
-/** Which places of a run the crash matrix disturbs: test/workflows/faults/crash-matrix.test.ts says. */
+/** Whether the crash matrix disturbs every place of a run or a sample (test/workflows/faults/crash-matrix.test.ts). */
 const matrix = {
   full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
 };
@@ -180,7 +180,7 @@ export default defineConfig({
           include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
           exclude: LONG,
           testTimeout: 240_000,
-          // A Worker and its page are built and started in one: a busy machine needs more than the usual ten seconds.
+          // A hook builds and starts a Worker and its page, which takes a busy machine more than the usual ten seconds.
           hookTimeout: 240_000,
         },
       },

@@ -57,7 +57,7 @@ export const MAX_SUMMARY_TOKENS = 4_000;
 export const PINNED_SHARE_OF_THRESHOLD = 30;
 export const MIN_PINNED_TOKENS = 400;
 export const MOST_PINNED_OF_THRESHOLD = 5;
-/** Skills, instruction files, the plan and open calls beside the last summary: a tenth, at least so many, at most a fifth. */
+/** Tokens of skills, instruction files, the plan and open calls beside the last summary. They take a tenth of the threshold, at least this many, and at most a fifth. */
 export const LOADED_SHARE_OF_THRESHOLD = 10;
 export const MIN_LOADED_TOKENS = 2_000;
 export const MOST_LOADED_OF_THRESHOLD = 5;

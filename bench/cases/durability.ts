@@ -146,7 +146,7 @@ function windowOf(behind: readonly (Kills & { readonly delayMs: number })[]): Ta
       spread(kills.map(({ sentAfter }) => sentAfter ?? Number.NaN)),
       sum(kills, ({ fates }) => fates.unstored.calls),
       sum(kills, ({ fates }) => fates.unstored.again),
-      // Excludes the answers of the chunks that were already done.
+      // Without the chunks whose steps had ended before the kill.
       sum(kills, ({ fates }) => fates.stored.calls - FINISHED_CHUNKS),
       sum(kills, ({ fates }) => fates.stored.again),
     ]),

@@ -26,7 +26,7 @@ export function readSummary(summary: string, sources: readonly BulletSource[]): 
   });
 }
 
-/** Returns the beginning of a summary without headings, for a small place. */
+/** Returns the beginning of a summary without its headings, for a part of the page with room for a line or two. */
 export function gist(summary: string, chars: number): string {
   const said = readSummary(summary, []).flatMap((line) =>
     line.kind === "heading" || line.text === NOTHING ? [] : [line.text],

@@ -53,7 +53,7 @@ export function layStrata(elements: readonly ViewElement[], overlays: readonly O
   return { ...write(elements, overlays, (SEEN_SHARE * (1 - seen)) / ((1 - SEEN_SHARE) * seen)), tokens: plain.tokens };
 }
 
-/** `room` is the space of a visible token, relative to that of a hidden one. */
+/** `room` is the height of a visible token as a multiple of a hidden token's height. */
 function write(elements: readonly ViewElement[], overlays: readonly OverlayRecord[], room: number): Strata {
   const page = new Page(overlays);
   for (const element of elements) {

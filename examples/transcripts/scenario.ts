@@ -1,6 +1,6 @@
 /**
- * The session that palimpsest-session.jsonl records: what a user asked, what an agent said and did. The agent's commands
- * are run for real, in a clone of this repository, by scripts/record-transcript.ts; their outputs are not written here.
+ * The session that palimpsest-session.jsonl records, with what a user asked and what an agent said and did.
+ * scripts/record-transcript.ts runs the agent's commands for real, in a clone of this repository. Their outputs are not written here.
  */
 
 export type Call =

@@ -55,7 +55,7 @@ export function withCompaction<
   const R extends Rooms = readonly [],
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(base: typeof AIChatAgent, options?: ChatCompactionOptions<R, Open>): CompactingChatClass<R, Open>;
-/** The same for a subclass of it. */
+/** The same for a subclass of AIChatAgent. */
 export function withCompaction<
   Env extends Cloudflare.Env,
   Base extends Agent<Env>,

@@ -1,8 +1,8 @@
 /**
- * The helpers that code written for the Agents SDK's sessions knows, and those of compaction from session notes, by their names, on this
- * project's own steps.
+ * Helpers under the names that users of the Agents SDK's sessions, and of compaction from session notes, know. They run this project's own
+ * steps.
  *
- * Boundary: pure functions over messages, for who moves here; nothing else in the project uses them.
+ * They are pure functions over messages, for code that moves here. Nothing else in the project uses them.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";

@@ -83,7 +83,7 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
     isOutermost ? guarded(connection, message) : inner(connection, message);
   agent.onMessage = first;
 
-  // Think puts its protocol around `onMessage` when it starts: the guard goes around that, and counts once.
+  // Think wraps `onMessage` with its protocol when it starts. The guard then wraps that, and each frame is counted once.
   const start = agent.onStart.bind(agent);
   agent.onStart = async (props) => {
     await start(props);

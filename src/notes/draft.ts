@@ -45,7 +45,7 @@ async function ask(by: Drafting<CompactionPort>, source: Source): Promise<Drafte
   const { key, shape, sections, elements, problems } = source;
   const notes = renderNotes(sections);
   const messages = elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));
-  // The prompt may show a summary in other words than the update reads.
+  // A prompt that was sent may hold another text of a summary than the one that the update reads, so it is continued only without summaries.
   const sent = messages.length === elements.length && source.sent !== undefined ? { sent: source.sent } : {};
   const input: PromptInput = {
     kind: NOTES_TASK,

@@ -5,7 +5,7 @@ import { recallInput, type RecallRequest } from "./recall.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, MAX_SEARCH_HITS, MAX_SESSION_ID_CHARS, RECALL_HITS } from "../limits.ts";
 import type { SearchOptions } from "./search/search.ts";
 
-/** What is looked for: as long as a caller likes, of which the first words count. */
+/** A query of any length. Only its first words are searched. */
 const query = z.string().refine(isWellFormed, NOT_WELL_FORMED);
 const hits = wholeNumber.positive().max(MAX_SEARCH_HITS).optional();
 
@@ -14,7 +14,7 @@ const searchOptions = {
   limit: hits,
 } satisfies FieldsOf<SearchOptions>;
 
-/** As the model's tool takes it, where a field that is not known is let pass: a model is not told to mend its call for that. */
+/** The fields of a request. The model's tool ignores unknown fields, because a model should not repeat its call for one. */
 const recallFields = {
   ...recallInput.shape,
   query: words(MAX_FOCUS_CHARS).optional(),
@@ -31,6 +31,6 @@ export const recallInputs = {
   recall: z.strictObject(recallFields),
 };
 
-/** What calls take: the same, in a session. */
+/** What calls take, which is the same and the session's id. */
 export const searchInSession = z.strictObject({ sessionId, query, limit: hits });
 export const recallInSession = z.strictObject({ sessionId, ...recallFields });

@@ -52,7 +52,7 @@ export interface RecallRequest {
   readonly around?: string | undefined;
   /** Searches under this overlay. Without a query, reads the messages under it from the end. */
   readonly overlayId?: string | undefined;
-  /** Searches the whole session, with the messages in view and on other branches. Otherwise it searches the messages under summaries. */
+  /** True searches the whole session, with the messages in view and those on other branches. By default only messages under summaries are searched. */
   readonly everywhere?: boolean | undefined;
   /** The number of a version of the notes. Reads it as it was written, where a model was shown only a part of it. */
   readonly notes?: number | undefined;
@@ -168,8 +168,8 @@ function pieceOf(original: Shown, asked: Asked, places: HiddenMessages, countTok
 type Asked = RecallRequest & { readonly maxTokens: number; readonly near?: Near | undefined };
 
 /**
- * What to ask of a search by meaning for a request. Null where there is nothing to search so: no query, one in quotes alone, one that
- * describes work, or no place. Work is ranked by its names, and those are found by their words.
+ * What to ask of a search by meaning for a request. Null for a request that such a search does not serve. It has no query, or one in
+ * quotes alone, or a text about work in progress, or nothing is hidden. A text about work is ranked by its names, which words find.
  */
 export function meaningAsked(places: HiddenMessages, request: RecallRequest): MeaningAsked | null {
   const { query, ids, around, overlayId, everywhere, notes } = checkRequest(request);

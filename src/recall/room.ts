@@ -1,9 +1,9 @@
 /**
- * The room of recall: full-text search over what was said, and `recall`, by which a model reads the originals under its
+ * The room of recall. It has full-text search over what was said, and `recall`, by which a model reads the originals under its
  * summaries.
  *
- * The index is made when it is first searched (memory/search). An agent without the room stores no word twice; what it edits or
- * deletes leaves an index that the room made earlier all the same.
+ * The index is made when it is first searched (memory/search), so an agent that never had the room stores no word twice. An agent
+ * that had it once keeps its index, and edits and deletions are taken out of that index all the same.
  */
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
@@ -51,9 +51,9 @@ class SessionRecall {
   }
 
   /**
-   * Originals by their words, by reference or id, by what stands around one, or under one overlay; or a version of the notes:
-   * as text for a model, within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
-   * Throws `invalid_input`.
+   * Finds original messages by their words, by reference or id, around one message, or under one overlay, or a version of the notes.
+   * Returns a text for a model within `maxTokens`. What is not found here is looked for in the sessions that this one continues after a
+   * split. Throws `invalid_input`.
    */
   async recall(request: RecallRequest): Promise<Recall> {
     const checked = parseInput(recallInputs.recall, request);
@@ -91,7 +91,10 @@ class SessionRecall {
     return asked === null ? undefined : meaning.near(sessionId, asked);
   }
 
-  /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
+  /**
+   * Messages of this session that hold all the words or, where none does, most of them. Takes `"phrases"` and `prefix*`. No query is a
+   * syntax error.
+   */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.search, { ...options, query }));
     const { id } = this.#state;
@@ -112,7 +115,7 @@ class ManagerRecall {
     this.#search = search;
   }
 
-  /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
+  /** Messages of every session, or of one, that hold every word of the query or, where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.searchSessions, { ...options, query }));
     await inPieces(this.#search.catchUp(checked.sessionId), pauseOf(this.#core));

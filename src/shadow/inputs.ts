@@ -10,6 +10,6 @@ export const shadowInputs = {
   getShadows: z.strictObject({ overlayId: id }),
 };
 
-/** What calls take: the same, in a session. */
+/** What calls take, which is the same and the session's id. */
 export const compareInSession = z.strictObject({ sessionId, limit });
 export const shadowsInSession = z.strictObject({ sessionId, overlayId: id });

@@ -36,7 +36,7 @@ const BAD = {
 interface Place<On> {
   readonly is: keyof typeof BAD;
   readonly call: (on: On, bad: string) => unknown;
-  /** By default `invalid_input`. A message has a code of its own, and so has what is declared before a session is used. */
+  /** The expected error. The default is `invalid_input`. Messages are refused as `invalid_message`, and declarations with codes of their own. */
   readonly code?: ErrorCode;
 }
 

@@ -19,7 +19,7 @@ export type Death = "idle" | "in a run" | "in an answer";
 export const MOST_TURNS = 300;
 export const MOST_DEATHS: readonly Death[] = ["in a run", "in an answer", "idle"];
 
-/** What one turn shows from outside. */
+/** One turn, as the person and the model saw it. */
 interface Turn {
   /** As the person saw it when it was done. */
   readonly answer: UIMessage;

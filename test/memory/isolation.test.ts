@@ -95,7 +95,7 @@ async function play(script: Script, options: { only?: number; met?: Record<strin
     }
     return script.flatMap(([session, step], index) => {
       if (options.only !== undefined && options.only !== session) return [];
-      // A fork's content is its own matter. Here it only is one more session for operations.
+      // Tests of forks are elsewhere. Here a fork is only one more session to which operations happen.
       if (step.do === "fork" && options.only !== undefined) return [];
       const result = answerOf(() => act(memory, { id: SESSIONS[session] ?? "", forkId: `fork-${index}` }, step));
       if (options.met !== undefined && !String(result).startsWith("!")) {

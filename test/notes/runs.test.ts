@@ -150,7 +150,7 @@ describe("an update of the notes", () => {
     ).toHaveLength(1);
     expect(await agent.refreshNotes({ sessionId: SESSION })).toMatchObject({ joined: true });
     gate.open();
-    // What came meanwhile is enough for the next one.
+    // The messages that came while the update was at work are enough for another update.
     expect(ofKind(await rest(agent), "notes").map(({ outcome }) => outcome?.kind)).toEqual(["noted", "noted", "noted"]);
   });
 

@@ -64,7 +64,7 @@ test("looks under summaries only, unless asked to look everywhere", async () => 
     const everywhere = await session.recall({ query: '"number 55"', everywhere: true });
     expect(hitsOf(everywhere)).toMatchObject([{ id: "m55", overlayId: null }]);
     await session.appendMessage(told("branch", "Another branch asks about the Zanzibar relay."), "m3");
-    // The active branch left inside the summaries. It shows none of them whole, so nothing is hidden from it.
+    // The active branch begins at m3, in the middle of what a summary covers. No summary applies to it, so nothing is hidden from it.
     expect(await session.recall({ query: "zanzibar" })).toMatchObject({ kind: "nothing", reason: "nothing-hidden" });
     const both = await session.recall({ query: "zanzibar", everywhere: true });
     expect(hitsOf(both)).toHaveLength(2);

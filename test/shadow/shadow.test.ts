@@ -76,7 +76,7 @@ test("a shadow is made after the real summary is committed, and nobody is shown 
   expect(await made.agent.status({})).toMatchObject({ liveRunIds: [] });
   gate.open();
   await settled(id);
-  // The run is as it was before its shadow was done.
+  // The shadow changed nothing of the run.
   expect(await made.agent.getRun({ runId: id })).toEqual(run);
   expect(plan.steps.slice(-2)).toEqual([
     expect.stringMatching(/^summarize and add 1 of 1 · /),
@@ -403,7 +403,7 @@ test("a shadow of one chunk takes a step, three calls of the agent and six rows,
   const done = await meter();
   expect(plan.steps.slice(2)).toHaveLength(1);
   expect(plan.calls.slice(4)).toEqual(["doFollowUp", "doFollowUp", "doFollowUp"]);
-  // Before the model was asked, one row: the shadow's. Then the draft, its cost by day and in the room of costs, and the shadow's row twice.
+  // Before the model was asked, the row of the shadow was written. Then the draft, its cost by day and in the room of costs, and the shadow's row twice.
   expect(done.rowsWritten - begun.rowsWritten).toBe(5);
   expect(done.rowsRead - begun.rowsRead).toBeLessThan(60);
 });

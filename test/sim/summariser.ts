@@ -219,7 +219,7 @@ function goodSummary(prompt: ParsedPrompt, source: string, word: string): string
   ].join("\n\n");
 }
 
-/** The changed sections. One tells everything, and one grows. */
+/** Answers an update with two whole sections. The first names the newest marks of the source, and the last one only the newest of all. */
 function goodNotes({ sections }: ParsedPrompt, source: string): string {
   const [first, ...rest] = sections.map(({ title }) => title);
   const marks = [...marksIn(source)].slice(-2 * NAMED_MARKS);

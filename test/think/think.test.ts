@@ -283,7 +283,7 @@ test("media that Think moves to files changes messages under a summary, and the 
         ? { ...message, parts: [...message.parts, { type: "file" as const, mediaType: "image/png", url: image }] }
         : message,
     );
-    // The summary comes before the media are old enough to move: one that is added while they move is refused as changed.
+    // The summary is added before the media are old enough to move. A summary that is added while they move is refused as changed.
     for (const message of messages.slice(0, 8)) await agent.session.appendMessage(message);
     const overlay = await agent.session.addCompaction("They spoke of files.", "m1", "m6");
     for (const message of messages.slice(8)) await agent.session.appendMessage(message);

@@ -140,7 +140,7 @@ export function nearShares(isQuestion: boolean): readonly number[] {
   return isQuestion ? NEAR_IN_TALK : NEAR_IN_WORK;
 }
 
-/** The share of each further match of the same word near a place. */
+/** The part of its weight with which a word counts for a message when it is found near that message a second time, or more often. */
 export const AGAIN_SHARE = 0.3;
 
 export interface Within {

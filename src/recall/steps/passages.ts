@@ -402,12 +402,12 @@ class Told {
     return ((1 + NAME_SHARE * fresh) / Math.sqrt(1 + (this.#passages[at]?.text.length ?? 0))) ** this.#work;
   }
 
-  /** Whether one of them says nearly the same. */
+  /** Whether a chosen passage says nearly the same as this one. */
   hasSame(at: number): boolean {
     return isAmong(this.#words, this.#passages[at]?.text ?? "");
   }
 
-  /** Whether one of them says nearly the same but for its numbers. */
+  /** Whether a chosen passage says nearly the same as this one but for its numbers. */
   hasAlike(at: number): boolean {
     return isAmong(this.#shapes, shapeOf(this.#passages[at]?.text ?? ""));
   }

@@ -155,7 +155,7 @@ for (const [reader, read] of Object.entries(READERS)) {
           const kept = reader === "a run" ? ["tail-1", "tail-2"] : [];
           for (const id of kept) await session.appendMessage({ ...say(0), id, parts: [TAIL] });
           const did = changeAtPauses(agent, session, names);
-          // What changed may refuse it.
+          // A change during the reading may cause a refusal.
           await read(session, agent).catch(() => undefined);
           told.changes += did.changes;
           const inForce = wordsInForce(storage);
