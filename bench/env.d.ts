@@ -1,3 +1,4 @@
+/** The bindings of the benchmark's Worker. */
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { EmptyParams } from "./objects/workflows.ts";
 

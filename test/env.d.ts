@@ -1,3 +1,4 @@
+/** The bindings of the Worker under test, and what the test projects provide. */
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { ChatAgent } from "../examples/minimal/worker.ts";

@@ -1,4 +1,4 @@
-/** The calls, sessions and session managers of the agents under test, which have every room. */
+/** The calls, sessions and session managers of the agents under test, which have every room of the deployable Worker. */
 import { tableOf, type Calls } from "../src/agent/calls.ts";
 import type { ManagerOf } from "../src/agent/sessions/session-manager.ts";
 import type { SessionOf } from "../src/agent/sessions/session.ts";

@@ -1,3 +1,7 @@
+/**
+ * examples/chat as a production bundle, over a WebSocket: long turns, branches, memory and provider counts. A whole turn survives
+ * compactions in its middle.
+ */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";

@@ -1,3 +1,4 @@
+/** The README's Worker is examples/minimal, letter by letter, and compacts a conversation as a production bundle. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterAll, expect, test } from "vitest";

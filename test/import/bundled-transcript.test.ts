@@ -1,3 +1,4 @@
+/** The session that the demo replays imports whole, and is long enough to be compacted several times. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";

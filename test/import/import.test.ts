@@ -1,3 +1,7 @@
+/**
+ * Files of other tools become messages. Every format is read, sizes are bounded, others get their turn meanwhile, and nothing is imported
+ * in part.
+ */
 import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";

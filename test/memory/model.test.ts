@@ -1,3 +1,4 @@
+/** Any sequence of changes to a session reads like a naive model of it (naive.ts), with warm caches and with cold ones. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";

@@ -1,3 +1,4 @@
+/** The models that a Workflow returns are named and checked before a run uses them. */
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { checkModel, withoutModel } from "../../src/model/chosen.ts";

@@ -1,3 +1,4 @@
+/** A refusal for a prompt that is too long is told from every other failure. */
 import { APICallError } from "@ai-sdk/provider";
 import { RetryError } from "ai";
 import { expect, test } from "vitest";

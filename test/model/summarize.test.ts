@@ -1,3 +1,4 @@
+/** One call of a model ends as a value: a text with its cost, or a typed failure whose reason carries no secret. */
 import { APICallError, type LanguageModelV4FinishReason, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,3 +1,7 @@
+/**
+ * The model that summarises follows from bindings and variables alone. The extractive one speaks the AI SDK's interface, and a delay holds
+ * answers back.
+ */
 import { generateText, streamText } from "ai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { errorCode } from "../../src/errors.ts";

@@ -1,3 +1,4 @@
+/** The code of docs/views.md is the code that a test runs. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";

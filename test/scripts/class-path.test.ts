@@ -1,3 +1,4 @@
+/** The command line writes the class of an agent in an address as the SDK does. */
 import { expect, test } from "vitest";
 // The SDK exports it only beside code of the platform, which Node cannot load.
 import { camelCaseToKebabCase } from "../../node_modules/agents/dist/utils.js";

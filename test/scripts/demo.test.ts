@@ -1,3 +1,4 @@
+/** The demo's checks fail on results that break a promise, and what it cannot replay is refused before anything starts. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+/** The instrumented source of `npm run journey` computes what the original computes, and tells which functions ran. */
 import { readdirSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** `npm run mutate` breaks a source in each place once, and every mutant still parses. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

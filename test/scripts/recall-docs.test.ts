@@ -1,3 +1,4 @@
+/** The code of docs/recall.md, docs/shadow.md and docs/hindsight.md is the code that tests run. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";

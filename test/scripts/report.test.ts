@@ -1,3 +1,4 @@
+/** What the scripts print is aligned, safe against text that steers a terminal, and shows a failed check. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { showProposal } from "../../scripts/cli/show.ts";

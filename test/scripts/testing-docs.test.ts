@@ -1,3 +1,4 @@
+/** The tests on docs/testing.md type-check in a project that follows the page. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

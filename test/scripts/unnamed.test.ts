@@ -1,3 +1,4 @@
+/** The build that takes away the names of functions and classes changes nothing that the code computes. */
 import { transform } from "esbuild";
 import { parseAst } from "vite";
 import { expect, test } from "vitest";

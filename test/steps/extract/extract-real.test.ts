@@ -1,3 +1,4 @@
+/** Extractive summaries of real transcripts keep the request, the rules and the newest work, through many updates. */
 import { withoutEmptySections } from "../../../src/steps/draft/empty-sections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

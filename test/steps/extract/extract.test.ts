@@ -1,3 +1,4 @@
+/** Extractive summaries put what was said and done under the right headings, within their budget, for any conversation. */
 import { withoutEmptySections } from "../../../src/steps/draft/empty-sections.ts";
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, option, property, record, string } from "fast-check";

@@ -1,3 +1,4 @@
+/** Names and rules are found in a text as they are written, in linear time, and none is invented. */
 import { existsSync, readFileSync } from "node:fs";
 import { array, assert, constantFrom, oneof, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+/** Digests tell exact texts apart, and the digest of a collection does not depend on its order. */
 import { describe, expect, it } from "vitest";
 import { digest, sumDigests } from "../../../src/steps/text/digest.ts";
 
