@@ -1,7 +1,8 @@
 /**
- * Where the page is: the folder of its address, and the agents that its Worker shows.
+ * The addresses of the agents that the page shows.
  *
- * Both stand in the document, because one build serves every Worker.
+ * They begin with the folder of the page's own address. The document names the class of the agents and the first one, because one build
+ * serves every Worker.
  */
 import { writeAgentName } from "../src/doors/agent-name.ts";
 

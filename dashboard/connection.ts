@@ -11,7 +11,7 @@ import { explainCall } from "../src/explain-call.ts";
 import type { PageCall } from "../src/page/page-calls.ts";
 import type { CallInput, CallResult } from "../src/rooms.ts";
 import { askForTicket, findOddSecret, keepSecret } from "./door.ts";
-import { AGENT, agentPath } from "./place.ts";
+import { AGENT, agentPath } from "./agent-address.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 
 /**

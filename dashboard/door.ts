@@ -4,7 +4,7 @@
  * It knows no socket. The secret goes only into a header and this tab's storage, never into a URL. It is forgotten as soon as the Worker
  * refuses it.
  */
-import { agentPath } from "./place.ts";
+import { agentPath } from "./agent-address.ts";
 
 const SECRET_KEY = "palimpsest:secret";
 

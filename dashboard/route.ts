@@ -4,7 +4,7 @@
  *
  * It turns a text into a route and back. Any text gives some route.
  */
-import { FIRST_NAME } from "./place.ts";
+import { FIRST_NAME } from "./agent-address.ts";
 
 export type Route =
   | { readonly page: "sessions"; readonly agent: string; readonly query: string }

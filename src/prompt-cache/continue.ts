@@ -13,7 +13,7 @@ import { checkModel, type Continues, type Question } from "../model/chosen.ts";
 import { buildPrompt, rules, type OwnTask } from "../steps/draft/prompt.ts";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
-import { aroundCalls, type AnyModel } from "./around.ts";
+import { wrapCalls, type AnyModel } from "./wrap-calls.ts";
 import { chargesOf } from "./cheaper.ts";
 import { lengthUpTo } from "./holds.ts";
 import { nameOf } from "./room.ts";
@@ -115,7 +115,7 @@ export function lineOf({ role, parts }: UIMessage, at: number): string {
 
 /** The model with the agent's request before its own prompt. Of its own prompt the texts are one message of the user. */
 function continued(model: AnyModel, { prompt, ...request }: SentRequest): AnyModel {
-  return aroundCalls(model, (ask, options: LanguageModelV4CallOptions) => {
+  return wrapCalls(model, (ask, options: LanguageModelV4CallOptions) => {
     const content = options.prompt.flatMap((message) =>
       message.role === "system"
         ? [{ type: "text" as const, text: message.content }]

@@ -12,7 +12,7 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { DEFAULT_PRICES } from "../limits.ts";
-import { aroundCalls } from "./around.ts";
+import { wrapCalls } from "./wrap-calls.ts";
 import { SentPrompts } from "./sent.ts";
 
 /** Time (ms) for which a prompt counts as cached. Large providers keep one for five minutes after its last use. */
@@ -49,7 +49,7 @@ class SessionPrompts {
     const { id, core } = this.#state;
     const lastEdit = (): object => core.memory.session(id).lastEdit;
     let before: { readonly prompt: LanguageModelV4Prompt; readonly edit: object } | null = null;
-    return aroundCalls(model, async (ask, options) => {
+    return wrapCalls(model, async (ask, options) => {
       const { prompt } = options;
       // A turn that sends its messages once more also sends those that were edited or cleared since.
       const now = lastEdit();

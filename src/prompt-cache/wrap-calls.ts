@@ -8,7 +8,7 @@ export type AnyModel = Exclude<LanguageModel, string>;
 type Ask = (options: LanguageModelV4CallOptions) => PromiseLike<unknown>;
 
 /** The same model, except that `call` makes each of its calls by `ask`. */
-export function aroundCalls<M extends AnyModel>(
+export function wrapCalls<M extends AnyModel>(
   model: M,
   call: (ask: Ask, options: LanguageModelV4CallOptions) => PromiseLike<unknown>,
 ): M {
