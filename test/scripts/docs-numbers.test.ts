@@ -149,7 +149,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
     says`the watchdog calls it again, ${word(limits.MAX_HOOK_ATTEMPTS)} times in all.`,
     says`with at most ${limits.CARRIED_TOKENS} tokens of one block.`,
-    says`behind the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
+    says`after the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
   ],
   "docs/hindsight.md": [
     says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
@@ -268,7 +268,7 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "to test version 3. It misses 6 of them",
     "less than 110 kB, compressed 30 kB",
     "are missed 3 of 3 there",
-    "has it behind 22 characters",
+    "has it after 22 characters",
   ],
 };
 
