@@ -1,4 +1,4 @@
-/** What the assistant can look at: a logbook of 49 pages, the same ones every time. */
+/** A logbook of 49 pages for the assistant's tools. Its pages are the same every time. */
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 

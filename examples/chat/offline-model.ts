@@ -17,7 +17,7 @@ import {
 } from "@ai-sdk/provider";
 
 export interface OfflineModelOptions {
-  /** Awaited before each answer: how long the model thinks. */
+  /** Awaited before each answer, as the time for which the model thinks. */
   readonly think?: () => Promise<void>;
 }
 
@@ -77,7 +77,7 @@ function refused(message: string): APICallError {
   return new APICallError({ message, statusCode: 400, url: "offline:", requestBodyValues: {} });
 }
 
-/** What the assistant does next: it goes on with the newest tool result, or sees to what the user said last. */
+/** The assistant's next act. It goes on with the newest tool result, or turns to what the user said last. */
 function decide(prompt: LanguageModelV4Prompt): LanguageModelV4Content {
   const result = prompt.findLast((message) => message.role !== "user" || !isReminder(message));
   const [answered] = result === undefined ? [] : resultsIn(result);
@@ -116,7 +116,7 @@ function goOn({ toolName, output }: LanguageModelV4ToolResultPart): LanguageMode
   return { type: "text", text: output.value };
 }
 
-/** It does one thing that a skill says, while it is shown one: what is loaded and unloaded can be seen in its answers. */
+/** While it is shown a skill, it does one thing that the skill says. So its answers show what is loaded. */
 function signed(answer: LanguageModelV4Content, prompt: LanguageModelV4Prompt): LanguageModelV4Content {
   if (answer.type !== "text") return answer;
   const skills = prompt.flatMap(resultsIn).filter(({ toolName }) => toolName === "load_context");

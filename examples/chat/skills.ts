@@ -26,7 +26,7 @@ Report a difference of more than 2 pints with both page numbers. A smaller one i
   },
 };
 
-/** Puts the example's skills into the bucket, where they are not there yet: what you changed there stays. */
+/** Puts the example's skills into the bucket where they are absent, so that your changes stay. */
 export async function stockShelf(bucket: R2Bucket): Promise<void> {
   const { objects } = await bucket.list({ prefix: SHELF });
   const stocked = new Set(objects.map(({ key }) => key));

@@ -18,7 +18,7 @@ interface Env extends Cloudflare.Env, ModelEnv {
 interface Reply {
   readonly id: string;
   readonly text: string;
-  /** Where it is: another session than before, once the conversation was split. The id that was used before leads there. */
+  /** The id of the session that holds the reply. It changes when the conversation is split, and the earlier id still leads there. */
   readonly sessionId: string;
 }
 
@@ -28,11 +28,11 @@ const ROOMS = [context(), recall()] as const;
 
 type Session = SessionOf<typeof ROOMS>;
 
-/** What its client may call beside the methods below: only the agent itself says anything in a conversation. */
+/** The calls that a client may make beside the methods below. None of them adds a message, so only the agent's own methods do. */
 export const CLIENTS = ["watch", "read", "renameSession"] as const;
 
 export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, rooms: ROOMS }) {
-  /** One agent is one user's: each conversation is a session of it, by an id that the client chooses. */
+  /** One agent belongs to one user. Each conversation is a session of it, under an id that the client chooses. */
   sessions = SessionManager.create(this)
     .withContext("persona", { provider: { get: async () => PERSONA } })
     .withContext("memory", {
@@ -52,7 +52,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
 
   readonly #lastTurns = new Map<string, Promise<unknown>>();
 
-  /** Also without its shelf the clerk answers: the prompt says then that the skills cannot be read. */
+  /** The agent also answers while the bucket is down. The prompt then says that the skills cannot be read. */
   override async onStart(): Promise<void> {
     await stockShelf(this.env.SKILLS).catch((error: unknown) => console.warn("The shelf was not stocked.", error));
   }
@@ -88,7 +88,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
     return this.#session(sessionId).getUsage();
   }
 
-  /** Curl talks to it as well: what is posted is what the user says. GET lists the conversations by their titles. */
+  /** For curl. POST takes what the user says, and GET lists the conversations by their titles. */
   override async onRequest(request: Request): Promise<Response> {
     const sessionId = new URL(request.url).searchParams.get("session") ?? "";
     if (request.method === "POST") return page((await this.chat(await request.text(), sessionId)).text);
@@ -100,7 +100,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
     );
   }
 
-  /** Stores an empty reply first: it holds the place on its branch that the turn's steps fill. */
+  /** Stores an empty reply first. It holds the place on its branch, and the turn's steps fill it. */
   async #reply(session: Session, parentId: string): Promise<Reply> {
     const id = crypto.randomUUID();
     await session.newest().appendMessage({ id, role: "assistant", parts: [] }, parentId);
@@ -137,7 +137,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
     return { id: replyId, text, sessionId: turn.session().id };
   }
 
-  /** One turn of a conversation after the other: what is said while the model is at work waits for its answer. */
+  /** One turn of a conversation after the other. A message that comes while the model is at work waits for the end of that turn. */
   #inTurn<T>(sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
     const before = this.#lastTurns.get(sessionId) ?? Promise.resolve();
     const turn = before.then(() => work(this.#session(sessionId)));
@@ -148,7 +148,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
     return turn;
   }
 
-  /** Where a conversation goes on: a client may keep the id that it began with, however often it was split. */
+  /** The session in which a conversation goes on. A client may keep the id that it began with, however often it was split. */
   #session(sessionId: string): Session {
     return this.sessions.getSession(sessionId).newest();
   }
@@ -159,7 +159,7 @@ export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, ro
   }
 }
 
-/** A real model takes longer than a summary: offline, a call takes as long as the compactions that are under way. */
+/** A real model takes longer than a summary. So offline each call waits for the compactions that are under way. */
 async function runsEnd(session: Session): Promise<void> {
   const { liveRunIds } = await session.newest().status();
   await Promise.all(liveRunIds.map((id) => session.ended(id)));
