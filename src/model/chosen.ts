@@ -22,7 +22,7 @@ export interface SummaryModel {
   readonly name?: string;
   /** Model that is asked where this one gave no sound answer. */
   readonly fallback?: SummaryModel;
-  /** Summarises the chunks of a long span, where a cheaper model is good enough. This model then merges them. */
+  /** Summarises the chunks where a summary takes several calls. This model merges them, and makes a summary of one call alone. */
   readonly chunks?: SummaryModel;
   /** The agent's own model, where it may continue the prompt that the agent last sent. See `palimpsest/prompt-cache`. */
   readonly continues?: Continues;

@@ -46,7 +46,7 @@ import { AGENT_CALL } from "./retries.ts";
 interface Work {
   readonly step: WorkflowStep;
   readonly asked: Asked;
-  /** The models that summarise chunks. They equal `asked` unless the Workflow brings others for chunks. */
+  /** The models that summarise a chunk of several. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: CompactionPort;
   /** True when nothing stands between the draft of the whole summary and the end of the run. */
@@ -134,17 +134,17 @@ async function summarize(
   chunk: PlannedChunk & { readonly isWhole?: boolean },
   of: number,
 ): Promise<(Leaf | RunEnded)[]> {
-  const { step, port, askedForChunks: asked } = work;
-  const { index, draft: known } = chunk;
+  const { step, port } = work;
+  const { index, draft: known, isWhole = false } = chunk;
   if (known !== null) return [{ ...known, index }];
   const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;
   const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
     const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
-  const adds = work.addsAtOnce && chunk.isWhole === true ? [{ index }] : undefined;
+  const adds = work.addsAtOnce && isWhole ? [{ index }] : undefined;
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
-    asked,
+    asked: isWhole ? work.asked : work.askedForChunks,
     verb: adds === undefined ? "summarize" : "summarize and add",
     place,
     draft: (mark, model) => summarizeChunk({ port, mark, model, adds }, index),

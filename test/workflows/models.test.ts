@@ -32,6 +32,15 @@ test("parts are written by the model for parts, and merged by the other", async 
   expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(["merge"]));
 });
 
+test("a span that fits one call is no part: the model itself summarises it, not the one for parts", async () => {
+  const { agent, name, calls } = newAgent(tells("the whole"));
+  const small = scriptModel(`${name}/chunks`, tells("a part"));
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk"]);
+  expect(small).toEqual([]);
+});
+
 test("a choice that the Workflow does not know fails the run, and the reason says what was thrown (R1)", async () => {
   const { agent } = newAgent();
   const run = await startRun(agent, "by nobody's");
