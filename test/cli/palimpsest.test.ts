@@ -154,6 +154,19 @@ test("an agent is reached whatever signs its name has", async () => {
   expect(ran).toMatchObject({ code: 0, out: "[]\n", err: "" });
 });
 
+test("an export is whole where it goes through a pipe, and a reader that leaves gets no error (M1)", async () => {
+  await ask(["--session", "piped", "import", TRANSCRIPT]);
+  const { code, out } = await palimpsest(["--session", "piped", "export"]);
+  expect([code, linesOf(out)]).toEqual([0, linesOf(await readFile(TRANSCRIPT, "utf8"))]);
+
+  const left = start(["--session", "piped", "export"]);
+  let err = "";
+  left.stderr.on("data", (data: Buffer) => void (err += data.toString()));
+  left.stdout.once("data", () => left.stdout.destroy());
+  await once(left, "close");
+  expect(err).toBe("");
+});
+
 test("an export of nothing is nothing", async () => {
   expect(await palimpsest(["--session", "empty", "export"])).toEqual({ code: 0, out: "", err: "" });
   expect(await ask(["--session", "empty", "export"])).toBe("");
