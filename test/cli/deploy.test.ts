@@ -24,5 +24,14 @@ test("the deployable Worker builds, with every binding that it needs, and fits t
   expect(stdout).not.toMatch(/PALIMPSEST_SECRET|PALIMPSEST_MODEL_KEY/);
   const bundle = await readFile(join(folder, "worker.js"));
   expect(gzipSync(bundle).length).toBeLessThan(FREE_PLAN_BYTES);
+  const page = await readFile(join(ROOT, "docs/deploy.md"), "utf8");
+  const [, megabytes, kilobytes] = /bundle is ([\d.]+) MB, (\d+) kB compressed/.exec(page.replaceAll("\n", " ")) ?? [];
+  expect(within(bundle.length / 1e6, Number(megabytes))).toBe(true);
+  expect(within(gzipSync(bundle).length / 1e3, Number(kilobytes))).toBe(true);
   await rm(folder, { recursive: true });
 });
+
+/** Whether a figure of a page is still true, to a tenth. */
+function within(found: number, written: number): boolean {
+  return Math.abs(found - written) <= written / 10;
+}
