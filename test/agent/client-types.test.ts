@@ -1,6 +1,7 @@
 /** Types of a client's calls and answers, by name. The compiler checks them with the SDK's own client. */
 import { Agent } from "agents";
 import { AgentClient } from "agents/client";
+import { useAgent } from "agents/react";
 import type { UIMessage } from "ai";
 import { describe, expectTypeOf, test } from "vitest";
 import type { AllRooms, CallInput, CallName, CallResult } from "../../src/rooms.ts";
@@ -79,6 +80,7 @@ describe("the compiler knows", () => {
 
   test("the same through the SDK's client and beside an agent's own methods: what is closed, not there or wrong does not compile", () => {
     expectTypeOf(throughAClient).toBeFunction();
+    expectTypeOf(useThroughReact).toBeFunction();
     expectTypeOf(throughAStub).toBeFunction();
     expectTypeOf(declareWrongly).toBeFunction();
   });
@@ -108,6 +110,16 @@ async function throughARoomyClient(agent: AgentClient<ClientOf<Reading>>): Promi
   expectTypeOf(await agent.stub.getNotes()).toEqualTypeOf<CallResult<"getNotes">>();
   // @ts-expect-error A room brings it, and it is not open.
   await agent.call("updateNotes", [{ sections: [] }]);
+}
+
+async function useThroughReact(): Promise<void> {
+  const { call, stub } = useAgent<ClientOf<Chat, typeof Chat.clients>, unknown>({ agent: "Chat" });
+  expectTypeOf(await stub.say("hi")).toEqualTypeOf<number>();
+  expectTypeOf(await call("append", [{ message }])).toEqualTypeOf<CallResult<"append">>();
+  // @ts-expect-error There is no such field.
+  await call("append", [{ nonsense: 1 }]);
+  // @ts-expect-error It is not open.
+  await stub.deleteSession({ sessionId: "" });
 }
 
 async function throughAStub(chat: Chat, notebook: Notebook): Promise<void> {
