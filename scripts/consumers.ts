@@ -129,7 +129,19 @@ const PROJECTS: readonly Project[] = [
 ];
 
 /** The oldest supported versions. The newest ones are the devDependencies. */
-const OLDEST = { agents: "0.24.0", ai: "6.0.324", zod: "4.1.8", typescript59: "5.9.3" } as const;
+const OLDEST = { agents: "0.24.0", ai: "6.0.0", zod: "4.1.8", typescript59: "5.9.3" } as const;
+
+/** The oldest versions that Think and the providers work with, which need the AI SDK 7. */
+const OLDEST_HOSTS = {
+  "@ai-sdk/openai-compatible": "3.0.0",
+  "@cloudflare/ai-chat": "0.12.0",
+  "@cloudflare/think": "0.19.0",
+  agents: OLDEST.agents,
+  ai: "7.0.0",
+  react: "19.0.0",
+  "workers-ai-provider": "4.0.0",
+  zod: OLDEST.zod,
+} as const;
 
 /** All peer dependencies, the optional ones included. */
 const EVERY_PEER = [
@@ -176,8 +188,9 @@ const HOSTS: readonly Host[] = [
     at: {
       "@cloudflare/ai-chat": "0.12.0",
       agents: "0.24.0",
-      ai: OLDEST.ai,
-      "@ai-sdk/react": "^3.0.0",
+      // Each version of @ai-sdk/react takes one version of the AI SDK.
+      ai: "6.0.324",
+      "@ai-sdk/react": "3.0.327",
       "@ai-sdk/provider": "^3.0.0",
     },
     sixth: true,
@@ -246,6 +259,18 @@ try {
   await makeProject(oldest, strictest);
   await check(oldest, strictest, "typescript59");
   await tryWrangler(join(oldest, "strict"), "oldest");
+
+  const oldestHosts = join(folder, "oldest hosts");
+  await install(oldestHosts, {
+    dependencies: { palimpsest: tarball, "just-bash": JUST_BASH, ...OLDEST_HOSTS },
+    devDependencies: {
+      typescript59: `npm:typescript@${typescript59}`,
+      ...pick("@types/node", "@types/react", "wrangler"),
+    },
+  });
+  // ThinkHarness came with agents 0.32.
+  const old = Object.keys(manifest.exports).filter((path) => path !== "./harness");
+  await tryExports(oldestHosts, old, { projects: [projectOf("strictest")], compilers: ["typescript59"] });
 
   for (const host of HOSTS) await tryHost(host, tarball);
 } finally {
@@ -336,7 +361,11 @@ async function check(home: string, { name, whole }: Project, compiler: string): 
 }
 
 /** Imports every subpath of the package into one Worker, which says what it got. So no subpath is published that nobody ever imported. */
-async function tryExports(home: string, paths: readonly string[]): Promise<void> {
+async function tryExports(
+  home: string,
+  paths: readonly string[],
+  { projects = PROJECTS, compilers = Object.keys(COMPILERS) } = {},
+): Promise<void> {
   const names = paths.filter((path) => path !== "./package.json").map((path) => `palimpsest${path.slice(1)}`);
   const code = [
     ...names.map((name, n) => `import * as s${n} from ${JSON.stringify(name)};`),
@@ -344,14 +373,14 @@ async function tryExports(home: string, paths: readonly string[]): Promise<void>
     "const got = Object.entries(subpaths).filter(([, subpath]) => Object.keys(subpath).length > 0);",
     "export default { fetch: (): Response => Response.json(got.map(([name]) => name)) };",
   ];
-  for (const { name, ...project } of PROJECTS) {
+  for (const { name, ...project } of projects) {
     await makeProject(home, { name, ...project });
     await writeFile(join(home, name, "worker.ts"), code.join("\n"));
     await writeFile(join(home, name, "hello.ts"), "export {};\n");
     await writeFile(join(home, name, "wrangler.jsonc"), JSON.stringify(EVERY_EXPORT));
   }
   // Declarations of hosts have errors of their own under some options. Only ours count.
-  const checks = PROJECTS.flatMap((project) => Object.keys(COMPILERS).map((compiler) => ({ project, compiler })));
+  const checks = projects.flatMap((project) => compilers.map((compiler) => ({ project, compiler })));
   await inParallel(availableParallelism(), checks, ({ project, compiler }) =>
     check(home, { ...project, whole: false }, compiler),
   );

@@ -36,8 +36,11 @@ interface Settings extends ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
 /** `wrangler types` may know a binding of the settings as one that is always there. */
 type Env = Cloudflare.Env & Settings;
 
+/** Named, so that declarations need not write the type of its props, which differs between versions of `agents`. */
+class PlainAgent extends Agent<Env> {}
+
 /** A caller that the door admits may do everything. */
-export class PalimpsestAgent extends withCompaction(Agent<Env>, {
+export class PalimpsestAgent extends withCompaction(PlainAgent, {
   clients: "all",
   rooms: allRooms(readPrices(bindings as Pick<Settings, "PALIMPSEST_PRICES">)),
 }) {

@@ -37,12 +37,12 @@ type Compacted<R extends Rooms, Open> = HostCompaction<R, Open> &
 
 type ThinkClass = typeof Think<Cloudflare.Env>;
 
-/** Think with compaction, before its type parameters are given. */
+/** Think with compaction, before its type parameters are given. Older versions of `agents` want props with an index signature. */
 export interface CompactingThinkClass<R extends Rooms, Open> {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown, Props extends object = object>(
     ctx: DurableObjectState,
     env: Env,
-  ): Think<Env, State, Props> & Compacted<R, Open>;
+  ): Think<Env, State, Props & Record<string, unknown>> & Compacted<R, Open>;
 }
 
 /** `class Chat extends withCompaction(Think)<Env> {}`. Throws `invalid_options`. */
