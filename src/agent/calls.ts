@@ -27,6 +27,7 @@ import {
   page,
   parentId,
   parseInput,
+  runsPage,
   sessionId,
   sessionsPage,
   splitOptions,
@@ -92,7 +93,7 @@ const ofBranch = z.strictObject({ sessionId, leafId: leafId.nullable() });
 const ofMessage = z.strictObject({ sessionId, id });
 const ofOverlay = z.strictObject({ sessionId, overlayId: id });
 const ofRun = z.strictObject({ runId: id });
-const ofRuns = z.strictObject({ sessionId, limit: page.default(50), before: wholeNumber.positive().optional() });
+const ofRuns = z.strictObject({ sessionId, ...runsPage });
 const withMessage = z.strictObject({ sessionId, message, parentId });
 
 export const calls = {

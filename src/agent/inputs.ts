@@ -100,6 +100,19 @@ export const expandOptions = {
   after: id.optional(),
 } satisfies FieldsOf<ExpandOptions>;
 
+/** A page of a session's runs. */
+export interface RunsPage {
+  /** Most runs, 50 by default. */
+  readonly limit?: number | undefined;
+  /** The `n` of the last run of the page before. */
+  readonly before?: number | undefined;
+}
+
+export const runsPage = {
+  limit: page.default(50),
+  before: wholeNumber.positive().optional(),
+} satisfies FieldsOf<RunsPage>;
+
 /** For calls that a person makes. Left out, they ignore the budget as far as the caller may. */
 export const byHand = { ignoreBudget: z.boolean().optional() };
 
@@ -175,6 +188,7 @@ export const inputs = {
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),
+  runs: z.strictObject(runsPage),
 };
 
 /** Arguments of a session's and a manager's methods that are no objects, by name. */

@@ -93,6 +93,7 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   newest: [],
   apply: [],
   reminderOfRooms: [],
+  runs: [],
   status: [],
   needsCompaction: [],
   recordUsage: [

@@ -95,6 +95,7 @@ const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManag
   hindsight: (session) => session.hindsight(misspelt({})),
   recordUsage: (session) => session.recordUsage(misspelt({ inputTokens: 10 })),
   expand: (session) => session.expand("ov_0", misspelt({})),
+  runs: (session) => session.runs(misspelt({})),
   updateNotes: (session) => session.updateNotes(misspelt({ sections: [{ title: "Task", text: "x" }] })),
   "updateNotes: sections": (session) => session.updateNotes({ sections: [misspelt({ title: "Task", text: "x" })] }),
   refreshNotes: (session) => session.refreshNotes(misspelt({})),
