@@ -30,10 +30,19 @@ export function isHost(base: unknown, { methods }: KnownHost): boolean {
   return typeof prototype === "object" && prototype !== null && methods.every((name) => name in prototype);
 }
 
-/** Throws `invalid_options` for a class that is no Agent, and for an Agent that would not know our callable methods. */
+/**
+ * Throws `invalid_options` for a class that is no Agent, for an Agent that would not know our callable methods, and for one that has
+ * compaction, because two of them would each keep caches of one storage.
+ */
 function mustBeAgent(base: unknown): void {
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
-  if (base === Agent || prototype instanceof Agent) return;
+  if (base === Agent || prototype instanceof Agent) {
+    if (!("compactionStep" in (prototype as object))) return;
+    throw new PalimpsestError(
+      "invalid_options",
+      "This class has compaction already. Extend it as it is, and give rooms and clients where it is declared.",
+    );
+  }
   const isCopy = typeof prototype === "object" && prototype !== null && "getCallableMethods" in prototype;
   throw new PalimpsestError(
     "invalid_options",
@@ -46,7 +55,11 @@ function mustBeAgent(base: unknown): void {
 /** Throws `invalid_options` for a base class that is no Agent, or keeps its messages, because compaction would never see them. */
 export function mustKeepNoMessages(base: unknown): void {
   mustBeAgent(base);
-  const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
+  mustBeNone(base, [AI_CHAT, THINK]);
+}
+
+function mustBeNone(base: unknown, hosts: readonly KnownHost[]): void {
+  const host = hosts.find((each) => isHost(base, each));
   if (host === undefined) return;
   throw new PalimpsestError(
     "invalid_options",
@@ -57,6 +70,7 @@ export function mustKeepNoMessages(base: unknown): void {
 /** Throws `invalid_options` for a base class that is not this host, or one that lacks a required method. */
 export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   if (isHost(base, host)) return mustBeAgent(base);
+  mustBeNone(base, [AI_CHAT, THINK]);
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
   const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
   const advice =

@@ -11,8 +11,9 @@ import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { talk } from "../conversation.ts";
 import { inside, namesOf, newChat } from "./chat.ts";
 
-/** As far as a front door can tell. */
+/** As far as a front door can tell. Think has a method of AIChatAgent, too. */
 class ThinkLike extends Agent {
+  saveMessages(): void {}
   getModel(): void {}
   configureSession(): void {}
   beforeTurn(): void {}
@@ -61,7 +62,16 @@ test("a class that keeps no messages, and one that does given to the other door,
   expect(() => withCompaction(undefined as never)).toThrow(/invalid_options/);
   expect(() => withPlainCompaction(AIChatAgent as never)).toThrow(/invalid_options.*palimpsest\/ai-chat/);
   expect(() => withPlainCompaction(ThinkLike as never)).toThrow(/invalid_options.*palimpsest\/think/);
+  expect(() => withCompaction(ThinkLike as never)).toThrow(/invalid_options.*palimpsest\/think/);
   expect(() => withCompaction(AIChatAgent, { clients: ["nobody"] as never })).toThrow(/invalid_options.*nobody/);
+});
+
+test("a class that has compaction is not given it again, because two would write to one storage", () => {
+  class Plain extends withPlainCompaction(Agent) {}
+  class Chat extends withCompaction(AIChatAgent) {}
+  const refused = /invalid_options.*has compaction already/;
+  expect(() => withPlainCompaction(Plain)).toThrow(refused);
+  expect(() => withCompaction(Chat as never)).toThrow(refused);
 });
 
 test("a base class that keeps its messages elsewhere than in agents/sessions is not_configured, and told the way to go", async () => {
