@@ -260,7 +260,7 @@ try {
   await check(oldest, strictest, "typescript59");
   await tryWrangler(join(oldest, "strict"), "oldest");
 
-  const oldestHosts = join(folder, "oldest hosts");
+  const oldestHosts = join(folder, "oldest-hosts");
   await install(oldestHosts, {
     dependencies: { palimpsest: tarball, "just-bash": JUST_BASH, ...OLDEST_HOSTS },
     devDependencies: {
