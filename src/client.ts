@@ -14,12 +14,12 @@ export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
 type List = "all" | "none" | readonly string[];
 
-/** The list that an agent was declared with. */
+// The list that an agent was declared with.
 type ListOf<Agent> = Agent extends { readonly palimpsest: { readonly open?: infer Open extends List } }
   ? Open
   : typeof DEFAULT_CLIENTS;
 
-/** The rooms that an agent was declared with. */
+// The rooms that an agent was declared with.
 type RoomsOf<Agent> = Agent extends CompactionHost<infer R> ? R : readonly [];
 
 /**

@@ -5,7 +5,7 @@
  * so {@link errorCode} also works across a WebSocket or a Workflow. The text after it names the problem and a remedy.
  */
 
-/** Each code. True where a repeated call may succeed. */
+// Each code. True where a repeated call may succeed.
 const RETRYABLE = {
   unknown_parent: false,
   unknown_leaf: false,

@@ -12,7 +12,7 @@ import { ownFunction } from "./own-function/room.ts";
 import { recall } from "./recall/room.ts";
 import { shadow } from "./shadow/room.ts";
 
-/** Written out, because the package's declarations would else repeat every call of every room. */
+// Written out, because the package's declarations would else repeat every call of every room.
 export type AllRooms = readonly [
   ReturnType<typeof approval>,
   ReturnType<typeof context>,

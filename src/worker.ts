@@ -33,10 +33,10 @@ interface Settings extends ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
 
-/** `wrangler types` may know a binding of the settings as one that is always there. */
+// `wrangler types` may know a binding of the settings as one that is always there.
 type Env = Cloudflare.Env & Settings;
 
-/** Named, so that declarations need not write the type of its props, which differs between versions of `agents`. */
+// Named, so that declarations need not write the type of its props, which differs between versions of `agents`.
 class PlainAgent extends Agent<Env> {}
 
 /** A caller that the door admits may do everything. */

@@ -420,23 +420,23 @@ export const calls = {
   }),
 };
 
-/** The calls that every agent has. */
+// The calls that every agent has.
 export type CoreCalls = typeof calls;
 
 /** The calls of an agent with these rooms. */
 export type Calls<R extends Rooms = readonly []> = CoreCalls & CallsOf<R>;
 
-/** The input of a call, which is one object. */
+// The input of a call, which is one object.
 export type InputOf<Each> = Each extends Call<Group, infer Input, unknown> ? Input : never;
 
-/** Inputs are never changed, so lists may be readonly. */
+// Inputs are never changed, so lists may be readonly.
 type Taken<Input> = { readonly [Field in keyof Input]: Input[Field] extends infer Value ? ListTaken<Value> : never };
 type ListTaken<Value> = Value extends readonly (infer Each)[] ? readonly Each[] : Value;
 
-/** The answer of a call. */
+// The answer of a call.
 export type ResultOf<Each> = Each extends { run(...args: never): infer Result } ? Awaited<Result> : never;
 
-/** The arguments of a call's method. The input may be omitted where no field is required. */
+// The arguments of a call's method. The input may be omitted where no field is required.
 type ArgumentsOf<Each> = object extends InputOf<Each> ? [input?: InputOf<Each>] : [input: InputOf<Each>];
 
 /** Methods, one for each call of a table. */

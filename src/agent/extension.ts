@@ -39,7 +39,7 @@ export interface CallEntry {
 
 export type CallTable = Readonly<Record<string, CallEntry>>;
 
-/** The access of a room to a manager of all sessions. */
+// The access of a room to a manager of all sessions.
 export interface ManagerState {
   readonly core: Core;
   /** @internal */

@@ -100,18 +100,11 @@ export const expandOptions = {
   after: id.optional(),
 } satisfies FieldsOf<ExpandOptions>;
 
-/** A page of a session's runs. */
-export interface RunsPage {
-  /** Most runs, 50 by default. */
-  readonly limit?: number | undefined;
-  /** The `n` of the last run of the page before. */
-  readonly before?: number | undefined;
-}
-
+/** A page of a session's runs. `before` is the `n` of the last run of the page before. */
 export const runsPage = {
   limit: page.default(50),
   before: wholeNumber.positive().optional(),
-} satisfies FieldsOf<RunsPage>;
+};
 
 /** For calls that a person makes. Left out, they ignore the budget as far as the caller may. */
 export const byHand = { ignoreBudget: z.boolean().optional() };

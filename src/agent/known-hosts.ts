@@ -40,7 +40,7 @@ function mustBeAgent(base: unknown): void {
     if (!("compactionStep" in (prototype as object))) return;
     throw new PalimpsestError(
       "invalid_options",
-      "This class has compaction already. Extend it as it is, and give rooms and clients where it is declared.",
+      "This class has compaction already. Give rooms and clients where it is declared.",
     );
   }
   const isCopy = typeof prototype === "object" && prototype !== null && "getCallableMethods" in prototype;
@@ -55,11 +55,11 @@ function mustBeAgent(base: unknown): void {
 /** Throws `invalid_options` for a base class that is no Agent, or keeps its messages, because compaction would never see them. */
 export function mustKeepNoMessages(base: unknown): void {
   mustBeAgent(base);
-  mustBeNone(base, [AI_CHAT, THINK]);
+  mustKeepNone(base);
 }
 
-function mustBeNone(base: unknown, hosts: readonly KnownHost[]): void {
-  const host = hosts.find((each) => isHost(base, each));
+function mustKeepNone(base: unknown): void {
+  const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
   if (host === undefined) return;
   throw new PalimpsestError(
     "invalid_options",
@@ -70,7 +70,7 @@ function mustBeNone(base: unknown, hosts: readonly KnownHost[]): void {
 /** Throws `invalid_options` for a base class that is not this host, or one that lacks a required method. */
 export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   if (isHost(base, host)) return mustBeAgent(base);
-  mustBeNone(base, [AI_CHAT, THINK]);
+  mustKeepNone(base);
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
   const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
   const advice =

@@ -44,7 +44,7 @@ const MAX_REASON = 300;
 /** Longest wait that a provider may ask for, in milliseconds. It is an hour. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** True for a code whose failure may pass by itself. */
+// True for a code whose failure may pass by itself.
 const RETRYABLE: Readonly<Record<FailureCode, boolean>> = {
   auth: false,
   quota: false,

@@ -59,7 +59,7 @@ class FunctionBuilder implements FunctionMethods {
   }
 }
 
-/** A function is declared in code and not from outside. */
+// A function is declared in code and not from outside.
 const NO_CALLS = {};
 
 /** The room as an agent is declared with it. */

@@ -81,7 +81,7 @@ export function nameOf({ provider, modelId }: Exclude<LanguageModel, string>): s
 /** The methods that the room adds to a session. */
 export interface PromptCacheMethods extends Methods<SessionPrompts> {}
 
-/** A prompt is remembered by the agent's own code alone. */
+// A prompt is remembered by the agent's own code alone.
 const NO_CALLS = {};
 
 /** The room as an agent is declared with it. */

@@ -37,8 +37,9 @@ type Compacted<R extends Rooms, Open> = HostCompaction<R, Open> &
 
 type ThinkClass = typeof Think<Cloudflare.Env>;
 
-/** Think with compaction, before its type parameters are given. Older versions of `agents` want props with an index signature. */
+/** Think with compaction, before its type parameters are given. */
 export interface CompactingThinkClass<R extends Rooms, Open> {
+  // Older versions of `agents` want props with an index signature.
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown, Props extends object = object>(
     ctx: DurableObjectState,
     env: Env,

@@ -20,7 +20,7 @@ import { SessionState } from "./session-state.ts";
 import { coreOf, Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
 
-/** A manager of the sessions of an agent with these rooms. */
+// A manager of the sessions of an agent with these rooms.
 export type ManagerOf<R extends Rooms> = SessionManager<R> & ManagerMethodsOf<R>;
 
 /** All sessions of an agent, and settings for each of them. Get one with {@link SessionManager.create}. */

@@ -7,7 +7,7 @@ import type { History } from "../../memory/messages/history.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
-import { checkGiven, defined, given, inputs, parseInput, type CompactOptions, type RunsPage } from "../inputs.ts";
+import { checkGiven, defined, given, inputs, parseInput, type CompactOptions } from "../inputs.ts";
 import type { EndedRun, RunRecord } from "../../memory/runs/runs.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Waiting } from "../../steps/decide/why-not.ts";
@@ -206,8 +206,8 @@ export class Session extends Configured {
     return this.#core.ended(runId);
   }
 
-  /** Lists the session's runs, newest first, with all that is known of each. Throws `invalid_input`. */
-  async runs(options: RunsPage = {}): Promise<RunRecord[]> {
+  /** The session's runs, newest first. `before` is the `n` of the last run of the page before. Throws `invalid_input`. */
+  async runs(options: { readonly limit?: number; readonly before?: number | undefined } = {}): Promise<RunRecord[]> {
     return this.#core.runs.list(this.id, defined(parseInput(inputs.runs, options)));
   }
 
