@@ -86,7 +86,7 @@ export class AgentCore implements Core {
     const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
       redactionOf(this.settings.get(sessionId)).message(message);
     this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
-    this.runs = new Runs(this.db, this.memory.statements, {
+    this.runs = new Runs(this.db, {
       now: () => platform.now(),
       started: (run) => this.dispatcher.dispatch(run),
       ended: (run) => this.announceEnd(run),

@@ -5,6 +5,7 @@
  * shared ones (S1). Each is a seek on a key or a range of one.
  */
 import type { Db } from "../memory/db.ts";
+import { defineTables } from "../memory/schema.ts";
 
 export type EntryRow = { key: string; content: string };
 /** `loaded` is 1, or 0 for a skill that was unloaded again. */
@@ -15,6 +16,44 @@ export interface Place {
   readonly scope: string;
   readonly label: string;
 }
+
+// `scope` is one session's scope or the shared one.
+defineTables("blocks", [
+  `CREATE TABLE palimpsest_blocks (
+     scope   TEXT NOT NULL,
+     label   TEXT NOT NULL,
+     content TEXT NOT NULL,
+     PRIMARY KEY (scope, label)
+   ) WITHOUT ROWID`,
+]);
+// Frozen prompts. Without a row nothing is frozen. An empty prompt has a row.
+defineTables("prompts", [
+  `CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`,
+]);
+// `loaded` is 0 for a skill that was unloaded again.
+defineTables("skills", [
+  `CREATE TABLE palimpsest_loaded_skills (
+     scope  TEXT NOT NULL,
+     label  TEXT NOT NULL,
+     key    TEXT NOT NULL,
+     loaded INTEGER NOT NULL,
+     PRIMARY KEY (scope, label, key)
+   ) WITHOUT ROWID`,
+]);
+defineTables("entries", [
+  `CREATE TABLE palimpsest_block_entries (
+     id      INTEGER PRIMARY KEY,
+     scope   TEXT NOT NULL,
+     label   TEXT NOT NULL,
+     key     TEXT NOT NULL,
+     content TEXT NOT NULL,
+     UNIQUE (scope, label, key)
+   )`,
+  // The index keeps no text of its own. The entry with the same id has it, so an entry is replaced by id without a
+  // scan. `shelf` is one word that names scope and label, so a search touches one block's entries only.
+  `CREATE VIRTUAL TABLE palimpsest_block_index
+     USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
+]);
 
 export class ContextStatements {
   readonly #db: Db;
@@ -38,9 +77,8 @@ export class ContextStatements {
 
   /** Writes no row when the content is unchanged. */
   putBlock({ scope, label }: Place, content: string): void {
-    const sql = `INSERT INTO palimpsest_blocks (scope, label, content) VALUES (?, ?, ?)
-       ON CONFLICT (scope, label) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`;
-    this.#db.run(sql, scope, label, content);
+    const changed = "ON CONFLICT DO UPDATE SET content = excluded.content WHERE content <> excluded.content";
+    this.#db.insert("palimpsest_blocks", { scope, label, content }, changed);
   }
 
   /** Copies a scope's texts and the names of its loaded skills into an empty scope. {@link entriesOf} serves the entries. */
@@ -59,9 +97,8 @@ export class ContextStatements {
   }
 
   putPrompt(scope: string, prompt: string): void {
-    const sql = `INSERT INTO palimpsest_prompts (scope, prompt) VALUES (?, ?)
-       ON CONFLICT (scope) DO UPDATE SET prompt = excluded.prompt WHERE prompt <> excluded.prompt`;
-    this.#db.run(sql, scope, prompt);
+    const changed = "ON CONFLICT DO UPDATE SET prompt = excluded.prompt WHERE prompt <> excluded.prompt";
+    this.#db.insert("palimpsest_prompts", { scope, prompt }, changed);
   }
 
   // Skills that were loaded, and those of them that were unloaded again
@@ -72,9 +109,8 @@ export class ContextStatements {
   }
 
   loadSkill({ scope, label }: Place, key: string): void {
-    const sql = `INSERT INTO palimpsest_loaded_skills (scope, label, key, loaded) VALUES (?, ?, ?, 1)
-       ON CONFLICT (scope, label, key) DO UPDATE SET loaded = 1 WHERE loaded = 0`;
-    this.#db.run(sql, scope, label, key);
+    const again = "ON CONFLICT DO UPDATE SET loaded = 1 WHERE loaded = 0";
+    this.#db.insert("palimpsest_loaded_skills", { scope, label, key, loaded: 1 }, again);
   }
 
   /** Returns false when the skill was not loaded. */

@@ -3,6 +3,7 @@
  * as a summariser, and one as a summariser of shadows. The rows hold numbers and model names, and no text of a conversation.
  */
 import type { Db } from "../memory/db.ts";
+import { defineTables } from "../memory/schema.ts";
 
 /** Sums over the calls of one model of a session. */
 export type CostRow = {
@@ -30,6 +31,16 @@ export type CostRow = {
 
 type Stored = { model: string; summarises: number; sums: string };
 
+defineTables("costs", [
+  `CREATE TABLE palimpsest_costs (
+     session_id TEXT NOT NULL,
+     model      TEXT NOT NULL,
+     summarises INTEGER NOT NULL,
+     sums       TEXT NOT NULL,
+     PRIMARY KEY (session_id, model, summarises)
+   ) WITHOUT ROWID`,
+]);
+
 export class CostStatements {
   readonly #db: Db;
 
@@ -51,8 +62,7 @@ export class CostStatements {
   }
 
   put(sessionId: string, { model, summarises, ...sums }: CostRow): void {
-    const sql = "INSERT OR REPLACE INTO palimpsest_costs (session_id, model, summarises, sums) VALUES (?, ?, ?, ?)";
-    this.#db.run(sql, sessionId, model, summarises, JSON.stringify(sums));
+    this.#db.replace("palimpsest_costs", { sessionId, model, summarises, sums: JSON.stringify(sums) });
   }
 }
 

@@ -1,11 +1,27 @@
 /**
  * The statements on vectors, one verb each. Vectors are forgotten by those that every agent has (src/memory/search/statements.ts).
  */
-import type { Db } from "../memory/db.ts";
+import { ADDED_UP, type Db } from "../memory/db.ts";
+import { defineTables } from "../memory/schema.ts";
 
 /** Which messages of a page were taken in, by which model. */
 export type ToldRow = { page: number; model: string; size: number; told: ArrayBuffer };
 export type PageRow = ToldRow & { vectors: ArrayBuffer };
+
+// A page has the vectors of neighbouring messages, all of one
+// model. `told` marks the messages that were taken in, also those without a text.
+defineTables("embeddings", [
+  `CREATE TABLE palimpsest_embeddings (
+     session_id TEXT NOT NULL,
+     page       INTEGER NOT NULL,
+     model      TEXT NOT NULL,
+     size       INTEGER NOT NULL,
+     told       BLOB NOT NULL,
+     vectors    BLOB NOT NULL,
+     PRIMARY KEY (session_id, page)
+   ) WITHOUT ROWID`,
+  `CREATE TABLE palimpsest_embedding_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
+]);
 
 export class EmbeddingStatements {
   readonly #db: Db;
@@ -26,13 +42,8 @@ export class EmbeddingStatements {
     return this.#db.run<PageRow>(sql, sessionId, page)[0];
   }
 
-  put(
-    sessionId: string,
-    { page, model, size, told, vectors }: Omit<PageRow, "told" | "vectors"> & { told: Uint8Array; vectors: Uint8Array },
-  ): void {
-    const sql = `INSERT OR REPLACE INTO palimpsest_embeddings (session_id, page, model, size, told, vectors)
-       VALUES (?, ?, ?, ?, ?, ?)`;
-    this.#db.run(sql, sessionId, page, model, size, told, vectors);
+  put(sessionId: string, row: Omit<PageRow, "told" | "vectors"> & { told: Uint8Array; vectors: Uint8Array }): void {
+    this.#db.replace("palimpsest_embeddings", { sessionId, ...row });
   }
 
   /** The digest of a message. Undefined for one that was deleted. */
@@ -50,8 +61,6 @@ export class EmbeddingStatements {
   /** Adds to a day's tokens. Deletes earlier days, because the budget counts the current one alone. */
   addSpend(day: number, tokens: number): void {
     this.#db.run("DELETE FROM palimpsest_embedding_spend WHERE day < ?", day);
-    const sql = `INSERT INTO palimpsest_embedding_spend (day, tokens) VALUES (?, ?)
-       ON CONFLICT (day) DO UPDATE SET tokens = tokens + excluded.tokens`;
-    this.#db.run(sql, day, tokens);
+    this.#db.insert("palimpsest_embedding_spend", { day, tokens }, ADDED_UP);
   }
 }

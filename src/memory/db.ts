@@ -24,6 +24,7 @@ export interface Meter {
 
 export type Row = Record<string, SqlStorageValue>;
 export type Binding = SqlStorageValue | Uint8Array;
+type NewRow = Readonly<Record<string, Binding>>;
 
 /** An in-memory copy of rows that can be read again. A `Map` by session id is one. */
 export interface Cache {
@@ -114,6 +115,22 @@ export class Db {
     return this.#exec(sql, bindings);
   }
 
+  /** Inserts a row, with a column for each of its fields (see {@link columns}). `otherwise` says what is done where its key is taken. */
+  insert(table: string, row: NewRow, otherwise = ""): void {
+    this.#put(`INSERT INTO ${table}`, row, otherwise);
+  }
+
+  /** Inserts a row in the place of the one with its key. */
+  replace(table: string, row: NewRow): void {
+    this.#put(`INSERT OR REPLACE INTO ${table}`, row);
+  }
+
+  #put(into: string, row: NewRow, otherwise = ""): void {
+    const names = Object.keys(row).map(snakeCase);
+    const sql = `${into} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")}) ${otherwise}`;
+    this.run(sql, ...Object.values(row));
+  }
+
   #runNew<Found extends Row>(family: Family, sql: string, bindings: readonly Binding[]): Found[] {
     this.#made = makeFamily(this.#storage, family);
     return this.#exec(sql, bindings);
@@ -202,6 +219,18 @@ export class Db {
     this.meter.rowsRead += cursor.rowsRead;
     this.meter.rowsWritten += cursor.rowsWritten;
   }
+}
+
+/** For {@link Db.insert}: the tokens of a row that is there already are added up. */
+export const ADDED_UP = "ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens";
+
+/** The columns of some fields, for a statement whose rows have those fields: `topSeq` is `top_seq AS topSeq`. */
+export function columns(...fields: readonly string[]): string {
+  return fields.map((field) => `${snakeCase(field)} AS ${field}`).join(", ");
+}
+
+function snakeCase(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Turns the platform's storage-full error into our own. Returns any other error unchanged. */

@@ -7,7 +7,10 @@
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Span } from "../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
+import type { Db } from "./db.ts";
 import type { Statements } from "./statements.ts";
+
+type DraftRow = { text: string; tokens: number; details: string };
 
 export interface Draft {
   readonly key: string;
@@ -32,10 +35,12 @@ export interface Draft {
 }
 
 export class Drafts {
+  readonly #db: Db;
   readonly #sql: Statements;
   readonly #now: () => number;
 
-  constructor(sql: Statements, now: () => number) {
+  constructor(db: Db, sql: Statements, now: () => number) {
+    this.#db = db;
     this.#sql = sql;
     this.#now = now;
   }
@@ -56,7 +61,8 @@ export class Drafts {
   }
 
   #own(sessionId: string, key: string): Draft | null {
-    const row = this.#sql.draft(sessionId, key);
+    const sql = "SELECT text, tokens, details FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
+    const [row] = this.#db.run<DraftRow>(sql, sessionId, key);
     if (row === undefined) return null;
     const details = JSON.parse(row.details) as Omit<Draft, "key" | "text" | "tokens">;
     return { key, text: row.text, tokens: row.tokens, ...details, facts: { ...NO_FACTS, ...details.facts } };
@@ -64,8 +70,9 @@ export class Drafts {
 
   /** Stores a draft unless its key is taken. The first one stored wins, so every reader sees the same text. */
   save(sessionId: string, draft: Draft): Draft {
-    const { key, text, tokens, ...details } = draft;
-    this.#sql.insertDraft(sessionId, key, { tokens, text, details: JSON.stringify(details), createdAt: this.#now() });
+    const { key, text, tokens, ...rest } = draft;
+    const row = { sessionId, key, text, tokens, details: JSON.stringify(rest), createdAt: this.#now() };
+    this.#db.insert("palimpsest_drafts", row, "ON CONFLICT (session_id, key) DO NOTHING");
     return this.#own(sessionId, key) ?? draft;
   }
 }

@@ -44,7 +44,7 @@ export class Memory {
     this.db = db;
     this.#options = options;
     this.statements = new Statements(db);
-    this.drafts = new Drafts(this.statements, options.now);
+    this.drafts = new Drafts(db, this.statements, options.now);
     this.#search = new SearchRows(db);
     const histories = this.#histories;
     db.cached({

@@ -1,8 +1,8 @@
 /**
  * The tables, in families. {@link Db} makes a family when its first row is written, so an agent pays only for tables
- * that it uses. Most agents have no notes, no search and no context blocks.
+ * that it uses.
  *
- * This module owns the DDL. Queries live in the statements modules beside each table's owner.
+ * This module owns the DDL of the core. A room's own stands beside its statements, as all queries do.
  *
  * The keys serve these purposes:
  * - A message's place is `(session_id, seq)`. `seq` rises by one per append and is never reused. So the row with the
@@ -17,7 +17,7 @@
  *
  * M2: code older than the database refuses to open it.
  */
-import { PalimpsestError } from "../errors.ts";
+import { assert, PalimpsestError } from "../errors.ts";
 
 /** The part of a Durable Object's storage that the memory layer uses. */
 export interface Storage {
@@ -32,10 +32,35 @@ export interface Storage {
 export const SCHEMA_VERSION = 1;
 
 /** Tables that are made together. A statement finds rows only once every family that it reads exists ({@link Needs}). */
-export type Family = keyof typeof FAMILIES;
+export type Family = keyof typeof TABLES;
 
-const FAMILIES = {
-  conversation: [
+/**
+ * The tables of each family. Those of optional rooms stand here as well, because a database keeps them when their room is removed. Their
+ * rows are then still deleted with a session (S2).
+ */
+const TABLES = {
+  sessions: ["sessions", "messages"],
+  messageParts: ["message_parts"],
+  fingerprints: ["fingerprints"],
+  compactions: ["overlays", "drafts", "health", "spend", "day_spend"],
+  lines: ["masks"],
+  runs: ["runs"],
+  hookOutbox: ["hook_outbox"],
+  usage: ["usage"],
+  costs: ["costs"],
+  shadows: ["shadows", "shadow_runs", "shadow_spend"],
+  notes: ["notes"],
+  search: ["searched_sessions", "search", "search_partial"],
+  embeddings: ["embeddings", "embedding_spend"],
+  blocks: ["blocks"],
+  prompts: ["prompts"],
+  skills: ["loaded_skills"],
+  entries: ["block_entries", "block_index"],
+} as const satisfies Record<string, readonly string[]>;
+
+/** The statements that make each family of the core, and of each room that is loaded. */
+const MAKING: Partial<Record<Family, readonly string[]>> = {
+  sessions: [
     `CREATE TABLE palimpsest_sessions (
        session_id        TEXT PRIMARY KEY,
        name              TEXT,
@@ -200,135 +225,19 @@ const FAMILIES = {
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
-  // What model calls cost, by model, for the room of costs (src/costs/statements.ts).
-  costs: [
-    `CREATE TABLE palimpsest_costs (
-       session_id TEXT NOT NULL,
-       model      TEXT NOT NULL,
-       summarises INTEGER NOT NULL,
-       sums       TEXT NOT NULL,
-       PRIMARY KEY (session_id, model, summarises)
-     ) WITHOUT ROWID`,
-  ],
-  // Summaries that nobody is shown, by the overlay that they stand beside, for the room of shadows (src/shadow/statements.ts).
-  // `words` has all of a row that may quote the conversation. It goes when the overlay leaves force, or another one whose
-  // hidden words are among its names.
-  shadows: [
-    `CREATE TABLE palimpsest_shadows (
-       session_id TEXT NOT NULL,
-       n          INTEGER NOT NULL,
-       name       TEXT NOT NULL,
-       overlay_id TEXT NOT NULL,
-       record     TEXT NOT NULL,
-       words      TEXT,
-       PRIMARY KEY (session_id, n, name)
-     ) WITHOUT ROWID`,
-    `CREATE TRIGGER palimpsest_shadows_forget AFTER UPDATE OF state ON palimpsest_overlays WHEN NEW.state <> 'active' BEGIN
-       UPDATE palimpsest_shadows SET words = NULL WHERE session_id = NEW.session_id AND words IS NOT NULL
-         AND (overlay_id = NEW.overlay_id OR instr(words, '"' || NEW.overlay_id || '"') > 0);
-     END`,
-    // Runs whose Workflow has shadows to do. The watchdog looks at them until it has ended.
-    `CREATE TABLE palimpsest_shadow_runs (
-       run_id     TEXT PRIMARY KEY,
-       session_id TEXT NOT NULL
-     ) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_shadow_spend (
-       day    INTEGER NOT NULL,
-       name   TEXT NOT NULL,
-       tokens INTEGER NOT NULL,
-       PRIMARY KEY (day, name)
-     ) WITHOUT ROWID`,
-  ],
-  // The last versions of each session's notes. `told_seq` and `told_step` are the last place that a version describes,
-  // because a message may grow after that step. Without `told_step` it describes the message to its end.
-  notes: [
-    `CREATE TABLE palimpsest_notes (
-       session_id   TEXT NOT NULL,
-       n            INTEGER NOT NULL,
-       standing     INTEGER NOT NULL,
-       covers       TEXT NOT NULL,
-       told_seq     INTEGER,
-       told_step    INTEGER,
-       covered_id   TEXT,
-       covered_step INTEGER,
-       created_at   INTEGER NOT NULL,
-       sections     TEXT NOT NULL,
-       details      TEXT NOT NULL,
-       PRIMARY KEY (session_id, n)
-     ) WITHOUT ROWID`,
-  ],
-  search: [
-    // How far each session is indexed. A session has no row until it is first searched.
-    `CREATE TABLE palimpsest_searched_sessions (
-       n          INTEGER PRIMARY KEY,
-       session_id TEXT NOT NULL UNIQUE,
-       indexed_to INTEGER NOT NULL
-     )`,
-    `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
-    "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
-    // Messages that are too long to be indexed whole.
-    `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
-  ],
-  // Vectors of messages for the search by meaning (src/embeddings). A page has those of neighbouring messages, all of one
-  // model. `told` marks the messages that were taken in, also those without a text.
-  embeddings: [
-    `CREATE TABLE palimpsest_embeddings (
-       session_id TEXT NOT NULL,
-       page       INTEGER NOT NULL,
-       model      TEXT NOT NULL,
-       size       INTEGER NOT NULL,
-       told       BLOB NOT NULL,
-       vectors    BLOB NOT NULL,
-       PRIMARY KEY (session_id, page)
-     ) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_embedding_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
-  ],
-  // Context blocks (src/context). `scope` is one session's scope or the shared one.
-  blocks: [
-    `CREATE TABLE palimpsest_blocks (
-       scope   TEXT NOT NULL,
-       label   TEXT NOT NULL,
-       content TEXT NOT NULL,
-       PRIMARY KEY (scope, label)
-     ) WITHOUT ROWID`,
-  ],
-  // Frozen prompts. Without a row nothing is frozen. An empty prompt has a row.
-  prompts: [`CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`],
-  // `loaded` is 0 for a skill that was unloaded again.
-  skills: [
-    `CREATE TABLE palimpsest_loaded_skills (
-       scope  TEXT NOT NULL,
-       label  TEXT NOT NULL,
-       key    TEXT NOT NULL,
-       loaded INTEGER NOT NULL,
-       PRIMARY KEY (scope, label, key)
-     ) WITHOUT ROWID`,
-  ],
-  entries: [
-    `CREATE TABLE palimpsest_block_entries (
-       id      INTEGER PRIMARY KEY,
-       scope   TEXT NOT NULL,
-       label   TEXT NOT NULL,
-       key     TEXT NOT NULL,
-       content TEXT NOT NULL,
-       UNIQUE (scope, label, key)
-     )`,
-    // The index keeps no text of its own. The entry with the same id has it, so an entry is replaced by id without a
-    // scan. `shelf` is one word that names scope and label, so a search touches one block's entries only.
-    `CREATE VIRTUAL TABLE palimpsest_block_index
-       USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
-  ],
-} as const satisfies Record<string, readonly string[]>;
+};
 
 const NAME = /palimpsest_\w+/g;
 
+/** Says how a room's tables are made. Call it where the room's statements stand. */
+export function defineTables(family: Family, statements: readonly string[]): void {
+  MAKING[family] = statements;
+}
+
 /** The family of each table. */
 const FAMILY_OF: ReadonlyMap<string, Family> = new Map(
-  (Object.keys(FAMILIES) as Family[]).flatMap((family) =>
-    FAMILIES[family].flatMap((statement) => {
-      const name = /^CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(statement)?.[1];
-      return name === undefined ? [] : [[name, family] as const];
-    }),
+  (Object.keys(TABLES) as Family[]).flatMap((family) =>
+    TABLES[family].map((table) => [`palimpsest_${table}`, family] as const),
   ),
 );
 
@@ -372,7 +281,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   }
   const made = row.made.split(" ");
   // Tables that this code does not know would be left out of views, and of deletions.
-  const unknown = made.filter((family) => !Object.hasOwn(FAMILIES, family));
+  const unknown = made.filter((family) => !Object.hasOwn(TABLES, family));
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
@@ -390,7 +299,9 @@ export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family
   if (before.has(family)) return before;
   const made = new Set([...before, family]);
   if (before.size === 0) sql.exec(SCHEMA);
-  sql.exec(FAMILIES[family].join(";\n"));
+  const statements = MAKING[family];
+  assert(statements !== undefined, `The room of the tables "${family}" is not loaded.`);
+  sql.exec(statements.join(";\n"));
   sql.exec("INSERT OR REPLACE INTO palimpsest_schema VALUES (1, ?, ?)", SCHEMA_VERSION, [...made].join(" "));
   return made;
 }

@@ -1,11 +1,11 @@
 /**
- * The statements on sessions, messages, fingerprints, overlays, drafts and runs, one verb each.
+ * The statements on sessions, messages, fingerprints and overlays, one verb each.
  *
  * Typed rows go in and typed rows come out, and no statement decides anything. Values are always bound, never put into
  * the text. Each statement seeks a key or a range of one, so its cost is its result. {@link Db.meter} counts the rows,
  * and tests hold the totals to exact numbers.
  */
-import type { Db } from "./db.ts";
+import { columns, type Db } from "./db.ts";
 import { MaskStatements } from "./masks/statements.ts";
 import type { Place } from "./messages/place.ts";
 
@@ -68,11 +68,12 @@ export type OverlayRow = {
   changes: string;
 };
 
-const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, digest, facts, created_at AS createdAt";
+const SHAPE = columns("seq", "parentSeq", "id", "role", "tokens", "bytes", "parts", "digest", "facts", "createdAt");
 const CONTENT = `${SHAPE}, content`;
-const OVERLAY = `n, overlay_id AS overlayId, state, from_seq AS fromSeq, from_step AS fromStep, to_seq AS toSeq,
-  to_step AS toStep, from_id AS fromId, to_id AS toId, tokens, span_tokens AS spanTokens, span_messages AS spanMessages,
-  span_digest AS spanDigest, run_id AS runId, details, created_at AS createdAt, summary, top_seq AS topSeq, changes`;
+const OVERLAY = [
+  columns("n", "overlayId", "state", "fromSeq", "fromStep", "toSeq", "toStep", "fromId", "toId", "tokens"),
+  columns("spanTokens", "spanMessages", "spanDigest", "runId", "details", "createdAt", "summary", "topSeq", "changes"),
+].join(", ");
 
 /** Tables that hold messages or text derived from them. Clearing a session empties all of them. */
 const CONTENT_TABLES = [
@@ -110,9 +111,8 @@ export class Statements {
   }
 
   insertSession(sessionId: string, createdAt: number): void {
-    const sql = `INSERT INTO palimpsest_sessions (session_id, created_at, next_seq) VALUES (?, ?, 0)
-       ON CONFLICT (session_id) DO NOTHING`;
-    this.#db.run(sql, sessionId, createdAt);
+    const row = { sessionId, createdAt, nextSeq: 0 };
+    this.#db.insert("palimpsest_sessions", row, "ON CONFLICT (session_id) DO NOTHING");
   }
 
   raiseNextSeq(sessionId: string, nextSeq: number): void {
@@ -205,12 +205,7 @@ export class Statements {
   }
 
   insertMessage(sessionId: string, row: NewMessage): void {
-    const sql = `INSERT INTO palimpsest_messages
-         (session_id, seq, parent_seq, branch, id, role, tokens, bytes, parts, digest, facts, created_at, content)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const place = [sessionId, row.seq, row.parentSeq, row.branch, row.id];
-    const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
-    this.#db.run(sql, ...place, ...shape, row.createdAt, row.content);
+    this.#db.insert("palimpsest_messages", { sessionId, ...row });
   }
 
   updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id" | "createdAt">): void {
@@ -221,8 +216,7 @@ export class Statements {
   }
 
   insertMessagePart(sessionId: string, seq: number, piece: { part: number; content: string }): void {
-    const sql = "INSERT INTO palimpsest_message_parts (session_id, seq, part, content) VALUES (?, ?, ?, ?)";
-    this.#db.run(sql, sessionId, seq, piece.part, piece.content);
+    this.#db.insert("palimpsest_message_parts", { sessionId, seq, ...piece });
   }
 
   deleteMessageParts(sessionId: string, seq: number): void {
@@ -254,9 +248,7 @@ export class Statements {
   }
 
   putFingerprintPage(sessionId: string, page: number, hashes: Uint8Array): void {
-    const sql = `INSERT INTO palimpsest_fingerprints (session_id, page, hashes) VALUES (?, ?, ?)
-       ON CONFLICT (session_id, page) DO UPDATE SET hashes = excluded.hashes`;
-    this.#db.run(sql, sessionId, page, hashes);
+    this.#db.replace("palimpsest_fingerprints", { sessionId, page, hashes });
   }
 
   // Overlays
@@ -306,15 +298,7 @@ export class Statements {
   }
 
   insertOverlay(sessionId: string, row: OverlayRow): void {
-    const sql = `INSERT INTO palimpsest_overlays
-         (session_id, n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id,
-          tokens, span_tokens, span_messages, span_digest, run_id, details, created_at, summary, top_seq, changes)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const name = [sessionId, row.n, row.overlayId, row.state];
-    const span = [row.fromSeq, row.fromStep, row.toSeq, row.toStep, row.fromId, row.toId];
-    const measure = [row.tokens, row.spanTokens, row.spanMessages, row.spanDigest];
-    const made = [row.runId, row.details, row.createdAt, row.summary, row.topSeq, row.changes];
-    this.#db.run(sql, ...name, ...span, ...measure, ...made);
+    this.#db.insert("palimpsest_overlays", { sessionId, ...row });
   }
 
   /** Updates the columns of an overlay that may change: state, changes, details and tokens. */
@@ -323,74 +307,4 @@ export class Statements {
        WHERE session_id = ? AND n = ?`;
     this.#db.run(sql, row.state, row.changes, row.details, row.tokens, sessionId, row.n);
   }
-
-  // Runs and drafts
-
-  draft(sessionId: string, key: string): DraftRow | undefined {
-    const sql =
-      "SELECT tokens, details, created_at AS createdAt, text FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
-    return this.#db.run<DraftRow>(sql, sessionId, key)[0];
-  }
-
-  /** Inserts a draft. The first draft stored under a key stays. */
-  insertDraft(sessionId: string, key: string, row: DraftRow): void {
-    const sql = `INSERT INTO palimpsest_drafts (session_id, key, tokens, details, created_at, text)
-       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, key) DO NOTHING`;
-    this.#db.run(sql, sessionId, key, row.tokens, row.details, row.createdAt, row.text);
-  }
-
-  lastRunNumber(sessionId: string): number {
-    const sql = "SELECT n FROM palimpsest_runs WHERE session_id = ? ORDER BY n DESC LIMIT 1";
-    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
-  }
-
-  insertRun(sessionId: string, n: number, row: { runId: string } & RunRow): void {
-    const sql = "INSERT INTO palimpsest_runs (session_id, n, run_id, live, record) VALUES (?, ?, ?, 1, ?)";
-    this.#db.run(sql, sessionId, n, row.runId, row.record);
-  }
-
-  updateRun(sessionId: string, n: number, record: string): void {
-    const sql = "UPDATE palimpsest_runs SET record = ? WHERE session_id = ? AND n = ?";
-    this.#db.run(sql, record, sessionId, n);
-  }
-
-  /** Marks a run as ended. It is a separate statement because only it touches the index of live runs. */
-  endRun(sessionId: string, n: number, record: string): void {
-    const sql = "UPDATE palimpsest_runs SET live = 0, record = ? WHERE session_id = ? AND n = ?";
-    this.#db.run(sql, record, sessionId, n);
-  }
-
-  /** Records of a session's runs that may quote text: a focus, a failure or a declined answer. */
-  runsWithWords(sessionId: string): RunRow[] {
-    const sql = `SELECT record FROM palimpsest_runs WHERE session_id = ? AND (json_extract(record, '$.focus') IS NOT NULL
-       OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') + instr(record, '"declined"') > 0)`;
-    return this.#db.run(sql, sessionId);
-  }
-
-  runById(runId: string): RunRow | undefined {
-    return this.#db.run<RunRow>("SELECT record FROM palimpsest_runs WHERE run_id = ?", runId)[0];
-  }
-
-  runsNewestFirst(sessionId: string, before: number, limit: number): RunRow[] {
-    const sql = "SELECT record FROM palimpsest_runs WHERE session_id = ? AND n < ? ORDER BY n DESC LIMIT ?";
-    return this.#db.run(sql, sessionId, before, limit);
-  }
-
-  liveRunsOf(sessionId: string): RunRow[] {
-    const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
-       WHERE session_id = ? AND live = 1 ORDER BY n`;
-    return this.#db.run(sql, sessionId);
-  }
-
-  /** The live runs of every session. */
-  liveRuns(): RunRow[] {
-    const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
-       WHERE live = 1 ORDER BY session_id, n`;
-    return this.#db.run(sql);
-  }
 }
-
-/** A run's ledger record, as JSON. */
-export type RunRow = { record: string };
-
-export type DraftRow = { tokens: number; details: string; createdAt: number; text: string };

@@ -7,7 +7,7 @@
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import type { Db } from "./db.ts";
 import type { Tree } from "./messages/tree.ts";
-import type { Steps } from "./overlays/record.ts";
+import type { Steps } from "./messages/content.ts";
 import type { ShapeRow } from "./statements.ts";
 
 type StandingRow = { n: number; toldSeq: number; toldStep: number | null };

@@ -1,7 +1,8 @@
 /**
  * The statements on notes, one verb each. Each kept version has a row, keyed by its number.
  */
-import type { Db } from "../memory/db.ts";
+import { columns, type Db } from "../memory/db.ts";
+import { defineTables } from "../memory/schema.ts";
 
 /**
  * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `toldSeq`
@@ -24,10 +25,29 @@ export type NotesRow = {
   sections: string;
 };
 
-const NOTES = `n, standing, covers, told_seq AS toldSeq, told_step AS toldStep, covered_id AS coveredId,
-  covered_step AS coveredStep, details, created_at AS createdAt, sections`;
+const PLACES = ["toldSeq", "toldStep", "coveredId", "coveredStep"];
+const NOTES = columns("n", "standing", "covers", ...PLACES, "details", "createdAt", "sections");
 
 const KEPT = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
+
+// The last versions of each session's notes. `told_seq` and `told_step` are the last place that a version describes,
+// because a message may grow after that step. Without `told_step` it describes the message to its end.
+defineTables("notes", [
+  `CREATE TABLE palimpsest_notes (
+     session_id   TEXT NOT NULL,
+     n            INTEGER NOT NULL,
+     standing     INTEGER NOT NULL,
+     covers       TEXT NOT NULL,
+     told_seq     INTEGER,
+     told_step    INTEGER,
+     covered_id   TEXT,
+     covered_step INTEGER,
+     created_at   INTEGER NOT NULL,
+     sections     TEXT NOT NULL,
+     details      TEXT NOT NULL,
+     PRIMARY KEY (session_id, n)
+   ) WITHOUT ROWID`,
+]);
 
 export class NotesStatements {
   readonly #db: Db;
@@ -58,12 +78,7 @@ export class NotesStatements {
   }
 
   insert(sessionId: string, row: NotesRow): void {
-    const sql = `INSERT INTO palimpsest_notes
-         (session_id, n, standing, covers, told_seq, told_step, covered_id, covered_step, details, created_at, sections)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, details, createdAt, sections } = row;
-    const covered = [covers, toldSeq, toldStep, coveredId, coveredStep];
-    this.#db.run(sql, sessionId, n, standing, ...covered, details, createdAt, sections);
+    this.#db.insert("palimpsest_notes", { sessionId, ...row });
   }
 
   /** Summaries in force that contain this text. */

@@ -1,13 +1,44 @@
 /**
  * The statements on shadows, one verb each. `record` holds numbers, ids and codes. Everything that may quote the conversation is in `words`,
- * which the tables drop by themselves when it is no longer true (src/memory/schema.ts).
+ * which the tables drop by themselves when it is no longer true.
  */
-import type { Db } from "../memory/db.ts";
+import { ADDED_UP, columns, type Db } from "../memory/db.ts";
+import { defineTables } from "../memory/schema.ts";
 import type { ShadowRecord, ShadowRow, ShadowWords } from "./record.ts";
 
 type Stored = { n: number; name: string; overlayId: string; record: string; words: string | null };
 
-const COLUMNS = "n, name, overlay_id AS overlayId, record, words";
+const COLUMNS = columns("n", "name", "overlayId", "record", "words");
+
+// Summaries that nobody is shown, by the overlay that they stand beside.
+// `words` has all of a row that may quote the conversation. It goes when the overlay leaves force, or another one whose
+// hidden words are among its names.
+defineTables("shadows", [
+  `CREATE TABLE palimpsest_shadows (
+     session_id TEXT NOT NULL,
+     n          INTEGER NOT NULL,
+     name       TEXT NOT NULL,
+     overlay_id TEXT NOT NULL,
+     record     TEXT NOT NULL,
+     words      TEXT,
+     PRIMARY KEY (session_id, n, name)
+   ) WITHOUT ROWID`,
+  `CREATE TRIGGER palimpsest_shadows_forget AFTER UPDATE OF state ON palimpsest_overlays WHEN NEW.state <> 'active' BEGIN
+     UPDATE palimpsest_shadows SET words = NULL WHERE session_id = NEW.session_id AND words IS NOT NULL
+       AND (overlay_id = NEW.overlay_id OR instr(words, '"' || NEW.overlay_id || '"') > 0);
+   END`,
+  // Runs whose Workflow has shadows to do. The watchdog looks at them until it has ended.
+  `CREATE TABLE palimpsest_shadow_runs (
+     run_id     TEXT PRIMARY KEY,
+     session_id TEXT NOT NULL
+   ) WITHOUT ROWID`,
+  `CREATE TABLE palimpsest_shadow_spend (
+     day    INTEGER NOT NULL,
+     name   TEXT NOT NULL,
+     tokens INTEGER NOT NULL,
+     PRIMARY KEY (day, name)
+   ) WITHOUT ROWID`,
+]);
 
 export class ShadowStatements {
   readonly #db: Db;
@@ -35,15 +66,13 @@ export class ShadowStatements {
   }
 
   put(sessionId: string, { n, name, overlayId, record, words }: ShadowRow): void {
-    const sql = `INSERT OR REPLACE INTO palimpsest_shadows (session_id, n, name, overlay_id, record, words)
-       VALUES (?, ?, ?, ?, ?, ?)`;
-    const texts = [JSON.stringify(record), words === null ? null : JSON.stringify(words)] as const;
-    this.#db.run(sql, sessionId, n, name, overlayId, ...texts);
+    const texts = { record: JSON.stringify(record), words: words === null ? null : JSON.stringify(words) };
+    this.#db.replace("palimpsest_shadows", { sessionId, n, name, overlayId, ...texts });
   }
 
   /** Notes that the Workflow of this run has shadows to do. */
   open(runId: string, sessionId: string): void {
-    this.#db.run("INSERT OR IGNORE INTO palimpsest_shadow_runs (run_id, session_id) VALUES (?, ?)", runId, sessionId);
+    this.#db.insert("palimpsest_shadow_runs", { runId, sessionId }, "ON CONFLICT DO NOTHING");
   }
 
   /** Ids of runs whose Workflow has shadows to do. */
@@ -66,9 +95,7 @@ export class ShadowStatements {
   /** Adds to a day's spend. Deletes earlier days, because budgets count the current one alone. */
   addSpend(day: number, name: string, tokens: number): void {
     this.#db.run("DELETE FROM palimpsest_shadow_spend WHERE day < ?", day);
-    const sql = `INSERT INTO palimpsest_shadow_spend (day, name, tokens) VALUES (?, ?, ?)
-       ON CONFLICT (day, name) DO UPDATE SET tokens = tokens + excluded.tokens`;
-    this.#db.run(sql, day, name, tokens);
+    this.#db.insert("palimpsest_shadow_spend", { day, name, tokens }, ADDED_UP);
   }
 }
 

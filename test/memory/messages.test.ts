@@ -5,7 +5,7 @@ import { splitUtf8, utf8Length } from "../../src/memory/messages/content.ts";
 import { hashId } from "../../src/steps/message/reference.ts";
 import { sliceMessageId } from "../../src/steps/view/view.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
-import { dump, fill, say, span, steps, withProbe } from "./probe.ts";
+import { draft, dump, fill, say, span, steps, withProbe } from "./probe.ts";
 import { codeOf } from "../thrown.ts";
 
 function ids(messages: readonly UIMessage[]): string[] {
@@ -275,8 +275,7 @@ describe("changing", () => {
         fill(session, 1, 70);
         session.append(say("big", "x".repeat(2_000_000)));
         session.addOverlay({ span: span("m1", "m9"), summary: `S of ${session.sessionId}` });
-        const draft = { tokens: 1, details: "{}", createdAt: 1, text: "text" };
-        memory.statements.insertDraft(session.sessionId, "k", draft);
+        memory.drafts.save(session.sessionId, draft("k", "text"));
       }
       one.update(say("m20", "only here"));
       one.delete(["m30"]);

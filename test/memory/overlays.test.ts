@@ -196,6 +196,26 @@ describe("the commit fence", () => {
     });
   });
 
+  test("C3: a digest is the same whether an overlay inside ends within a message or left force, so it can be put back, in a fork too", async () => {
+    await withProbe(({ history, memory }) => {
+      history.append(say("m1"));
+      history.append(steps("turn", "one", "two", "three"));
+      history.append(say("m2"));
+      const whole = span("m1", "m2");
+      const digest = history.spanDigest(whole)?.digest ?? "";
+      const { id: inner } = add(history, span("m1", "turn", [0, 1]), "inner");
+      expect(history.spanDigest(whole)?.digest).toBe(digest);
+      const { id: outer } = add(history, whole, "outer");
+      history.rollback(inner);
+      const fork = memory.sessions.fork("", { id: "fork", atMessageId: "m2" });
+      for (const each of [history, memory.session(fork.id)]) {
+        expect(each.overlay(outer)?.spanDigest).toBe(each.sourceDigest(whole));
+        each.rollback(outer);
+        expect(each.restore(outer).kind).toBe("applied");
+      }
+    });
+  });
+
   test("C2: an overlay of a branch does not stand in the way of one of its sibling", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 4);

@@ -2,7 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
+import type { Draft } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/messages/history.ts";
+import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { Memory, type MemoryOptions } from "../../src/memory/memory.ts";
 import { MessageSearch } from "../../src/recall/search/search.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
@@ -110,4 +112,9 @@ export function dump(storage: DurableObjectStorage, sessionId: string): Record<s
       return [table, rows.filter((row) => row["session_id"] === sessionId).length];
     }),
   );
+}
+
+export function draft(key: string, text: string): Draft {
+  const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
+  return { key, text, tokens: 1, ...told, generation: 1, facts: NO_FACTS, score: 1, lost: [] };
 }

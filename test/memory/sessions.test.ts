@@ -1,15 +1,9 @@
 /** Sessions themselves. Each is alone with its content, copied exactly, deleted whole and listed cheaply. */
 import { describe, expect, test } from "vitest";
-import { Drafts, type Draft } from "../../src/memory/drafts.ts";
+import { Drafts } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
-import { fill, measure, say, shown, span, steps, withProbe } from "./probe.ts";
+import { draft, fill, measure, say, shown, span, steps, withProbe } from "./probe.ts";
 import { codeOf } from "../thrown.ts";
-
-function draft(key: string, text: string): Draft {
-  const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
-  return { key, text, tokens: 1, ...told, generation: 1, facts: NO_FACTS, score: 1, lost: [] };
-}
 
 function ids(history: History, leafId?: string): string[] {
   return [...history.originals(leafId)].map((message) => message.id);
@@ -199,7 +193,7 @@ describe("a fork", () => {
 
   test("pays for no chunk twice: a draft of its parents is found by its key, and kept when they are deleted (R3)", async () => {
     await withProbe(({ memory }) => {
-      const drafts = new Drafts(memory.statements, () => 1_000);
+      const drafts = new Drafts(memory.db, memory.statements, () => 1_000);
       for (const [id, parent] of [
         ["a", undefined],
         ["b", "a"],

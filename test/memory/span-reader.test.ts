@@ -309,7 +309,7 @@ test("C3: an edit, a deletion and a rollback after the slices are seen by the co
   }
 });
 
-test("a survey reads no more than the stated bytes at once of messages that its range or its overlays cut", async () => {
+test("a survey reads no content, also of messages that its range or its overlays cut", async () => {
   await withProbe(({ storage, reopen }) => {
     const { memory, read } = countReads(storage);
     const history = memory.session("");
@@ -319,15 +319,7 @@ test("a survey reads no more than the stated bytes at once of messages that its 
     expect(history.view().elements.filter(({ kind }) => kind === "overlay")).toHaveLength(4);
     const asked = span("part", "m4", [1, WHOLE_MESSAGE]);
     read.bytes = 0;
-    const most: number[] = [];
-    for (const _ of history.survey(asked)) {
-      most.push(read.bytes);
-      read.bytes = 0;
-    }
-    most.push(read.bytes);
-    expect(Math.max(...most)).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-    expect(most.length).toBeGreaterThan(5);
-    read.bytes = 0;
+    for (const _ of history.survey(asked));
     const found = history.spanDigest(asked);
     expect(read.bytes).toBeLessThan(BESIDE);
     expect(found).toEqual(reopen().session("").spanDigest(asked));

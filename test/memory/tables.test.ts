@@ -3,11 +3,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { getAgentByName } from "agents";
 import { expect, test } from "vitest";
+import { Runs } from "../../src/memory/runs/runs.ts";
 import { newAgent } from "../agents.ts";
 import { inside } from "../agent/inside.ts";
 import { say } from "../conversation.ts";
 import { notesIn } from "../notes/in.ts";
-import { fill, say as tell, span, withProbe } from "./probe.ts";
+import { draft, fill, say as tell, span, withProbe } from "./probe.ts";
 
 /** Most that an agent with one message may take, over an agent of the SDK alone. */
 const MOST_TIMES = 1.3;
@@ -31,11 +32,12 @@ test("an agent with one message takes at most 1.3 times the storage of an agent 
 
 test("reading makes no table: what nothing was written to reads as empty", async () => {
   await withProbe(({ memory, history, storage, cost }) => {
+    const runs = new Runs(memory.db, { now: () => 1, started: () => {}, ended: () => {} });
     const spent = cost(() => {
       expect([history.getHistory(), history.view().elements, history.overlays()]).toEqual([[], [], []]);
       expect([history.leafId(), history.get("m1"), memory.drafts.get("", "key")]).toEqual([null, null, null]);
       expect([memory.sessions.list({ limit: 10 }), memory.search.find("word", { limit: 3 })]).toEqual([[], []]);
-      expect([notesIn(history).current(), memory.statements.liveRuns()]).toEqual([null, []]);
+      expect([notesIn(history).current(), runs.allLive()]).toEqual([null, []]);
       history.clear();
     });
     expect(spent).toEqual({ rowsRead: 0, rowsWritten: 0 });
@@ -62,7 +64,7 @@ test("a rollback takes a table back, and the next write makes it again (M1)", as
     const fail = (): unknown =>
       memory.db.transaction((): void => {
         history.append(tell("m1"));
-        memory.statements.insertDraft("", "key", { tokens: 1, details: "{}", createdAt: 1, text: "text" });
+        memory.drafts.save("", draft("key", "text"));
         throw new Error("not this time");
       });
     expect(fail).toThrow("not this time");
@@ -74,15 +76,15 @@ test("a rollback takes a table back, and the next write makes it again (M1)", as
       history.append(tell("m2"));
       expect(() =>
         memory.db.transaction((): void => {
-          memory.statements.insertDraft("", "key", { tokens: 1, details: "{}", createdAt: 1, text: "text" });
+          memory.drafts.save("", draft("key", "text"));
           throw new Error("nor this");
         }),
       ).toThrow("nor this");
     });
     expect(tablesOf(storage)).toEqual(["messages", "schema", "sessions"]);
-    memory.statements.insertDraft("", "key", { tokens: 1, details: "{}", createdAt: 1, text: "text" });
+    memory.drafts.save("", draft("key", "text"));
     const again = reopen();
     expect(again.session("").getHistory()).toEqual([tell("m1"), tell("m2")]);
-    expect(again.statements.draft("", "key")?.text).toBe("text");
+    expect(again.drafts.get("", "key")?.text).toBe("text");
   });
 });

@@ -5,7 +5,7 @@
  * Measures and digests with the same pure functions as the memory, and shares none of its storage, walking or lookup code.
  */
 import type { UIMessage } from "ai";
-import { encodeMessage } from "../../src/memory/messages/content.ts";
+import { encodeMessage, parseFacts } from "../../src/memory/messages/content.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { sumDigests } from "../../src/steps/text/digest.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -66,7 +66,7 @@ export function weigh(message: UIMessage): Weighed {
   const known = weighed.get(message);
   if (known !== undefined) return known;
   const json = JSON.stringify(message);
-  const { digest } = encodeMessage(message, estimateTokens);
+  const digest = sumDigests(parseFacts(encodeMessage(message, estimateTokens).facts).digests);
   const { steps, maskable = [] } = measureMessage(message, estimateTokens);
   const fresh = { json, steps, maskable: new Map(maskable), digest, marks: marksIn(json) };
   weighed.set(message, fresh);

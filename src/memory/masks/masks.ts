@@ -18,9 +18,8 @@
 import { messageOf, referenceTo, referenceToCall } from "../../steps/message/reference.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
-import { parseFacts, type Facts } from "../messages/content.ts";
+import { parseFacts, type Facts, type Steps } from "../messages/content.ts";
 import { comparePlaces, type Place } from "../messages/place.ts";
-import type { Steps } from "../overlays/record.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { ShapeRow } from "../statements.ts";
 

@@ -1,9 +1,9 @@
 /**
  * A session's view in the form of the rent rule, and its masks.
  *
- * Caches the steps of the active view with their tokens from append to append, and makes one edit in one transaction.
- * steps/decide decides when an edit is due. It is safe because the cache only follows appends and new content of the
- * leaf. Any other change clears it, and it is read again from the rows.
+ * Caches the size and the steps of the active view from append to append, and makes one edit in one transaction.
+ * steps/decide decides when an edit is due. It is safe because the cache only follows appends, new content of the
+ * leaf and its deletion. Any other change clears it, and it is read again from the rows.
  */
 import type { UIMessage } from "ai";
 import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
@@ -17,7 +17,7 @@ import { wholeStep, type Line, type NewMask } from "./masks.ts";
 import { elementTokens, hasNames, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
-import type { OverlayRow } from "../statements.ts";
+import type { OverlayRow, ShapeRow } from "../statements.ts";
 
 /** A view's line, for reports. */
 export interface MaskReport {
@@ -38,14 +38,22 @@ export interface MaskEdit {
   readonly whole: Span | null;
 }
 
-interface Rented extends RentedView {
+/** The size of a view. */
+export interface ViewSize {
+  readonly tokens: number;
+  /** Its elements. A summary is one, and so is the visible part of a message. */
+  readonly messages: number;
+}
+
+interface Rented extends RentedView, ViewSize {
   /** The line whose names are to be chosen anew. */
   readonly nameless: Line | null;
   /** Tokens of the names that the view shows now. */
   readonly namesTokens: number;
   readonly steps: ViewStep[];
   readonly places: Place[];
-  readonly leafSeq: number;
+  /** Null before the first message. */
+  readonly leafSeq: number | null;
   /** The index of the leaf's first step. */
   readonly leafFrom: number;
 }
@@ -75,10 +83,20 @@ export class SessionMasks {
    * overlay, and later ones none. Null for an empty session.
    */
   rented(): RentedView | null {
-    const leaf = this.#tree.newest();
-    if (leaf === null) return null;
-    if (this.#rented?.leafSeq !== leaf.seq) this.#rented = this.#read(leaf.seq);
-    return this.#rented;
+    const view = this.#view();
+    return view.leafSeq === null ? null : view;
+  }
+
+  /** The size of the active view. It costs what {@link rented} does. */
+  size(): ViewSize {
+    const { tokens, messages } = this.#view();
+    return { tokens, messages };
+  }
+
+  #view(): Rented {
+    const leafSeq = this.#tree.newest()?.seq ?? null;
+    if (this.#rented?.leafSeq !== leafSeq) this.#rented = null;
+    return (this.#rented ??= this.#read(leafSeq));
   }
 
   /** The mask on the active path. Null when there is none. Reads the view without content. */
@@ -182,30 +200,45 @@ export class SessionMasks {
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
   appended({ seq, grown, encoded }: { seq: number; grown: boolean; encoded: Pick<Encoded, "role" | "facts"> }): void {
     const known = this.#rented;
-    if (known === null || !grown) return void (this.#rented = null);
-    const leafFrom = known.steps.length;
-    push(known, { seq, ...encoded });
-    this.#rented = { ...known, leafSeq: seq, leafFrom };
+    if (known === null || !grown) return this.changed();
+    this.#rented = { ...extended(known, known.steps.length, { seq, ...encoded }), messages: known.messages + 1 };
   }
 
   /** Call it when the leaf has new content. */
   grown(seq: number, encoded: Pick<Encoded, "role" | "facts">): void {
     const known = this.#rented;
     const line = known?.leafSeq === seq ? this.#tree.masks.line({ seq, step: WHOLE_MESSAGE }) : null;
-    const cut = known?.places[known.leafFrom]?.step !== 0;
-    if (known === null || known.leafSeq !== seq || line?.place.seq === seq || cut) return this.changed();
-    known.steps.length = known.leafFrom;
-    known.places.length = known.leafFrom;
-    push(known, { seq, ...encoded });
-    // A new object, so that an edit based on the earlier view is refused.
-    this.#rented = { ...known };
+    const isCut = known?.places[known.leafFrom]?.step !== 0;
+    if (known === null || known.leafSeq !== seq || line?.place.seq === seq || isCut) return this.changed();
+    this.#rented = extended(known, known.leafFrom, { seq, ...encoded });
+  }
+
+  /**
+   * Call it before messages are deleted. Where that is the leaf alone, as before a regeneration, its parent's view is the same without it.
+   * `reached` tells that an overlay may show there.
+   */
+  removed([row, ...others]: readonly ShapeRow[], reached: boolean): void {
+    const known = this.#rented;
+    const isLeaf = row !== undefined && row.seq === known?.leafSeq && row.parentSeq !== null && others.length === 0;
+    const line = isLeaf && !reached ? this.#tree.masks.line({ seq: row.seq, step: WHOLE_MESSAGE }) : null;
+    if (known === null || !isLeaf || reached || line?.place.seq === row.seq) return this.changed();
+    const { steps, places, tokens } = cut(known, known.leafFrom);
+    this.#rented = {
+      ...known,
+      tokens,
+      messages: known.messages - 1,
+      leafSeq: row.parentSeq,
+      leafFrom: places.findIndex(({ seq }) => seq === row.parentSeq),
+      sinceEdit: Math.min(known.sinceEdit, steps.length),
+      sinceSummary: Math.min(known.sinceSummary, steps.length),
+    };
   }
 
   changed(): void {
     this.#rented = null;
   }
 
-  #read(leafSeq: number): Rented {
+  #read(leafSeq: number | null): Rented {
     const elements = this.#shown();
     const [steps, places]: [ViewStep[], Place[]] = [[], []];
     let [leafFrom, sinceSummary] = [0, 0];
@@ -223,7 +256,9 @@ export class SessionMasks {
     }
     const last = elements.findLast((element) => element.kind === "overlay");
     if (last !== undefined) sinceSummary = afterSummary(elements, last.overlay);
-    const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
+    const line = leafSeq === null ? null : this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
+    const tokens = sumOf(steps);
+    const messages = elements.length;
     const behind = line === null ? 0 : places.findIndex((at) => comparePlaces(at, line.top) > 0);
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
     const isNamed = line !== null && elements.some((each) => each.kind === "message" && hasNames(each, line));
@@ -233,7 +268,7 @@ export class SessionMasks {
     const isFree = line?.names === null || (line !== null && isHidden && !this.#tree.isForkedFrom(line.place.seq));
     const nameless = isFree ? line : null;
     const namesTokens = isNamed ? line.namesTokens : 0;
-    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
+    return { steps, places, tokens, messages, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */
@@ -273,11 +308,27 @@ function fitNames(
   return { names, namesTokens: names.length === 0 ? 0 : namesTokens };
 }
 
-function push({ steps, places }: Rented, row: { seq: number; role: string; facts: string }): void {
-  for (const [step, each] of ownSteps(row).entries()) {
-    steps.push(each);
-    places.push({ seq: row.seq, step });
-  }
+/** The view with a leaf in the place of all steps from `leafFrom` on. Another object, so that an edit based on the earlier view is refused. */
+function extended(
+  known: Rented,
+  leafFrom: number,
+  row: { readonly seq: number; readonly role: string; readonly facts: string },
+): Rented {
+  const { steps, places, tokens } = cut(known, leafFrom);
+  const own = ownSteps(row);
+  steps.push(...own);
+  places.push(...own.map((_, step) => ({ seq: row.seq, step })));
+  return { ...known, tokens: tokens + sumOf(own), leafSeq: row.seq, leafFrom };
+}
+
+/** Takes the steps from a place on out of a view. */
+function cut({ steps, places, tokens }: Rented, from: number): Pick<Rented, "steps" | "places" | "tokens"> {
+  places.length = from;
+  return { steps, places, tokens: tokens - sumOf(steps.splice(from)) };
+}
+
+function sumOf(steps: readonly ViewStep[]): number {
+  return steps.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** The steps of a message, without any mask. */

@@ -1,6 +1,6 @@
 /** The statements on masks, one verb each. Each edit has one row, and each place at most one line. */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import type { Db } from "../db.ts";
+import { columns, type Db } from "../db.ts";
 import type { Place } from "../messages/place.ts";
 
 export type MaskRow = {
@@ -23,9 +23,18 @@ export type MaskRow = {
 };
 
 const NAMES = "tokens, names, names_seq, names_step";
-const MASK_KEEPS = `to_seq, to_step, top_seq, top_step, ${NAMES}, stubs, created_at`;
-const MASK = `to_seq AS toSeq, to_step AS toStep, top_seq AS topSeq, top_step AS topStep, tokens, names,
-  names_seq AS namesSeq, names_step AS namesStep, stubs, created_at AS createdAt`;
+const MASK = columns(
+  "toSeq",
+  "toStep",
+  "topSeq",
+  "topStep",
+  "tokens",
+  "names",
+  "namesSeq",
+  "namesStep",
+  "stubs",
+  "createdAt",
+);
 
 export class MaskStatements {
   readonly #db: Db;
@@ -49,10 +58,7 @@ export class MaskStatements {
   }
 
   insert(sessionId: string, row: MaskRow): void {
-    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { toSeq, toStep, topSeq, topStep, tokens, names, namesSeq, namesStep, stubs, createdAt } = row;
-    const named = [tokens, names, namesSeq, namesStep];
-    this.#db.run(sql, sessionId, toSeq, toStep, topSeq, topStep, ...named, stubs, createdAt);
+    this.#db.insert("palimpsest_masks", { sessionId, ...row });
   }
 
   /** Changes the line at a place. Changes nothing if another line stands at its new one. */
@@ -75,7 +81,7 @@ export class MaskStatements {
     to: string,
     { fromSeq, toSeq, lastSeq }: { readonly fromSeq: number; readonly toSeq: number; readonly lastSeq: number },
   ): void {
-    const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS})
+    const sql = `INSERT INTO palimpsest_masks (session_id, to_seq, to_step, top_seq, top_step, ${NAMES}, stubs, created_at)
        SELECT ?, to_seq, to_step, MIN(top_seq, ?), CASE WHEN top_seq > ? THEN ? ELSE top_step END, ${NAMES}, stubs, created_at
        FROM palimpsest_masks WHERE session_id = ? AND to_seq BETWEEN ? AND ?`;
     this.#db.run(sql, to, lastSeq, lastSeq, WHOLE_MESSAGE, from, fromSeq, toSeq);

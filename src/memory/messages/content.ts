@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
 import { MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
-import { digest } from "../../steps/text/digest.ts";
+import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
 import { messageSteps } from "../../steps/message/slice.ts";
 
@@ -20,18 +20,16 @@ const MAX_DEPTH = 500;
 
 /** The facts that planning needs of a message without its content. */
 export interface Facts extends Omit<Measure, "tokens"> {
-  /** A digest of each step's parts. Present only where a host keeps the content. */
-  readonly stepDigests?: readonly string[];
+  /** A digest of each step's parts. Those of a span add up to the span's digest, whatever covers it. */
+  readonly digests: readonly string[];
 }
-
-/** Length of a step's digest. It only tells apart two contents of one step and is never a key. */
-const STEP_DIGEST_CHARS = 16;
 
 export interface Encoded {
   readonly id: string;
   readonly role: string;
   readonly tokens: number;
   readonly bytes: number;
+  /** The digest of the exact content, with all that is no part. */
   readonly digest: string;
   readonly facts: string;
   /** The JSON in pieces that each fit into a row, nearly always one. Empty where a host keeps the content. */
@@ -62,12 +60,9 @@ export function encodeMessage(message: UIMessage, countTokens: CountTokens): Enc
   checkShape(message);
   const budget = { left: MESSAGE_MAX_BYTES };
   checkPlain(message, { key: "", holder: null, up: null, depth: 0, messageId: message.id, budget });
-  const json = JSON.stringify(message);
-  const { bytes, pieces } = splitUtf8(json, ROW_MAX_BYTES);
+  const { bytes, pieces } = splitUtf8(JSON.stringify(message), ROW_MAX_BYTES);
   if (bytes > MESSAGE_MAX_BYTES) throw tooLarge(message.id);
-  const { tokens, ...facts } = measure(message, countTokens);
-  const { id, role } = message;
-  return { id, role, tokens, bytes, digest: digest(id, json), facts: factsJson(message, facts), pieces };
+  return { ...measured(message, countTokens), bytes, pieces };
 }
 
 /**
@@ -76,36 +71,37 @@ export function encodeMessage(message: UIMessage, countTokens: CountTokens): Enc
  */
 export function encodeHosted(message: UIMessage, countTokens: CountTokens): Encoded {
   checkShape(message);
-  const { tokens, ...measured } = measure(message, countTokens);
-  const stepDigests = messageSteps(message).map((parts) => digest(JSON.stringify(parts)).slice(0, STEP_DIGEST_CHARS));
-  const json = JSON.stringify(message);
+  return { ...measured(message, countTokens), bytes: utf8Length(JSON.stringify(message)), pieces: [] };
+}
+
+function measured(message: UIMessage, countTokens: CountTokens): Omit<Encoded, "bytes" | "pieces"> {
   const { id, role } = message;
-  const facts = factsJson(message, { ...measured, stepDigests });
-  return { id, role, tokens, bytes: utf8Length(json), digest: digest(id, json), facts, pieces: [] };
+  const { tokens, ...measures } = measure(message, countTokens);
+  const digests = stepDigests(message);
+  const facts = factsJson(message, { ...measures, digests });
+  return { id, role, tokens, digest: messageDigest(message, digests), facts };
+}
+
+function stepDigests(message: UIMessage): string[] {
+  const { id, role } = message;
+  return messageSteps(message).map((parts, step) => digest(id, role, `${step}`, JSON.stringify(parts)));
 }
 
 /** The digest of a message's exact content. */
-export function messageDigest(message: UIMessage): string {
-  return digest(message.id, JSON.stringify(message));
+export function messageDigest(message: UIMessage, digests = stepDigests(message)): string {
+  const { parts: _parts, ...rest } = message;
+  return digest(JSON.stringify(rest), ...digests);
 }
 
-/** The digest of some steps of a hosted message, from its facts. Null when its content is in our own store. */
-export function hostedSliceDigest(
-  { id, role, facts }: { readonly id: string; readonly role: string; readonly facts: string },
-  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
-): string | null {
-  const { stepDigests } = parseFacts(facts);
-  if (stepDigests === undefined) return null;
-  return digest(id, role, `${fromStep}-${toStep}`, ...stepDigests.slice(fromStep, toStep + 1));
+/** The digest of some steps of a message. It stays the same while the message grows behind them. */
+export function digestOfSteps({ digests }: Facts, { fromStep, toStep }: Steps): string {
+  return sumDigests(digests.slice(fromStep, toStep + 1));
 }
 
-/** The digest of what some steps of a message show. It stays the same while the message grows behind them. */
-export function partsDigest(
-  { id, role }: { readonly id: string; readonly role: string },
-  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
-  parts: UIMessage["parts"],
-): string {
-  return digest(id, role, `${fromStep}-${toStep}`, JSON.stringify(parts));
+/** A part of a message, from its first step to its last. */
+export interface Steps {
+  readonly fromStep: number;
+  readonly toStep: number;
 }
 
 function factsJson(message: UIMessage, facts: Facts): string {

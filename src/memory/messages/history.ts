@@ -11,12 +11,12 @@ import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
+import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
-import { coveredSteps, type Steps } from "../overlays/record.ts";
-import { slicedDigest, storedMessage } from "../overlays/overlays.ts";
+import { coveredSteps } from "../overlays/record.ts";
+import type { ViewSize } from "../masks/session-masks.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import type { Place } from "./place.ts";
@@ -50,17 +50,7 @@ export interface AppendResult {
   readonly message: UIMessage;
 }
 
-/** The size of a view. */
-export interface ViewSize {
-  readonly tokens: number;
-  /** Its elements. A summary is one, and so is the visible part of a message. */
-  readonly messages: number;
-}
-
 export class History extends SessionOverlays {
-  /** The size of the active view, carried from append to append. */
-  #total: (ViewSize & { readonly leafSeq: number }) | null = null;
-
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
 
@@ -72,7 +62,6 @@ export class History extends SessionOverlays {
 
   protected override viewChanged(): void {
     this.tree.touch();
-    this.#total = null;
     this.lastEdit = {};
     this.masks.changed();
   }
@@ -159,11 +148,6 @@ export class History extends SessionOverlays {
     this.options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
-      const before = leafSeq === null ? NOTHING : this.#total?.leafSeq === leafSeq ? this.#total : null;
-      const grown = parentSeq === leafSeq && before !== null;
-      this.#total = grown
-        ? { leafSeq: seq, tokens: before.tokens + encoded.tokens, messages: before.messages + 1 }
-        : null;
       this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
     });
   }
@@ -171,10 +155,9 @@ export class History extends SessionOverlays {
   /** Gives a row a new content. Overlays and notes that describe another content leave force. */
   replaceRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
     this.options.db.transaction(() => {
-      const keeps = this.#unchangedPart(row, encoded, message);
+      const keeps = unchangedPart(row, encoded);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.versions.withdraw([row], keeps);
-      const isMasked = this.#isMasked(row);
       const isUnmasked = this.tree.masks.replaced(row, encoded.facts, keeps);
       this.tree.replace(row, encoded);
       if (reached || isUnmasked || this.tree.newest()?.seq !== row.seq) {
@@ -183,8 +166,6 @@ export class History extends SessionOverlays {
       } else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
-      const before = !reached && !isMasked && this.#total?.leafSeq === row.seq ? this.#total : null;
-      this.#total = before === null ? null : { ...before, tokens: before.tokens - row.tokens + encoded.tokens };
     });
   }
 
@@ -193,7 +174,6 @@ export class History extends SessionOverlays {
     this.options.db.transaction(() => {
       this.tree.replace(row, encoded);
       this.options.search.replaced(this.sessionId, row.seq, message);
-      this.#total = null;
       this.masks.changed();
     });
   }
@@ -203,15 +183,13 @@ export class History extends SessionOverlays {
     if (rows.length === 0) return 0;
     return this.options.db.transaction(() => {
       const { reached, gone } = this.laid.invalidate(rows);
-      const total = reached || rows.some((row) => this.#isMasked(row)) ? null : this.#totalWithout(rows);
+      this.masks.removed(rows, reached);
       this.options.search.removed(this.sessionId, rows);
       this.versions.withdraw(rows);
       this.tree.masks.removed(rows);
       this.tree.remove(rows);
-      this.masks.changed();
       this.lastEdit = {};
       this.#invalidate(gone);
-      this.#total = total;
       return rows.length;
     });
   }
@@ -232,22 +210,6 @@ export class History extends SessionOverlays {
       this.tree.clear();
       this.options.db.forget(this.sessionId);
     });
-  }
-
-  /** Whether outputs of a message are masked on its path. Then the row's own tokens are not those that the view shows. */
-  #isMasked({ seq }: ShapeRow): boolean {
-    return this.tree.masks.line({ seq, step: WHOLE_MESSAGE })?.place.seq === seq;
-  }
-
-  /**
-   * The total after the active leaf alone is deleted, as before a regeneration: the parent's view is the same without
-   * the leaf.
-   */
-  #totalWithout([row, ...others]: readonly ShapeRow[]): (ViewSize & { readonly leafSeq: number }) | null {
-    if (row === undefined || row.parentSeq === null || others.length > 0) return null;
-    return this.#total?.leafSeq === row.seq
-      ? { leafSeq: row.parentSeq, tokens: this.#total.tokens - row.tokens, messages: this.#total.messages - 1 }
-      : null;
   }
 
   /** The digest of a stored message. Empty for a pruned message, null for an unknown one. */
@@ -492,16 +454,9 @@ export class History extends SessionOverlays {
   /** The size of the view. That of the active leaf is cached from append to append. Throws `unknown_leaf`. */
   size(leafId?: string | null): ViewSize {
     const start = this.#start(leafId);
-    if (start === null) return NOTHING;
-    if (this.#total?.leafSeq === start.seq) return this.#total;
-    let tokens = 0;
-    let messages = 0;
-    for (const element of walkShown(this.tree, start, { content: false })) {
-      tokens += elementTokens(element);
-      messages++;
-    }
-    if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens, messages };
-    return { tokens, messages };
+    if (start === null || start.seq === this.tree.newest()?.seq) return this.masks.size();
+    const sizes = [...walkShown(this.tree, start, { content: false })].map(elementTokens);
+    return { tokens: sizes.reduce((sum, tokens) => sum + tokens, 0), messages: sizes.length };
   }
 
   /** Drops all cached values. After a rollback only the rows are right. */
@@ -550,17 +505,6 @@ export class History extends SessionOverlays {
     );
   }
 
-  /** Returns a test whether a part of a message is the same in its new content. */
-  #unchangedPart(row: ShapeRow, encoded: Encoded, message: UIMessage): (steps: Steps) => boolean {
-    let stored: UIMessage | null = null;
-    return (steps) => {
-      if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
-      const changed = hostedSliceDigest(encoded, steps) ?? slicedDigest(message, steps);
-      const known = hostedSliceDigest(row, steps) ?? slicedDigest((stored ??= storedMessage(this.tree, row)), steps);
-      return known === changed;
-    };
-  }
-
   /** Throws `unknown_leaf`. */
   mustHaveLeaf(leafId: string): void {
     this.#leafSeq(leafId);
@@ -582,7 +526,13 @@ export class History extends SessionOverlays {
   }
 }
 
-const NOTHING: ViewSize = { tokens: 0, messages: 0 };
+/** Returns a test whether a part of a message is the same in its new content. */
+function unchangedPart(row: ShapeRow, encoded: Encoded): (steps: Steps) => boolean {
+  const [before, after] = [parseFacts(row.facts), parseFacts(encoded.facts)];
+  return (steps) =>
+    (steps.fromStep > 0 || steps.toStep < WHOLE_MESSAGE) &&
+    digestOfSteps(before, steps) === digestOfSteps(after, steps);
+}
 
 /** Throws `reserved_id` and `reserved_metadata` for marks that only our own messages may carry. */
 function mustBeTheirs(message: UIMessage): void {

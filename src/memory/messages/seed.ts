@@ -173,7 +173,7 @@ function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overla
     toSeq,
     fromId: to.shape(fromSeq).id,
     toId: to.shape(toSeq).id,
-    spanDigest: new Overlays(to, { now, countTokens }).describe(range, [])?.digest ?? overlay.spanDigest,
+    spanDigest: new Overlays(to, { now, countTokens }).describe(range)?.digest ?? overlay.spanDigest,
     details: JSON.stringify(detailsOf(toRecord(overlay))),
     topSeq: slots.findLastIndex((slot) => lastOf(slot) <= overlay.topSeq),
     changes: "[]",

@@ -13,12 +13,12 @@ import { ROW_MAX_BYTES } from "../../limits.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
 import type { ContentRow } from "../statements.ts";
-import type { Place } from "./place.ts";
-import { decodeMessage, hostedSliceDigest, partsDigest } from "./content.ts";
+import type { Place, Range } from "./place.ts";
+import { decodeMessage } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessages, shownPart } from "./view.ts";
-import { isWhole, walkView, type MessageElement } from "./walk.ts";
+import { elementDigest, walkView, type MessageElement } from "./walk.ts";
 
 /** Bytes of messages that one slice takes, more than a usual chunk has. It is decoded in a few milliseconds. */
 export const SLICE_BYTES = 256_000;
@@ -51,7 +51,7 @@ export class SpanReader {
   readonly #began: number;
 
   /** `bytes` is the size of a slice. */
-  constructor(tree: Tree, { from, to }: { readonly from: Place; readonly to: Place }, bytes = SLICE_BYTES) {
+  constructor(tree: Tree, { from, to }: Range, bytes = SLICE_BYTES) {
     this.#tree = tree;
     this.#from = from;
     this.#at = to;
@@ -83,9 +83,8 @@ export class SpanReader {
     const read = this.#digest;
     const slice = this.#readSlice();
     try {
-      const oldestFirst = slice.toReversed();
-      const messages = elementMessages(this.#tree, oldestFirst);
-      for (const [at, element] of oldestFirst.entries()) this.#add(element, messages[at]);
+      const messages = elementMessages(this.#tree, slice.toReversed());
+      for (const element of slice) this.#add(element);
       return slice.length === 0 && this.#at === null && this.#long === null ? null : messages;
     } catch (error) {
       // A host must deliver the messages first. The slice is then read again, because its rows may have changed.
@@ -97,14 +96,10 @@ export class SpanReader {
     }
   }
 
-  /** Adds a message to the digest as it was read. Undefined for a pruned one. */
-  #add(element: Read, shown: UIMessage | undefined): void {
+  /** Adds a message to the digest as it was read. */
+  #add(element: Read): void {
     if (this.#digest === null) return;
-    const { row } = element;
-    const own = isWhole(element)
-      ? row.digest
-      : (hostedSliceDigest(row, element) ?? partsDigest(row, element, shown?.parts ?? []));
-    this.#digest = sumDigests([this.#digest, own]);
+    this.#digest = sumDigests([this.#digest, elementDigest(element)]);
   }
 
   #readSlice(): Read[] {
@@ -119,7 +114,7 @@ export class SpanReader {
       const { parentSeq, bytes, parts } = element.row;
       this.#at = parentSeq === null ? null : { seq: parentSeq, step: WHOLE_MESSAGE };
       if (isPruned(element.row)) {
-        this.#add(element, undefined);
+        this.#add(element);
         continue;
       }
       if (parts > 1) {
@@ -155,9 +150,8 @@ export class SpanReader {
     pieces.push(sql.messagePart(sessionId, row.seq, pieces.length)?.content ?? "");
     if (pieces.length < row.parts) return [];
     this.#long = null;
-    const shown = shownPart(decodeMessage(pieces, row), element);
-    this.#add(element, shown);
-    return [shown];
+    this.#add(element);
+    return [shownPart(decodeMessage(pieces, row), element)];
   }
 }
 

@@ -10,9 +10,9 @@
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { isShownWhole, type Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
-import { parseFacts, type Facts } from "./content.ts";
+import { digestOfSteps, parseFacts, type Facts } from "./content.ts";
 import { isPruned } from "./contents.ts";
-import { comparePlaces, type Place } from "./place.ts";
+import { comparePlaces, type Place, type Range } from "./place.ts";
 import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 
@@ -52,6 +52,10 @@ export function placeFrom(overlay: OverlayRow): Place {
 
 export function placeTo(overlay: OverlayRow): Place {
   return { seq: overlay.toSeq, step: overlay.toStep };
+}
+
+export function rangeOf(overlay: OverlayRow): Range {
+  return { from: placeFrom(overlay), to: placeTo(overlay) };
 }
 
 export interface WalkOptions<Content extends boolean> {
@@ -136,6 +140,12 @@ function stepsOf(row: ShapeRow): number {
   return parseFacts(row.facts).steps.length;
 }
 
+/** The digest of an element's visible part. Those of a span add up to the same sum, whatever overlays cover it. */
+export function elementDigest(element: Element): string {
+  if (element.kind === "overlay") return element.overlay.spanDigest;
+  return digestOfSteps(parseFacts(element.row.facts), element);
+}
+
 /** Estimated tokens of an element's visible part. */
 export function elementTokens(element: Element): number {
   if (element.kind === "overlay") {
@@ -202,7 +212,7 @@ export function isWhole(element: MessageElement<ShapeRow>): boolean {
 /** The elements of a closed range, pruned messages included, newest first. Null when `from` is not on the path of `to`. */
 export function walkSpan<Content extends boolean>(
   tree: Tree,
-  span: { readonly from: Place; readonly to: Place },
+  span: Range,
   options: { readonly content: Content; readonly overlays?: readonly OverlayRow[] },
 ): Element<Content extends true ? ContentRow : ShapeRow>[] | null {
   const elements = [...walkView(tree, span.to, { ...options, floor: span.from, pruned: true })];

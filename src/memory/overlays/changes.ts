@@ -29,11 +29,6 @@ export function addChange(row: Pick<OverlayRow, "changes">, change: OverlayChang
   return { state: change.state, changes: JSON.stringify([...parseChanges(row), change]) };
 }
 
-/** Whether the overlay was ever out of force, even if it is active again. */
-export function hasLeftForce(row: Pick<OverlayRow, "changes">): boolean {
-  return parseChanges(row).length > 0;
-}
-
 /** Whether the overlay was in force right after the session's `n`-th overlay was added. */
 export function wasInForce(row: Pick<OverlayRow, "n" | "changes">, n: number): boolean {
   if (row.n > n) return false;

@@ -42,7 +42,7 @@ function showLeaf(
   const span = { fromId, fromStep, toId, toStep };
   const range = laid.locate(span);
   const draft = drafts.get(sessionId, draftKey);
-  if (range === null || draft === null || laid.describe(range, [])?.digest !== digest) return;
+  if (range === null || draft === null || laid.describe(range)?.digest !== digest) return;
   const { text, model, degraded, generation, facts } = draft;
   laid.add({
     span,

@@ -21,29 +21,29 @@ import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../..
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
-import { hostedSliceDigest, parseFacts, partsDigest } from "../messages/content.ts";
+import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
 import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
-import { earlierSummary, summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
+import { earlierSummary, summarySource, toRecord, type OverlayRecord } from "./record.ts";
 import type { Line } from "../masks/masks.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
-import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
+import { SLICE_BYTES } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import {
+  elementDigest,
   elementTokens,
-  isWhole,
   placeAfterWalking,
   placeFrom,
   placeTo,
+  rangeOf,
   startOf,
-  walkSpan,
   walkView,
   withMask,
   type Element,
 } from "../messages/walk.ts";
-import { comparePlaces, type Place } from "../messages/place.ts";
+import { comparePlaces, type Place, type Range } from "../messages/place.ts";
 
 export type { OverlayInput } from "./input.ts";
 export type { OverlayRecord } from "./record.ts";
@@ -84,12 +84,6 @@ const MOST_SURVEYS = 3;
 
 /** Bytes of a row's columns beside its facts, as a slice counts them. */
 const ROW_BYTES = 150;
-
-/** A span's ends as places on one path. */
-interface Range {
-  readonly from: Place;
-  readonly to: Place;
-}
 
 export class Overlays {
   readonly #tree: Tree;
@@ -146,20 +140,8 @@ export class Overlays {
     return comparePlaces({ seq: row.seq, step: 0 }, from) >= 0;
   }
 
-  /**
-   * Digest and size of a span's current content. Reads no content except of a message that the span cuts. Null when the
-   * ends are not on one path. With `overlays`, only these count as in force.
-   */
-  describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
-    if (overlays !== undefined) {
-      const elements = walkSpan(this.#tree, range, { content: false, overlays });
-      return elements === null
-        ? null
-        : sum(
-            elements,
-            elements.map((element) => this.#digestOf(element)),
-          );
-    }
+  /** Digest and size of a span's current content. Reads no content. Null when the ends are not on one path. */
+  describe(range: Range): SpanDigest | null {
     const survey = this.survey(range);
     while (survey.next().done !== true);
     return this.#described?.found ?? null;
@@ -192,13 +174,7 @@ export class Overlays {
       const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
       const oldest = slice.at(-1);
       if (oldest === undefined) return null;
-      const digests: string[] = [];
-      for (const element of slice) {
-        const digest = yield* this.#digestInPieces(element);
-        if (digest === null || tree.epochUpTo(range.to.seq) !== epoch) return null;
-        digests.push(digest);
-      }
-      parts.push(sum(line === null ? slice : slice.map((element) => withMask(element, line)), digests));
+      parts.push(sum(line === null ? slice : slice.map((element) => withMask(element, line))));
       start = startOf(oldest);
       at = placeAfterWalking(tree, oldest);
     }
@@ -209,18 +185,6 @@ export class Overlays {
   #line(): Line | null {
     const newest = this.#tree.newest();
     return newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
-  }
-
-  /** As {@link Overlays.#digestOf}, with a yield between two rows of a message that the range cuts. Null where it changed meanwhile. */
-  *#digestInPieces(element: Element): Generator<undefined, string | null> {
-    if (element.kind === "overlay" || isWhole(element) || element.row.parts <= 1) return this.#digestOf(element);
-    const { row, fromStep, toStep } = element;
-    const reader = new SpanReader(this.#tree, {
-      from: { seq: row.seq, step: fromStep },
-      to: { seq: row.seq, step: toStep },
-    });
-    while (reader.next() !== null) yield;
-    return reader.digest;
   }
 
   /** All that a description depends on. What lies behind a range adds nothing to it, but the line that masks it may move. */
@@ -301,7 +265,7 @@ export class Overlays {
    * unchanged (C3). `rebased` means that other overlays cover it now and are shown instead.
    */
   restore(row: OverlayRow): CommitResult {
-    const range = { from: placeFrom(row), to: placeTo(row) };
+    const range = rangeOf(row);
     const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const found = this.describe(range);
@@ -379,11 +343,6 @@ export class Overlays {
     const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
     sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
     this.#tree.touch();
-  }
-
-  #digestOf(element: Element): string {
-    if (element.kind === "overlay") return element.overlay.spanDigest;
-    return isWhole(element) ? element.row.digest : sliceDigest(this.#tree, element.row, element);
   }
 
   /** Whether an overlay and the range overlap in part, on a path that both are on (C2). */
@@ -542,45 +501,22 @@ function openApproval(messageId: string): PalimpsestError {
   );
 }
 
-/**
- * The digest of a stored message's visible part. It covers that part only, so it stays the same while the message grows
- * behind it. Reads the content, unless a host keeps it.
- */
-function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
-  return hostedSliceDigest(row, steps) ?? slicedDigest(storedMessage(tree, row), steps);
-}
-
-/** The message of a row as it is stored. Without parts where its row is gone. */
-export function storedMessage(tree: Tree, { seq, id }: ShapeRow): UIMessage {
-  const stored = tree.content(seq);
-  return stored === undefined ? { id, role: "user", parts: [] } : tree.decode(stored);
-}
-
-/** Like {@link sliceDigest}, for a message with its content. */
-export function slicedDigest(message: UIMessage, steps: Steps): string {
-  return partsDigest(message, steps, sliceMessage(message, steps.fromStep, steps.toStep).parts);
-}
-
-/**
- * The first elements of a walk. What is read of them takes {@link SLICE_BYTES}, the last one included in full. That is
- * a row without its content, and with it for a message that the walk cuts.
- */
+/** The first elements of a walk. Their rows without content take {@link SLICE_BYTES}, the last one included in full. */
 function takeSlice(walk: Iterable<Element>): Element[] {
   const slice: Element[] = [];
   let left = SLICE_BYTES;
   for (const element of walk) {
     slice.push(element);
     left -= ROW_BYTES + (element.kind === "overlay" ? element.overlay.details : element.row.facts).length;
-    if (element.kind === "message" && !isWhole(element)) left -= element.row.bytes;
     if (left <= 0) break;
   }
   return slice;
 }
 
-/** The description of elements, newest first, with their digests. */
-function sum(elements: readonly Element[], digests: readonly string[]): SpanDigest {
+/** The description of elements, newest first. */
+function sum(elements: readonly Element[]): SpanDigest {
   return {
-    digest: sumDigests(digests),
+    digest: sumDigests(elements.map(elementDigest)),
     tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
     messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
     elements: elements.length,
@@ -623,7 +559,7 @@ function covers(overlay: OverlayRow, { from, to }: Range): boolean {
 }
 
 function isOverSame(a: OverlayRow, b: OverlayRow): boolean {
-  return covers(a, { from: placeFrom(b), to: placeTo(b) });
+  return covers(a, rangeOf(b));
 }
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {

@@ -8,6 +8,7 @@ import { withoutState } from "../../steps/draft/empty-sections.ts";
 import type { SummarySource } from "../../steps/view/view.ts";
 import { parseChanges, type OverlayChange, type OverlayState } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
+import type { Steps } from "../messages/content.ts";
 import type { OverlayRow } from "../statements.ts";
 
 /** A summary over a span of messages, with its text, its sizes and its history. The messages under it stay stored. */
@@ -43,12 +44,6 @@ export interface OverlayRecord {
   readonly createdAt: number;
   /** The changes of its state since it was added, oldest first. */
   readonly changes: readonly OverlayChange[];
-}
-
-/** A part of a message, from its first step to its last. */
-export interface Steps {
-  readonly fromStep: number;
-  readonly toStep: number;
 }
 
 /** The part of a message that an overlay covers. */

@@ -14,6 +14,7 @@ import { pinWithin } from "../../steps/pinned/keep.ts";
 import type { OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { splitReferences, type BulletSource } from "../../steps/draft/provenance.ts";
 import { hashOf } from "../../steps/message/reference.ts";
+import { sumDigests } from "../../steps/text/digest.ts";
 import { parseSyntheticId } from "../../steps/view/view.ts";
 import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
@@ -30,7 +31,7 @@ import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView
 import { SpanReader } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow, type ViewReading } from "../messages/view.ts";
-import { placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
+import { elementDigest, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
 import { comparePlaces } from "../messages/place.ts";
 
 /** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
@@ -98,8 +99,7 @@ export abstract class SessionOverlays {
 
   #disclose(choose: (rows: readonly OverlayRow[]) => readonly OverlayRow[]): OverlayRecord[] {
     const rows = this.tree.sql.overlays(this.tree.sessionId);
-    const past = { tree: this.tree, overlays: this.laid, rows };
-    return choose(rows).map((row) => discloseOverlay(past, row));
+    return choose(rows).map((row) => discloseOverlay(this.laid, row));
   }
 
   overlay(id: string): OverlayRecord | null {
@@ -188,8 +188,7 @@ export abstract class SessionOverlays {
     if (row.state === "active") return { kind: "already", overlay: toRecord(row) };
     const { tree, laid } = this;
     return this.#change(() => {
-      const rows = tree.sql.overlays(tree.sessionId);
-      if (isUnchanged({ tree, overlays: laid, rows }, row)) return laid.restore(row);
+      if (isUnchanged(laid, row)) return laid.restore(row);
       const gone = [row.fromId, row.toId].some((id) => tree.find(id) === null);
       return { kind: "stale", reason: gone ? "gone" : "changed" };
     });
@@ -268,8 +267,8 @@ export abstract class SessionOverlays {
 
   /** The digest of a span's messages, including hidden ones. Null as for {@link spanDigest}. */
   sourceDigest(span: Span): string | null {
-    const range = this.laid.locate(span);
-    return range === null ? null : (this.laid.describe(range, [])?.digest ?? null);
+    const elements = this.#sources(span, false);
+    return elements === null ? null : sumDigests(elements.map(elementDigest));
   }
 
   /** A span's messages, including hidden ones, oldest first. Null as for {@link spanDigest}. */

@@ -15,7 +15,7 @@ import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import { overlayMessage, readView, type View, type ViewReading } from "../messages/view.ts";
-import { placeFrom, placeTo, walkView } from "../messages/walk.ts";
+import { placeFrom, placeTo, rangeOf, walkSpan, walkView } from "../messages/walk.ts";
 import { comparePlaces } from "../messages/place.ts";
 
 /** A view of the past, with the messages as they are now. */
@@ -24,14 +24,6 @@ export interface PastView extends View {
   readonly asOf: { readonly overlayId: string; readonly n: number; readonly createdAt: number };
   /** Ids of overlays in force then whose messages were edited or deleted since. Their text is withheld. */
   readonly changed: readonly string[];
-}
-
-/** The session's overlays and tree, for reading the past. */
-interface Past {
-  readonly tree: Tree;
-  readonly overlays: Overlays;
-  /** In every state, oldest first. */
-  readonly rows: readonly OverlayRow[];
 }
 
 const WITHHELD =
@@ -48,18 +40,18 @@ export function readPastView(
   { overlayId, ...reading }: Omit<ViewReading, "overlays"> & { readonly overlayId: string },
 ): PastView {
   const at = overlays.mustGetRow(overlayId);
-  const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
   const changed: string[] = [];
-  const shown = past.rows
+  const shown = tree.sql
+    .overlays(tree.sessionId)
     .filter((row) => wasInForce(row, at.n))
-    .filter((row) => isPlaced(past, row) || changed.push(row.overlayId) === 0);
+    .filter((row) => isPlaced(overlays, row) || changed.push(row.overlayId) === 0);
   const leaf = leafThen(tree, at);
   if (leaf === null) return { ...emptyView(), asOf: stampOf(at), changed };
   const start = { seq: leaf, step: WHOLE_MESSAGE };
   const visible = [...walkView(tree, start, { content: false, overlays: shown })];
   const withheld = new Set(
     visible.flatMap((element) =>
-      element.kind === "overlay" && !isUnchanged(past, element.overlay) ? [element.overlay.n] : [],
+      element.kind === "overlay" && !isUnchanged(overlays, element.overlay) ? [element.overlay.n] : [],
     ),
   );
   // Names of an overlay that left force may come from messages that changed since, so only an active one keeps them.
@@ -76,21 +68,21 @@ export function readPastView(
 
 /**
  * True when the messages under an overlay are the same as when it was added. C3 ensures that only while the overlay is
- * in force. Reads a row for each covered message that no older overlay covered.
+ * in force. Reads a row for each element that stands in its place.
  */
-export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
+export function isUnchanged(overlays: Overlays, overlay: OverlayRow): boolean {
   if (overlay.state === "active") return true;
-  const under = describeThen(past, overlay);
-  return under?.digest === overlay.spanDigest && under.replaced.every((row) => isUnchanged(past, row));
+  if (!isPlaced(overlays, overlay)) return false;
+  return overlays.describe(rangeOf(overlay))?.digest === overlay.spanDigest;
 }
 
 /**
  * The overlay for callers. Its words are withheld where covered messages were edited or deleted since. Reads rows only
  * for an overlay that was rolled back.
  */
-export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
-  const overlay = toRecord(row.state === "active" ? row : past.overlays.withoutNames(row));
-  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
+export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRecord {
+  const overlay = toRecord(row.state === "active" ? row : overlays.withoutNames(row));
+  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(overlays, row));
   if (holds) return overlay;
   const silent = {
     pinned: NOTHING_PINNED,
@@ -106,23 +98,16 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
 
 /** The overlays that an overlay replaced when it was added, oldest first. Null when its messages are gone. */
 export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
-  return describeThen({ tree, overlays, rows: tree.sql.overlays(tree.sessionId) }, overlay)?.replaced ?? null;
-}
-
-/**
- * An overlay's span over the overlays that were in force when it was added, because its digest adds up over those. Null when its messages
- * are gone.
- */
-function describeThen(past: Past, overlay: OverlayRow): { digest: string; replaced: OverlayRow[] } | null {
-  if (!isPlaced(past, overlay)) return null;
-  const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
-  const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
-  if (found === null) return null;
-  return { digest: found.digest, replaced: before.filter((row) => found.overlayIds.includes(row.overlayId)) };
+  if (!isPlaced(overlays, overlay)) return null;
+  const before = tree.sql
+    .overlays(tree.sessionId)
+    .filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(overlays, row));
+  const elements = walkSpan(tree, rangeOf(overlay), { content: false, overlays: before });
+  return elements?.flatMap((element) => (element.kind === "overlay" ? [element.overlay] : [])).toReversed() ?? null;
 }
 
 /** Whether both of its ends are still in place. */
-function isPlaced({ overlays }: Pick<Past, "overlays">, row: OverlayRow): boolean {
+function isPlaced(overlays: Overlays, row: OverlayRow): boolean {
   if (row.state === "active") return true;
   const range = overlays.locate(toRecord(row).span);
   return (

@@ -3,12 +3,16 @@
  * wait.
  *
  * Keeps each breaker (steps/decide/breaker.ts) through evictions and restarts. It knows no run and no policy. It stores
- * codes only, because a provider's error text may quote the request (S2). It is safe because the rows are the truth and
- * the cache is cleared when a transaction rolls back.
+ * numbers, model names and codes only, because a provider's error text may quote the request (S2). It is safe because the rows are the
+ * truth and the cache is cleared when a transaction rolls back.
  */
 import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../steps/decide/breaker.ts";
-import type { Db } from "../db.ts";
-import { HealthStatements, type HealthRow } from "./health-statements.ts";
+import { columns, type Db } from "../db.ts";
+
+/** One model's breaker and the time of its last result (epoch ms). */
+export type HealthRow = { [Field in keyof Breaker]: Breaker[Field] } & { model: string; heardAt: number };
+
+const HEALTH = columns("model", "failures", "openings", "until", "probe", "code", "heardAt");
 
 /** Whether a model may be asked. `probe` means that its breaker was open and this one call tests whether it still fails. */
 export type MayAsk =
@@ -26,11 +30,12 @@ export interface OpenBreaker {
 }
 
 export class Health {
-  readonly #sql: HealthStatements;
+  readonly #db: Db;
+  /** Every model that was ever configured and heard of. */
   #rows: Map<string, HealthRow> | null = null;
 
   constructor(db: Db) {
-    this.#sql = new HealthStatements(db);
+    this.#db = db;
     db.cached({ clear: () => (this.#rows = null) });
   }
 
@@ -90,12 +95,12 @@ export class Health {
   }
 
   #put(row: HealthRow): void {
-    this.#sql.putHealth(row);
+    this.#db.replace("palimpsest_health", row);
     this.#all().set(row.model, row);
   }
 
   #all(): Map<string, HealthRow> {
-    this.#rows ??= new Map(this.#sql.health().map((row) => [row.model, row]));
-    return this.#rows;
+    const sql = `SELECT ${HEALTH} FROM palimpsest_health ORDER BY model`;
+    return (this.#rows ??= new Map(this.#db.run<HealthRow>(sql).map((row) => [row.model, row])));
   }
 }

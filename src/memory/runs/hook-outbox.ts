@@ -12,11 +12,7 @@ export class HookOutbox {
   }
 
   add(runId: string, sessionId: string): void {
-    this.#db.run(
-      "INSERT INTO palimpsest_hook_outbox (run_id, session_id, attempts) VALUES (?, ?, 0)",
-      runId,
-      sessionId,
-    );
+    this.#db.insert("palimpsest_hook_outbox", { runId, sessionId, attempts: 0 });
   }
 
   /** Ids of runs, in no particular order. */

@@ -18,8 +18,7 @@ import {
   type RunPatch,
   type RunRecord,
 } from "./record.ts";
-import type { Db } from "../db.ts";
-import type { Statements } from "../statements.ts";
+import type { Binding, Db } from "../db.ts";
 
 export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
 export type {
@@ -59,7 +58,6 @@ export interface RunsOptions {
 
 export class Runs {
   readonly #db: Db;
-  readonly #sql: Statements;
   readonly #options: RunsOptions;
   readonly #live: Map<string, readonly LiveRun[]>;
   /** Live runs by id, because each call of a run's workflow asks for its own run. */
@@ -67,9 +65,8 @@ export class Runs {
   readonly #latestEnded: Map<string, EndedRun | null>;
   readonly #latestOther: Map<string, EndedRun | null>;
 
-  constructor(db: Db, sql: Statements, options: RunsOptions) {
+  constructor(db: Db, options: RunsOptions) {
     this.#db = db;
-    this.#sql = sql;
     this.#options = options;
     this.#live = db.cached(new Map());
     db.cached({
@@ -84,9 +81,11 @@ export class Runs {
 
   /** Writes a new live run. Call it in the transaction of the event that asked for the run. */
   start(run: NewRun): LiveRun {
+    const { id: runId, sessionId } = run;
+    const last = "SELECT n FROM palimpsest_runs WHERE session_id = ? ORDER BY n DESC LIMIT 1";
     const record: LiveRun = {
       ...run,
-      n: this.#sql.lastRunNumber(run.sessionId) + 1,
+      n: (this.#db.run<{ n: number }>(last, sessionId)[0]?.n ?? 0) + 1,
       state: "pending",
       createdAt: this.#options.now(),
       restarts: 0,
@@ -104,9 +103,9 @@ export class Runs {
       outcome: null,
       partial: false,
     };
-    this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
-    this.#live.delete(record.sessionId);
-    this.#known.set(record.id, record);
+    this.#db.insert("palimpsest_runs", { sessionId, n: record.n, runId, live: 1, record: JSON.stringify(record) });
+    this.#live.delete(sessionId);
+    this.#known.set(runId, record);
     this.#db.afterCommit(() => this.#options.started(record));
     return record;
   }
@@ -116,8 +115,7 @@ export class Runs {
     const known = this.#known.get(runId);
     // A copy, so that a caller's change does not alter the cached record.
     if (known !== undefined) return { ...known };
-    const row = this.#sql.runById(runId);
-    const found = row === undefined ? null : mustParse(row);
+    const [found = null] = this.#read("WHERE run_id = ?", runId);
     if (found?.outcome === null) this.#known.set(runId, found);
     return found;
   }
@@ -132,9 +130,8 @@ export class Runs {
 
   /** Newest first. `before` is the `n` of the last run of the previous page. */
   list(sessionId: string, options: { limit: number; before?: number }): RunRecord[] {
-    return this.#sql
-      .runsNewestFirst(sessionId, options.before ?? Number.MAX_SAFE_INTEGER, options.limit)
-      .map(mustParse);
+    const { limit, before = Number.MAX_SAFE_INTEGER } = options;
+    return this.#read("WHERE session_id = ? AND n < ? ORDER BY n DESC LIMIT ?", sessionId, before, limit);
   }
 
   /**
@@ -169,14 +166,14 @@ export class Runs {
   live(sessionId: string): readonly LiveRun[] {
     const known = this.#live.get(sessionId);
     if (known !== undefined) return known;
-    const found = this.#sql.liveRunsOf(sessionId).flatMap(parseLive);
+    const found = this.#readLive("session_id = ? AND live = 1 ORDER BY n", sessionId);
     this.#live.set(sessionId, found);
     return found;
   }
 
   /** Every run of every session without an outcome, read from the ledger. */
   allLive(): LiveRun[] {
-    return this.#sql.liveRuns().flatMap(parseLive);
+    return this.#readLive("live = 1 ORDER BY session_id, n");
   }
 
   /** Records the view's size after a person undid a compaction, so that the trigger does not start the same one again. */
@@ -184,7 +181,7 @@ export class Runs {
     const last = this.latestEnded(sessionId);
     if (last === null) return;
     const settled = { ...last, ...size };
-    this.#sql.endRun(sessionId, last.n, JSON.stringify(settled));
+    this.#store(settled);
     this.#latestEnded.set(sessionId, settled);
   }
 
@@ -193,9 +190,10 @@ export class Runs {
    * quote the conversation (S2). Counts stay.
    */
   forgetWords(sessionId: string): void {
-    for (const run of this.#sql.runsWithWords(sessionId).map(mustParse)) {
-      this.#sql.updateRun(sessionId, run.n, JSON.stringify(withoutWords(run, FORGOTTEN)));
-    }
+    const words = `json_extract(record, '$.focus') IS NOT NULL OR json_extract(record, '$.outcome.kind') = 'failed'
+       OR instr(record, '"failure":') + instr(record, '"declined"') > 0`;
+    for (const run of this.#read(`WHERE session_id = ? AND (${words})`, sessionId))
+      this.#store(withoutWords(run, FORGOTTEN));
     this.#db.forget(sessionId);
   }
 
@@ -208,8 +206,8 @@ export class Runs {
 
   /** Writes a live run. Call it in the transaction that read the run, so that no other change is overwritten. */
   write(run: LiveRun): LiveRun {
-    const { id, sessionId, n } = run;
-    this.#sql.updateRun(sessionId, n, JSON.stringify(run));
+    const { id, sessionId } = run;
+    this.#store(run);
     this.#known.set(id, run);
     const live = this.#live.get(sessionId)?.map((each) => (each.id === id ? run : each));
     if (live !== undefined) this.#live.set(sessionId, live);
@@ -227,21 +225,29 @@ export class Runs {
     const decided = approval === undefined ? {} : { approvedKey: approval.approvedKey };
     const endedAt = this.#options.now();
     const ended: EndedRun = { ...kept, ...decided, state: "ended", outcome, endedAt, settledTokens: null, ...settled };
-    this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
+    this.#store(ended);
     this.#live.delete(run.sessionId);
     this.#known.delete(run.id);
     (isCompaction(run) ? this.#latestEnded : this.#latestOther).set(run.sessionId, ended);
     this.#db.afterCommit(() => this.#options.ended(ended));
     return ended;
   }
-}
 
-/** This file wrote the record under this schema version, so it is trusted as stored. */
-function mustParse(row: { record: string }): RunRecord {
-  return JSON.parse(row.record) as RunRecord;
-}
+  /** The runs that the rest of a statement selects. This class wrote the records, so they are trusted as stored. */
+  #read(which: string, ...bindings: readonly Binding[]): RunRecord[] {
+    const rows = this.#db.run<{ record: string }>(`SELECT record FROM palimpsest_runs ${which}`, ...bindings);
+    return rows.map(({ record }) => JSON.parse(record) as RunRecord);
+  }
 
-function parseLive(row: { record: string }): LiveRun[] {
-  const run = mustParse(row);
-  return run.outcome === null ? [run] : [];
+  #readLive(which: string, ...bindings: readonly Binding[]): LiveRun[] {
+    const runs = this.#read(`INDEXED BY palimpsest_live_runs WHERE ${which}`, ...bindings);
+    return runs.flatMap((run) => (run.outcome === null ? [run] : []));
+  }
+
+  /** Writes the record of a run. Only the end of one touches the index of live runs. */
+  #store(run: RunRecord): void {
+    const ends = run.outcome === null ? "" : ", live = 0";
+    const sql = `UPDATE palimpsest_runs SET record = ?${ends} WHERE session_id = ? AND n = ?`;
+    this.#db.run(sql, JSON.stringify(run), run.sessionId, run.n);
+  }
 }

@@ -14,7 +14,6 @@ import { titleOf } from "../../steps/message/title.ts";
 import { HOSTED, StoredContents } from "../messages/contents.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
-import { nameSpansAnew } from "../messages/fork.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
 import { deleteRoomRows } from "./room-rows.ts";
 import type { Db } from "../db.ts";
@@ -215,9 +214,7 @@ export class Sessions {
         statements.masks.copy(sessionId, copy.id, { ...stretch, lastSeq: at.seq });
       }
       db.forget(copy.id);
-      const to = new Tree(statements, copy.id, now);
-      nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.counterOf(copy.id) });
-      to.flush();
+      new Tree(statements, copy.id, now).flush();
       return this.mustGet(copy.id);
     });
   }

@@ -91,10 +91,8 @@ export class SessionStatements {
   }
 
   insertSession(row: NewSession): void {
-    const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source, metadata)
-       VALUES (?, ?, ?, 0, ?, ?, ?, ?)`;
-    const { id, name, createdAt, parentSessionId, model, source, metadata } = row;
-    this.#db.run(sql, id, name, createdAt, parentSessionId, model, source, metadata);
+    const { id: sessionId, ...rest } = row;
+    this.#db.insert("palimpsest_sessions", { sessionId, nextSeq: 0, ...rest });
   }
 
   setName(sessionId: string, name: string | null): void {
@@ -158,15 +156,6 @@ export class SessionStatements {
        SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
     this.#db.run(sql, to, from, fromSeq, toSeq);
-  }
-
-  nameSpan(sessionId: string, { n, spanDigest }: { n: number; spanDigest: string }): void {
-    this.#db.run(
-      "UPDATE palimpsest_overlays SET span_digest = ? WHERE session_id = ? AND n = ?",
-      spanDigest,
-      sessionId,
-      n,
-    );
   }
 
   // Copying for a child that continues the session. Only visible messages are copied, numbered anew in path order.

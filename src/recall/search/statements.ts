@@ -1,10 +1,24 @@
 /** The statements that search the index and fill it, one verb each. Those that remove words stand with every agent. */
 import type { Db } from "../../memory/db.ts";
+import { defineTables } from "../../memory/schema.ts";
 import { ForgetStatements, lastOf, ROWID, rowidOf } from "../../memory/search/statements.ts";
 
 export type SourceRow = { seq: number; id: string; role: string; parts: number; digest: string; content: string };
 export type MatchRow = { rowid: number; rank: number };
 export type FoundRow = { id: string; role: string; createdAt: number };
+
+defineTables("search", [
+  // How far each session is indexed. A session has no row until it is first searched.
+  `CREATE TABLE palimpsest_searched_sessions (
+     n          INTEGER PRIMARY KEY,
+     session_id TEXT NOT NULL UNIQUE,
+     indexed_to INTEGER NOT NULL
+   )`,
+  `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
+  "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
+  // Messages that are too long to be indexed whole.
+  `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
+]);
 
 export class SearchStatements extends ForgetStatements {
   readonly #db: Db;
@@ -46,7 +60,7 @@ export class SearchStatements extends ForgetStatements {
 
   /** Records that only a part of a message is indexed. */
   insertPartial(rowid: number): void {
-    this.#db.run("INSERT INTO palimpsest_search_partial (number) VALUES (?)", rowid);
+    this.#db.insert("palimpsest_search_partial", { number: rowid });
   }
 
   /** The best matches, best first and newer ones first among equals. In one session when `n` is given. */

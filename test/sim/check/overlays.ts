@@ -21,7 +21,7 @@ export function checkOverlays(world: World, { seat, overlays, runs, quiet }: Lai
   const { twin } = seat;
   const active = overlays.filter(({ state }) => state === "active");
   checkNested(seat, active);
-  for (const overlay of active) checkSource(world, { seat, overlay, all: overlays });
+  for (const overlay of active) checkSource(world, { seat, overlay });
   checkCommits(overlays, runs);
   const before = new Set(seat.overlays.filter(({ state }) => state === "active").map(({ id }) => id));
   for (const overlay of active) {
@@ -52,10 +52,7 @@ function checkNested({ id, twin }: Seat, active: readonly OverlayRecord[]): void
   }
 }
 
-function checkSource(
-  world: World,
-  { seat, overlay, all }: { seat: Seat; overlay: OverlayRecord; all: readonly OverlayRecord[] },
-): void {
+function checkSource(world: World, { seat, overlay }: { seat: Seat; overlay: OverlayRecord }): void {
   const known = sources.get(world) ?? new Map<string, string>();
   sources.set(world, known);
   const { twin } = seat;
@@ -66,7 +63,7 @@ function checkSource(
   holds("C3", first === source, () => `${overlay.id} of ${seat.id} is in force over messages that have changed`);
   known.set(key, source ?? "");
   const { fromId, toId } = overlay.span;
-  if (!isWhole(overlay) || cutsInside(twin, overlay, all)) return;
+  if (!isWhole(overlay)) return;
   const digest = twin.digest(fromId, toId);
   holds(
     "C3",
@@ -77,13 +74,6 @@ function checkSource(
 
 function isWhole({ span }: OverlayRecord): boolean {
   return span.fromStep === 0 && span.toStep === WHOLE_MESSAGE;
-}
-
-/** True when another overlay ends within a message of this one. Digests of parts do not add up to the digest of the whole. */
-function cutsInside(twin: Twin, { span }: OverlayRecord, all: readonly OverlayRecord[]): boolean {
-  const path = twin.path(span.toId);
-  const covered = new Set(path.slice(path.indexOf(span.fromId)));
-  return all.some((each) => !isWhole(each) && (covered.has(each.span.fromId) || covered.has(each.span.toId)));
 }
 
 /** V3. The view that shows it is smaller with it than without it. */
