@@ -16,7 +16,7 @@ import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../s
 import { besideEarlier, type Facts, type Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
-import { NOTHING_AROUND, pinWithin, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
+import { NOTHING_AROUND, keepFacts, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
 import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
 import { exceedsShare, tellsWithout } from "../../src/steps/pinned/room.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
@@ -124,7 +124,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
   const { spanTokens } = plan;
   const { around, summaryTokens } = looks ? view.around(plan) : { around: NOTHING_AROUND, summaryTokens: 0 };
   const pinAs = (text: string, weights: Weights): Pinned =>
-    pinWithin(text, draft.facts, {
+    keepFacts(text, draft.facts, {
       countTokens: estimateTokens,
       spanTokens,
       pinnedTokens: policy.pinnedTokens,

@@ -9,7 +9,7 @@ import { renderNotes } from "./steps/document.ts";
 import { factsOfElements } from "./steps/facts.ts";
 import { describeSections, NOTES_TASK } from "./steps/prompt.ts";
 import type { PromptInput } from "../steps/draft/prompt.ts";
-import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/draft/provenance.ts";
+import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
@@ -87,12 +87,10 @@ function refer(text: string, { notes, elements }: { notes: string; elements: rea
     ),
   );
   const summaries = elements.flatMap((element) => (element.kind === "overlay" ? [element.summary] : []));
-  const named = [...numbers.values()].map((id) => joinReferences("", [referenceTo(id)]));
+  const known = [notes, ...summaries].flatMap(referencesIn).concat([...numbers.values()].map(referenceTo));
   const standing = new Set(notes.split("\n"));
   const lines = text.split("\n");
   const fresh = lines.filter((line) => !standing.has(line)).join("\n");
-  const checked = keepReferences(parseReferences(fresh, numbers).text, [notes, ...summaries, ...named]).text.split(
-    "\n",
-  );
+  const checked = keepReferences(parseReferences(fresh, numbers), known).split("\n");
   return lines.map((line) => (standing.has(line) ? line : (checked.shift() ?? ""))).join("\n");
 }

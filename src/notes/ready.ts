@@ -20,7 +20,7 @@ import { planFromNotes } from "./steps/range.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
-import { pinWithin } from "../steps/pinned/keep.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
 import { isOver, type Policy, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../steps/view/view.ts";
 import { openingOf } from "../agent/runs/boundary.ts";
@@ -192,7 +192,7 @@ function judge(
   const { pinnedTokens, loadedTokens } = run.policy;
   const namesTokens = namesBeside(run.policy);
   const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
-  const { pinned, survival } = pinWithin(summary, facts, budget);
+  const { pinned, survival } = keepFacts(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", "The notes lack too many of the rules, open tasks and names of what they tell of.");
   }

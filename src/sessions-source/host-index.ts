@@ -9,7 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { encodeHosted, type Encoded } from "../memory/messages/content.ts";
 import { HOSTED, isPruned } from "../memory/messages/contents.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { SourceEvent } from "../memory/messages/message-source.ts";
+import type { SourceEvent } from "./message-source.ts";
 import type { ShapeRow } from "../memory/statements.ts";
 
 export class HostIndex {

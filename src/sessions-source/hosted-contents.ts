@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { messageDigest } from "../memory/messages/content.ts";
 import { HOSTED, HostDiffers, NotAtHand, type Contents, type ReadableRow } from "../memory/messages/contents.ts";
-import type { MessageSource } from "../memory/messages/message-source.ts";
+import type { MessageSource } from "./message-source.ts";
 import { ownMark, unmarked } from "../steps/view/view.ts";
 
 /** A host's messages, from its memory and from those fetched for the current read. */

@@ -2,7 +2,7 @@
  * A session whose messages a host keeps. It listens to the host's feed, and its reads may have to wait.
  *
  * Takes each change of the host into the index in the same turn of the event loop, starts due runs, and repairs the index where a change
- * was missed. Knows the port (src/memory/messages/message-source.ts) and no host.
+ * was missed. Knows the port (message-source.ts) and no host.
  *
  * Safe because the platform commits the writes of a synchronous listener together with the host's own write. After a failure nothing more
  * is taken from the feed until the whole path was compared, so nothing builds on a gap. The comparison writes in one transaction, and
@@ -12,7 +12,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import { HostDiffers, isToBeReadAgain, NotAtHand } from "../memory/messages/contents.ts";
-import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+import type { MessageSource, SourceEvent } from "./message-source.ts";
 import { forgetWhatWasSaid } from "../agent/sessions/clear-session.ts";
 import type { Core } from "../agent/core.ts";
 import { mendIfUncovered } from "../agent/runs/start/mend.ts";

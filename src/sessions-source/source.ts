@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";
-import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+import type { MessageSource, SourceEvent } from "./message-source.ts";
 
 /** How the ids begin under which the SDK shows its own summaries. The value is not imported, because no code of the SDK is needed here. */
 export const COMPACTION_PREFIX = "compaction_";

@@ -20,7 +20,8 @@ import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS, TOLERATED_SUMMARY_TOK
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
-import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/draft/provenance.ts";
+import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
+import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type {
@@ -75,7 +76,8 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
   );
   const facts = gatherFacts(source.messages);
   const numbers = numberMessages(source.messages);
-  const refer = (text: string): string => resolveProvenance(parseReferences(text, numbers).text, numbers.values()).text;
+  const named = [...numbers.values()].map(referenceTo);
+  const refer = (text: string): string => keepReferences(parseReferences(text, numbers), named);
   return ask(
     by,
     { ...source, facts, generation: 1, degraded: false, refer },
@@ -162,8 +164,8 @@ const OF_SOURCE: ReadonlySet<string> = new Set<FailureCode>([
 
 /** A fold or a repaired draft can only use references that its sources use. */
 function referTo({ drafts, previous }: { drafts: readonly string[]; previous: string | null }) {
-  const sources = previous === null ? drafts : [previous, ...drafts];
-  return (text: string): string => keepReferences(text, sources).text;
+  const known = [previous ?? "", ...drafts].flatMap(referencesIn);
+  return (text: string): string => keepReferences(text, known);
 }
 
 interface Source {

@@ -10,7 +10,7 @@ import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
-import { pinWithin, roomOfSummary } from "../../steps/pinned/keep.ts";
+import { keepFacts, roomOfSummary } from "../../steps/pinned/keep.ts";
 import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/room.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
@@ -111,7 +111,7 @@ export function pinBeside(
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
   const isEarly = isByRent && run.trigger === "threshold" && isFirst;
   const pin = (told: string, shown: string): Pinned =>
-    pinWithin(told, facts, {
+    keepFacts(told, facts, {
       spanTokens: spanTokens + freedTokens,
       pinnedTokens,
       loadedTokens,

@@ -8,7 +8,7 @@
  */
 import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import { pinWithin } from "../../steps/pinned/keep.ts";
+import { keepFacts } from "../../steps/pinned/keep.ts";
 import { renderInForce } from "../../steps/pinned/render.ts";
 import type { Drafts } from "../drafts.ts";
 import type { Leaf, Opening } from "./details.ts";
@@ -55,7 +55,7 @@ function showLeaf(
       madeOf: [leaf],
       draftKey,
       opening: opening !== null && laid.isWithin(opening.messageId, range) ? opening : null,
-      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens, namesTokens: DEFAULT_NAMES_TOKENS, countTokens }),
+      ...keepFacts(text, facts, { spanTokens: tokens, pinnedTokens, namesTokens: DEFAULT_NAMES_TOKENS, countTokens }),
     },
   });
 }

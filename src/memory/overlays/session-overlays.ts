@@ -10,7 +10,7 @@ import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } fr
 import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
-import { pinWithin } from "../../steps/pinned/keep.ts";
+import { keepFacts } from "../../steps/pinned/keep.ts";
 import type { OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { splitReferences, type BulletSource } from "../../steps/draft/provenance.ts";
 import { hashOf } from "../../steps/message/reference.ts";
@@ -140,7 +140,7 @@ export abstract class SessionOverlays {
       countTokens: this.options.countTokens,
       ...(beside !== undefined && { around: beside.around }),
     };
-    return { ...input, details: { ...details, facts, pinned: pinWithin(summary, facts, budget).pinned } };
+    return { ...input, details: { ...details, facts, pinned: keepFacts(summary, facts, budget).pinned } };
   }
 
   /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */

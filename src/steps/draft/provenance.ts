@@ -5,12 +5,12 @@
  * Numbers are valid in one transcript only, so they are at once turned into references that are valid everywhere, as in
  * `[@0a1b2c3]` (message/reference.ts). Those survive merges and updates, and a model may pass them to `recall`.
  *
- * Text in, text out. A reference is never trusted. One that names no message of the span is removed and counted, and
- * the rest of the text stays as it is.
+ * Text in, text out. A reference is never trusted. One that names no message of the span is removed, and the rest
+ * of the text stays as it is.
  */
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import type { UIMessage } from "ai";
-import { hashId, hashOf, referenceTo } from "../message/reference.ts";
+import { referenceTo } from "../message/reference.ts";
 import { parseSyntheticId } from "../view/view.ts";
 
 /** The summariser's instruction for ending bullets with references. */
@@ -19,23 +19,12 @@ export const REFERENCE_RULE =
   `${MAX_BULLET_REFERENCES}, and none that the transcript does not show. References like [@0a1b2c3] in what you are given ` +
   "stay with what they stand behind.";
 
+/** The messages that a line of a summary comes from. */
 export interface BulletSource {
   /** The line of the text, from 0. */
   readonly line: number;
   readonly messageIds: readonly string[];
 }
-
-export interface Provenance {
-  /** The same lines, with references in the requested form. */
-  readonly text: string;
-  /** The lines that have references. */
-  readonly bullets: readonly BulletSource[];
-  /** The number of references that named no existing message. They were removed from the text. */
-  readonly invented: number;
-}
-
-/** The form of references in the text. `short` ones can be passed to `recall`, `none` removes them. */
-export type ReferenceForm = "short" | "none";
 
 const ONE = "(?:#\\d{1,9}|@[0-9a-z]{7})";
 /** Blanks are bounded, so that a text of blanks alone is read in linear time. */
@@ -54,37 +43,26 @@ export function numberMessages(messages: readonly UIMessage[], firstIndex = 1): 
 }
 
 /**
- * Resolves the numbers in a summariser's answer. References in the `@` form came from an earlier summary. They are
- * kept, and {@link resolveProvenance} checks them.
+ * A summariser's answer with references in place of numbers. Those in the `@` form came from an earlier summary. They are kept, and
+ * {@link keepReferences} checks them.
  */
-export function parseReferences(
-  summaryText: string,
-  numbers: ReadonlyMap<number, string>,
-  form: ReferenceForm = "short",
-): Provenance {
-  return rewrite(summaryText, form, (written) => {
-    if (written.startsWith("@")) return { kept: written };
+export function parseReferences(summaryText: string, numbers: ReadonlyMap<number, string>): string {
+  return rewrite(summaryText, (written) => {
+    if (written.startsWith("@")) return written;
     const messageId = numbers.get(Number(written.slice(1)));
-    return messageId === undefined ? null : { messageIds: [messageId] };
+    return messageId === undefined ? null : referenceTo(messageId);
   });
 }
 
-/** Checks every reference of a summary against the messages under it. An unresolved number counts as invented. */
-export function resolveProvenance(text: string, spanIds: Iterable<string>, form: ReferenceForm = "short"): Provenance {
-  const byHash = new Map<number, string[]>();
-  for (const id of new Set(spanIds)) byHash.set(hashId(id), [...(byHash.get(hashId(id)) ?? []), id]);
-  return rewrite(text, form, (written) => {
-    const messageIds = byHash.get(hashOf(written) ?? 0);
-    return messageIds === undefined ? null : { messageIds };
-  });
+/** The text without references to anything else. A fold cannot know any message but those that its sources name. */
+export function keepReferences(text: string, known: Iterable<string>): string {
+  const those = new Set(known);
+  return rewrite(text, (written) => (those.has(written) ? written : null));
 }
 
-/** Keeps only the references of a fold that its sources have, because a fold cannot know any other message. */
-export function keepReferences(text: string, sources: readonly string[]): Provenance {
-  const known = new Set(
-    sources.flatMap((source) => source.split("\n").flatMap((line) => splitReferences(line).references)),
-  );
-  return rewrite(text, "short", (written) => (known.has(written) ? { kept: written } : null));
+/** The references of a text. */
+export function referencesIn(text: string): string[] {
+  return text.split("\n").flatMap((line) => splitReferences(line).references);
 }
 
 /** The line without its references, and the references, each once. */
@@ -111,28 +89,12 @@ export function joinReferences(text: string, references: readonly string[]): str
   return references.length === 0 ? text : `${text} [${references.join(", ")}]`;
 }
 
-type Resolved = { readonly messageIds: readonly string[] } | { readonly kept: string } | null;
-
-function rewrite(summary: string, form: ReferenceForm, resolve: (written: string) => Resolved): Provenance {
-  const bullets: BulletSource[] = [];
-  let invented = 0;
-  const lines = summary.split("\n").map((whole, line) => {
-    const { text, references } = splitReferences(whole);
-    if (references.length === 0) return whole;
-    const messageIds: string[] = [];
-    const shown: string[] = [];
-    for (const written of references) {
-      const resolved = resolve(written);
-      if (resolved === null) invented++;
-      else if ("kept" in resolved) shown.push(resolved.kept);
-      else {
-        messageIds.push(...resolved.messageIds);
-        shown.push(...resolved.messageIds.map(referenceTo));
-      }
-    }
-    const ids = [...new Set(messageIds)].slice(0, MAX_BULLET_REFERENCES);
-    if (ids.length > 0) bullets.push({ line, messageIds: ids });
-    return form === "none" ? text : joinReferences(text, [...new Set(shown)].slice(0, MAX_BULLET_REFERENCES));
+function rewrite(summary: string, resolve: (written: string) => string | null): string {
+  const lines = summary.split("\n").map((line) => {
+    const { text, references } = splitReferences(line);
+    if (references.length === 0) return line;
+    const shown = new Set(references.flatMap((written) => resolve(written) ?? []));
+    return joinReferences(text, [...shown].slice(0, MAX_BULLET_REFERENCES));
   });
-  return { text: lines.join("\n"), bullets, invented };
+  return lines.join("\n");
 }

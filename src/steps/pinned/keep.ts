@@ -7,7 +7,7 @@
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/measure.ts";
 import { chooseWords, NO_TALK, type Room, type Talk, type Weights } from "../salience/choose.ts";
-import { NO_WORDS, type Words } from "../salience/table.ts";
+import type { Words } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import type { Loaded } from "./loaded.ts";
@@ -45,6 +45,7 @@ export const NOTHING_AROUND: Around = {
   loaded: [],
 };
 
+/** The budgets beside a summary, and what is around it. */
 export interface KeepBudget {
   /** Token budget of the facts in force. */
   readonly pinnedTokens: number;
@@ -55,38 +56,44 @@ export interface KeepBudget {
   /** Most that the names may take by `countTokens`, as a multiple of their budget. Default: {@link MOST_COUNTED}. */
   readonly mostCounted?: number | undefined;
   readonly countTokens: CountTokens;
+  /** The size of the span that the summary and its facts replace. Default: without bound. */
+  readonly spanTokens?: number | undefined;
+  readonly around?: Around;
 }
 
-/** Pins the facts in force, and the names that the reader does not see otherwise, within the budgets. Scores the result. */
+/**
+ * Pins the facts in force, and the names that the reader does not see otherwise, within the budgets. Scores the result.
+ *
+ * What is pinned does not make an overlay larger than its span (V3). Rules are never left out for that. If an overlay has
+ * no room for them, it does not shrink the view, and the commit fence refuses it as larger.
+ */
 export function keepFacts(
   summary: string,
   facts: Facts,
-  {
-    pinnedTokens,
-    loadedTokens = 0,
-    namesTokens,
-    mostCounted = MOST_COUNTED,
-    countTokens,
-    around = NOTHING_AROUND,
-  }: KeepBudget & { readonly around?: Around },
+  { spanTokens = Infinity, around = NOTHING_AROUND, mostCounted = MOST_COUNTED, ...budget }: KeepBudget,
 ): { pinned: Pinned; survival: Survival } {
+  const { pinnedTokens, loadedTokens = 0, namesTokens, countTokens } = budget;
+  const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+  const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
+  const least = countTokens(renderInForce(rules));
   const hidden = mergeFacts([...around.hidden, facts]);
-  const inForce = {
-    ...pickInForce(openFacts(facts, hidden, around), {
-      budgetTokens: pinnedTokens,
-      countTokens,
-      omit: sayingIn(summary),
-    }),
-    loaded: pickLoaded(hidden.loaded, { budgetTokens: loadedTokens, countTokens, omit: around.loaded }),
-  };
+  const picked = pickInForce(openFacts(facts, hidden, around), {
+    budgetTokens: Math.max(least, Math.min(pinnedTokens, room)),
+    countTokens,
+    omit: sayingIn(summary),
+  });
+  // Facts in force rarely take all of their budget, and in a short span the rest is room for what was loaded.
+  const left = room - countTokens(renderInForce(picked));
+  const loadedRoom = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
+  const loaded = pickLoaded(hidden.loaded, { budgetTokens: loadedRoom, countTokens, omit: around.loaded });
+  const inForce = { ...picked, loaded };
   const said = containsWord(wordsIn(`${summary}\n${renderInForce(inForce)}`));
-  const isShown = (word: string): boolean => said(word) || around.shows(word);
   const names = pickNames(hidden.words, {
-    budgetTokens: namesTokens,
+    budgetTokens: Math.min(namesTokens, left - loadedRoom),
     mostCounted,
     countTokens,
     talk: around.talk,
-    isShown,
+    isShown: (word) => said(word) || around.shows(word),
     weights: around.weights,
   });
   const pinned = { ...inForce, names };
@@ -97,10 +104,6 @@ export function keepFacts(
       return scoreSurvival(`${summary}\n${renderPinned(pinned)}`, openFacts(facts, facts, around));
     },
   };
-}
-
-function withoutWords(facts: Facts): Facts {
-  return { ...facts, words: NO_WORDS };
 }
 
 /** The rules of `facts`, and what is still open of everything hidden. */
@@ -115,42 +118,6 @@ function openFacts(
     failures,
     changed,
   };
-}
-
-/** The budgets beside a summary, and the size of the span that both replace. */
-export interface PinBudget extends KeepBudget {
-  readonly spanTokens: number;
-  readonly around?: Around;
-}
-
-/**
- * Like {@link keepFacts}, but the pinned facts do not make an overlay larger than its span (V3). Rules are never left
- * out for that. If an overlay has no room for them, it does not shrink the view, and the commit fence refuses it as
- * larger.
- */
-export function pinWithin(
-  summary: string,
-  facts: Facts,
-  { spanTokens, around = NOTHING_AROUND, ...budget }: PinBudget,
-): { pinned: Pinned; survival: Survival } {
-  const { pinnedTokens, loadedTokens = 0, namesTokens, countTokens } = budget;
-  const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-  const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
-  const least = countTokens(renderInForce(rules));
-  const inForce = Math.max(least, Math.min(pinnedTokens, room));
-  // Facts in force rarely take all of their budget, and in a short span the rest is room for what was loaded.
-  const open = openFacts(facts, mergeFacts([...around.hidden, facts].map(withoutWords)), around);
-  const picked = pickInForce(open, { budgetTokens: inForce, countTokens, omit: sayingIn(summary) });
-  const left = room - countTokens(renderInForce(picked));
-  const loaded = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
-  const names = Math.min(namesTokens, left - loaded);
-  return keepFacts(summary, facts, {
-    ...budget,
-    pinnedTokens: inForce,
-    loadedTokens: loaded,
-    namesTokens: names,
-    around,
-  });
 }
 
 /**

@@ -13,7 +13,6 @@ import {
   keepFacts,
   MOST_COUNTED,
   NAME_CHARS_PER_TOKEN,
-  pinWithin,
   NOTHING_AROUND,
 } from "../../../src/steps/pinned/keep.ts";
 import { pickInForce } from "../../../src/steps/pinned/pick.ts";
@@ -377,7 +376,7 @@ describe("what is pinned", () => {
     const facts = gatherFacts([say("m", "user", text(ids))]);
     const namesWithin = (mostCounted?: number): readonly string[] => {
       const budget = { pinnedTokens: 0, namesTokens: 400, mostCounted, countTokens: (shown: string) => shown.length };
-      const { names } = pinWithin("", facts, { ...budget, spanTokens: 4_000 }).pinned;
+      const { names } = keepFacts("", facts, { ...budget, spanTokens: 4_000 }).pinned;
       expect(renderNames(names).length).toBeLessThanOrEqual(400 * (mostCounted ?? MOST_COUNTED));
       return names;
     };
