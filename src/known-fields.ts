@@ -1,7 +1,5 @@
 /**
- * Refuses unknown options, because a misspelt name would otherwise be ignored silently.
- *
- * It checks names only. The user of an option checks its value.
+ * Refuses unknown options, because a misspelt name would otherwise be ignored silently, and values that are no whole numbers.
  */
 import { PalimpsestError } from "./errors.ts";
 
@@ -20,4 +18,11 @@ export function checkFields<Options>(what: string, options: Options | undefined,
     "invalid_options",
     `${what}: ${unknown.join(", ")}: no such option. There are: ${Object.keys(names).join(", ")}.`,
   );
+}
+
+/** Throws `invalid_options` unless a value is a whole number from `least` to `most`. */
+export function checkWhole(name: string, value: number, least: number, most = Infinity): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return;
+  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number ${range}.`);
 }

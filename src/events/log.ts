@@ -6,6 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { checkWhole } from "../known-fields.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
 import type { Needs } from "../agent/core.ts";
 import { MOST_READS, readListed } from "../agent/runs/read-slices.ts";
@@ -185,9 +186,7 @@ class Page {
   #reached: boolean;
 
   constructor({ limit = 50, before }: Pick<LoadEventsOptions, "limit" | "before">) {
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
-    }
+    checkWhole("limit", limit, 1, MAX_PAGE);
     this.#limit = limit;
     this.#before = before;
     this.#reached = before === undefined;

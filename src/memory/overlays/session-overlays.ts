@@ -6,6 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
@@ -216,10 +217,7 @@ export abstract class SessionOverlays {
    */
   expand(overlayId: string, options: ExpandOptions = {}): UIMessage[] {
     const { depth = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, after } = options;
-    for (const [name, value] of Object.entries({ depth, limit })) {
-      if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) continue;
-      throw new PalimpsestError("invalid_options", `${name} is ${value}: give a whole number from 1.`);
-    }
+    for (const [name, value] of Object.entries({ depth, limit })) if (value !== Infinity) checkWhole(name, value, 1);
     const elements = this.beneath(overlayId, depth);
     const start = after === undefined ? 0 : elements.findIndex((each) => stands(each, after)) + 1;
     if (after !== undefined && start === 0) {

@@ -8,6 +8,7 @@
  * tables: `Statements.clearSession` for content, and `SessionStatements.deleteSession` for the rest.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkWhole } from "../../known-fields.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { titleOf } from "../../steps/message/title.ts";
@@ -152,9 +153,7 @@ export class Sessions {
    * two more for each fork that it comes from. Throws `invalid_options`.
    */
   list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
-    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
-    }
+    checkWhole("limit", limit, 1, MAX_PAGE);
     if (!Number.isFinite(before.createdAt) || typeof before.id !== "string") {
       throw new PalimpsestError("invalid_options", "before is a session as list() gave it: its createdAt and its id.");
     }

@@ -5,7 +5,7 @@
  * branch. {@link fitNotes} bounds every section and the whole, so any content is safe to show.
  */
 import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../limits.ts";
-import { PalimpsestError } from "../../errors.ts";
+import { checkWhole } from "../../known-fields.ts";
 import { NOTHING, tellsSomething } from "../../steps/extract/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { CAP_STEP, cutSection, isWithin } from "../../steps/draft/cut-section.ts";
@@ -62,10 +62,7 @@ export function resolveNotesShape(options: NotesShapeOptions, thresholdTokens: n
   const maxTokens = options.maxTokens ?? Math.max(1, Math.min(NOTES_TOKENS, room));
   const sectionTokens =
     options.sectionTokens ?? Math.max(1, Math.min(NOTES_SECTION_TOKENS, Math.floor(maxTokens / NOTES_SECTION_SHARE)));
-  for (const [name, value] of Object.entries({ sectionTokens, maxTokens })) {
-    if (Number.isSafeInteger(value) && value >= 1) continue;
-    throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number of at least 1.`);
-  }
+  for (const [name, value] of Object.entries({ sectionTokens, maxTokens })) checkWhole(name, value, 1);
   return { sections, sectionTokens, maxTokens };
 }
 

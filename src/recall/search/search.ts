@@ -11,6 +11,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
 import { lostAmong, readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
 import type { Pieces } from "../../steps/text/pieces.ts";
@@ -107,12 +108,7 @@ export class MessageSearch extends SearchRows {
    */
   find(query: string, options: SearchOptions = {}): SearchHit[] {
     const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_SEARCH_HITS) {
-      throw new PalimpsestError(
-        "invalid_options",
-        `limit is ${limit}: give a whole number from 1 to ${MAX_SEARCH_HITS}.`,
-      );
-    }
+    checkWhole("limit", limit, 1, MAX_SEARCH_HITS);
     if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
     const match = matchExpression(query);
     if (match === "") return [];

@@ -5,8 +5,7 @@
  * before a run asks a model and never in the middle. A run that began is not cut off, so one run at most exceeds the
  * budget.
  */
-import { PalimpsestError } from "../../errors.ts";
-import { checkFields } from "../../known-fields.ts";
+import { checkFields, checkWhole } from "../../known-fields.ts";
 
 /** Tokens in and out of the summariser. Null means without bound. */
 export interface Budget {
@@ -31,11 +30,7 @@ export function resolveBudget(options: BudgetOptions = {}): Budget {
   checkFields("budget", options, { sessionTokens: true, dayTokens: true });
   const { sessionTokens = null, dayTokens = null } = options;
   for (const [name, value] of Object.entries({ sessionTokens, dayTokens })) {
-    if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue;
-    throw new PalimpsestError(
-      "invalid_options",
-      `budget.${name} is ${String(value)}: give a whole number of at least 0, or leave it out for no bound.`,
-    );
+    if (value !== null) checkWhole(`budget.${name}`, value, 0);
   }
   return { sessionTokens, dayTokens };
 }

@@ -40,11 +40,9 @@ export function layOut(outline: Outline): Layout {
   const cells = outline.rows.flatMap((row, rowIndex) =>
     row.steps.map((tokens, offset): Cell => ({ row, rowIndex, step: row.firstStep + offset, tokens })),
   );
-  const rowStarts = [0];
-  for (const row of outline.rows) rowStarts.push((rowStarts.at(-1) ?? 0) + row.steps.length);
-  const before = [0];
-  for (const cell of cells) before.push((before.at(-1) ?? 0) + cell.tokens);
-  const sourceBefore = outline.rows.some((row) => row.masked !== undefined) ? sumSources(cells) : before;
+  const rowStarts = sumsBefore(outline.rows, ({ steps }) => steps.length);
+  const before = sumsBefore(cells, ({ tokens }) => tokens);
+  const sourceBefore = sumsBefore(cells, ({ row, step, tokens }) => tokens + (row.masked?.[step - row.firstStep] ?? 0));
   return { cells, rowStarts, before, sourceBefore, ties: findTies(outline, rowStarts) };
 }
 
@@ -53,10 +51,10 @@ export function tokensBetween(layout: Layout, from: number, to: number): number 
   return (layout.before[to] ?? 0) - (layout.before[from] ?? 0);
 }
 
-function sumSources(cells: readonly Cell[]): number[] {
+/** The sums of a number of each value before every boundary. One longer than the values. */
+export function sumsBefore<Value>(values: readonly Value[], of: (value: Value, at: number) => number): number[] {
   const sums = [0];
-  for (const { row, step, tokens } of cells)
-    sums.push((sums.at(-1) ?? 0) + tokens + (row.masked?.[step - row.firstStep] ?? 0));
+  for (const [at, value] of values.entries()) sums.push((sums[at] ?? 0) + of(value, at));
   return sums;
 }
 

@@ -6,7 +6,7 @@
  * tail cover the view once, and chunks cover the span's messages once. V2: no boundary falls between a call and its
  * result.
  */
-import { layOut, tokensBetween, type Layout } from "./align.ts";
+import { layOut, sumsBefore, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween, type ChunkPlan } from "./chunk.ts";
 import {
   cutEnd,
@@ -196,19 +196,13 @@ function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPl
 
 /** Message tokens before each boundary, without overlays. No summary covers these yet. */
 export function freshTokens(layout: Layout): readonly number[] {
-  const sums = [0];
-  for (const { row, tokens } of layout.cells) sums.push((sums.at(-1) ?? 0) + (row.kind === "overlay" ? 0 : tokens));
-  return sums;
+  return sumsBefore(layout.cells, ({ row, tokens }) => (row.kind === "overlay" ? 0 : tokens));
 }
 
 /** Whole messages before each boundary, without overlays. */
 function freshMessages({ cells, rowStarts }: Layout): readonly number[] {
   const ends = new Set(rowStarts);
-  const sums = [0];
-  for (const [at, { row }] of cells.entries()) {
-    sums.push((sums.at(-1) ?? 0) + (row.kind === "message" && ends.has(at + 1) ? 1 : 0));
-  }
-  return sums;
+  return sumsBefore(cells, ({ row }, at) => (row.kind === "message" && ends.has(at + 1) ? 1 : 0));
 }
 
 function tooShort(outline: Outline, policy: Policy): Plan {

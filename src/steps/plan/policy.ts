@@ -2,6 +2,7 @@
  * The policy: every number used for a plan, resolved and validated once, before anything is stored.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkWhole } from "../../known-fields.ts";
 import {
   DEFAULT_CHUNK_TOKENS,
   DEFAULT_MIN_TAIL_MESSAGES,
@@ -83,6 +84,19 @@ export interface Policy {
   readonly model?: string;
 }
 
+/** Numbers that may be 0. */
+const FROM_NOTHING = [
+  "protectHead",
+  "headTokenBudget",
+  "firstMessageTokens",
+  "openingTokens",
+  "tailTokenBudget",
+  "minTailMessages",
+  "pinnedTokens",
+  "loadedTokens",
+  "minSpanTokens",
+] as const satisfies readonly (keyof Policy)[];
+
 /** A {@link Policy} with defaults for all but the threshold. */
 export type PolicyOptions = {
   readonly [Key in Exclude<keyof Policy, "thresholdTokens" | "headWithin">]?: Policy[Key] | undefined;
@@ -99,7 +113,7 @@ export type PolicyOptions = {
 /** Fills in the defaults and checks each number and how they fit together. Throws `invalid_options`. */
 export function resolvePolicy(options: PolicyOptions): Policy {
   const threshold = options.thresholdTokens;
-  whole("thresholdTokens", threshold, 1);
+  checkWhole("thresholdTokens", threshold, 1);
   const share = options.share ?? 1 / STACK_SHARE_OF_THRESHOLD;
   if (!(share > 0 && share <= MOST_SHARE)) {
     throw invalid(
@@ -136,18 +150,8 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     ...(options.maxMessages !== undefined && { maxMessages: options.maxMessages }),
     ...(options.model !== undefined && { model: checkChoice(options.model) }),
   };
-  whole("protectHead", policy.protectHead, 0);
-  whole("headTokenBudget", policy.headTokenBudget, 0);
-  whole("firstMessageTokens", policy.firstMessageTokens, 0);
-  whole("openingTokens", policy.openingTokens, 0);
-  whole("tailTokenBudget", policy.tailTokenBudget, 0);
-  whole("minTailMessages", policy.minTailMessages, 0);
-  whole("summaryTokens", policy.summaryTokens, 1);
-  whole("pinnedTokens", policy.pinnedTokens, 0);
-  whole("loadedTokens", policy.loadedTokens, 0);
-  whole("stackTokens", policy.stackTokens, 1);
-  whole("minSpanTokens", policy.minSpanTokens, 0);
-  whole("chunkTokens", policy.chunkTokens, 1);
+  for (const name of ["summaryTokens", "stackTokens", "chunkTokens"] as const) checkWhole(name, policy[name], 1);
+  for (const name of FROM_NOTHING) checkWhole(name, policy[name], 0);
   if (!(policy.maxSummaryRatio > 0 && policy.maxSummaryRatio < 1)) {
     throw invalid(
       `maxSummaryRatio is ${policy.maxSummaryRatio}: a summary must be smaller than its source, so give a share between 0 and 1.`,
@@ -211,7 +215,7 @@ function resolveHead(
  * threshold.
  */
 function requireFit(policy: Policy, overheadTokens: number): void {
-  whole("overheadTokens", overheadTokens, 0);
+  checkWhole("overheadTokens", overheadTokens, 0);
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
@@ -219,27 +223,22 @@ function requireFit(policy: Policy, overheadTokens: number): void {
     );
   }
   const room = thresholdTokens - overheadTokens;
+  const under = `under thresholdTokens (${thresholdTokens}, ${room} of it for messages)`;
+  const tail = `tailTokenBudget (${tailTokenBudget})`;
   if (tailTokenBudget >= room) {
-    throw invalid(
-      `tailTokenBudget (${tailTokenBudget}) leaves nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower the tail or raise the threshold.`,
-    );
+    throw invalid(`${tail} leaves nothing to compact ${under}. Lower the tail or raise the threshold.`);
   }
-  if (headTokenBudget >= room - tailTokenBudget) {
-    throw invalid(
-      `headTokenBudget (${headTokenBudget}) and tailTokenBudget (${tailTokenBudget}) leave nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
-    );
+  const left = room - tailTokenBudget;
+  if (headTokenBudget >= left) {
+    throw invalid(`headTokenBudget (${headTokenBudget}) and ${tail} leave nothing to compact ${under}. ${LOWER_ONE}`);
   }
-  if (stackTokens >= room - tailTokenBudget && stackTokens > summaryTokens * FOLD_BEYOND) {
-    throw invalid(
-      `stackTokens (${stackTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
-    );
-  }
-  if (summaryTokens >= room - tailTokenBudget) {
-    throw invalid(
-      `summaryTokens (${summaryTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
-    );
-  }
+  const isStackTooLarge = stackTokens >= left && stackTokens > summaryTokens * FOLD_BEYOND;
+  if (!isStackTooLarge && summaryTokens < left) return;
+  const large = isStackTooLarge ? `stackTokens (${stackTokens})` : `summaryTokens (${summaryTokens})`;
+  throw invalid(`${large} does not fit beside ${tail} ${under}. ${LOWER_ONE}`);
 }
+
+const LOWER_ONE = "Lower one of the two or raise the threshold.";
 
 /** What a number of messages leaves to the parts of a view. */
 export interface MessageShares {
@@ -266,7 +265,7 @@ function requireMessagesFit(policy: Policy): void {
   const { maxMessages, protectHead } = policy;
   const shares = messageShares(policy);
   if (maxMessages === undefined || shares === null) return;
-  whole("maxMessages", maxMessages, 1);
+  checkWhole("maxMessages", maxMessages, 1);
   if (maxMessages > MAX_OUTLINE_ROWS) {
     throw invalid(
       `maxMessages is ${maxMessages}: give at most ${MAX_OUTLINE_ROWS}, as many as one plan reads, or leave it out.`,
@@ -283,11 +282,6 @@ function checkChoice(model: string): string {
   throw invalid(
     `model is ${JSON.stringify(model)}: give the name that your Workflow's model() is to be called with, at most ${MAX_NAME_CHARS} characters.`,
   );
-}
-
-function whole(name: keyof PolicyOptions, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw invalid(`${name} is ${String(value)}: give a whole number of at least ${least}.`);
 }
 
 function invalid(message: string): PalimpsestError {

@@ -13,8 +13,7 @@
  *   the prompt up to the line stays byte for byte the same, and the provider's cache of it stays valid.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../../errors.ts";
-import { checkFields } from "../../known-fields.ts";
+import { checkFields, checkWhole } from "../../known-fields.ts";
 import {
   ENCODED_OUTPUT_CHARS,
   TRUNCATE_KEEP_RECENT,
@@ -138,9 +137,4 @@ function previewOf(output: unknown, limit: number, note: string): unknown {
     const shaped = Array.isArray(output) ? [preview] : preview;
     if (room === 0 || jsonText(shaped).length <= limit) return shaped;
   }
-}
-
-function checkWhole(name: keyof TruncateOptions, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw new PalimpsestError("invalid_options", `${name} is ${value}: give a whole number of at least ${least}.`);
 }
