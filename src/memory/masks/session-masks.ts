@@ -11,10 +11,10 @@ import type { CountTokens } from "../../steps/message/measure.ts";
 import { stepCount } from "../../steps/message/slice.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords } from "../../steps/view/mask.ts";
-import { parseFacts, type Encoded } from "../messages/content.ts";
+import type { Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep, type Line, type NewMask } from "./masks.ts";
-import { elementTokens, hasNames, isMasked, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { elementTokens, hasNames, shownSteps, walkShown, type Element } from "../messages/walk.ts";
 import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
@@ -198,14 +198,22 @@ export class SessionMasks {
   }
 
   /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
-  appended({ seq, grown, encoded }: { seq: number; grown: boolean; encoded: Pick<Encoded, "role" | "facts"> }): void {
+  appended({
+    seq,
+    grown,
+    encoded,
+  }: {
+    seq: number;
+    grown: boolean;
+    encoded: Pick<Encoded, "id" | "role" | "facts">;
+  }): void {
     const known = this.#rented;
     if (known === null || !grown) return this.changed();
     this.#rented = { ...extended(known, known.steps.length, { seq, ...encoded }), messages: known.messages + 1 };
   }
 
   /** Call it when the leaf has new content. */
-  grown(seq: number, encoded: Pick<Encoded, "role" | "facts">): void {
+  grown(seq: number, encoded: Pick<Encoded, "id" | "role" | "facts">): void {
     const known = this.#rented;
     const line = known?.leafSeq === seq ? this.#tree.masks.line({ seq, step: WHOLE_MESSAGE }) : null;
     const isCut = known?.places[known.leafFrom]?.step !== 0;
@@ -309,13 +317,9 @@ function fitNames(
 }
 
 /** The view with a leaf in the place of all steps from `leafFrom` on. Another object, so that an edit based on the earlier view is refused. */
-function extended(
-  known: Rented,
-  leafFrom: number,
-  row: { readonly seq: number; readonly role: string; readonly facts: string },
-): Rented {
+function extended(known: Rented, leafFrom: number, row: Pick<ShapeRow, "seq" | "id" | "role" | "facts">): Rented {
   const { steps, places, tokens } = cut(known, leafFrom);
-  const own = ownSteps(row);
+  const own = stepsOf({ row, fromStep: 0, toStep: WHOLE_MESSAGE });
   steps.push(...own);
   places.push(...own.map((_, step) => ({ seq: row.seq, step })));
   return { ...known, tokens: tokens + sumOf(own), leafSeq: row.seq, leafFrom };
@@ -331,42 +335,16 @@ function sumOf(steps: readonly ViewStep[]): number {
   return steps.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** The steps of a message, without any mask. */
-function ownSteps({
-  seq,
-  role,
-  facts,
-}: {
-  readonly seq: number;
-  readonly role: string;
-  readonly facts: string;
-}): ViewStep[] {
-  const { steps, maskable = [] } = parseFacts(facts);
-  const freed = new Map(maskable);
+/** The visible steps of a message for the rent rule. */
+function stepsOf(element: Parameters<typeof shownSteps>[0] & { readonly row: { readonly role: string } }): ViewStep[] {
+  const { seq: message, role } = element.row;
   const isRequest = role === "assistant";
-  return steps.map((tokens, step) => ({ tokens, maskable: freed.get(step) ?? 0, isRequest, message: seq }));
-}
-
-function stepsOf(element: Element & { readonly kind: "message" }): ViewStep[] {
-  const { row, fromStep, toStep, mask } = element;
-  const shown = visibleSteps(element);
-  return ownSteps(row)
-    .slice(fromStep, toStep + 1)
-    .map((step, offset) => ({
-      ...step,
-      tokens: shown[offset] ?? step.tokens,
-      maskable: mask !== undefined && fromStep + offset <= mask.toStep ? 0 : step.maskable,
-    }));
+  return shownSteps(element).map(({ tokens, maskable }) => ({ tokens, maskable, isRequest, message }));
 }
 
 /** For each visible step, the tokens that stubs keep out of the view. */
-export function maskedTokens(element: Element): readonly number[] {
-  if (element.kind === "overlay" || element.mask === undefined) return [];
-  const { row, fromStep, toStep, mask } = element;
-  const message = { ...row, facts: parseFacts(row.facts) };
-  return ownSteps(row)
-    .slice(fromStep, toStep + 1)
-    .map(({ maskable }, offset) => (maskable > 0 && isMasked(message, fromStep + offset, mask) ? maskable : 0));
+function maskedTokens(element: Element): readonly number[] {
+  return element.kind === "overlay" ? [] : shownSteps(element).map(({ masked }) => masked);
 }
 
 /** The first step after a summary and the part that it left in view. */
@@ -381,11 +359,10 @@ function afterSummary(elements: readonly Element[], overlay: OverlayRow): number
       if (element.overlay.n === overlay.n) isBehindIt = true;
       continue;
     }
-    const masked = maskedTokens(element);
-    for (const [offset, { tokens }] of stepsOf(element).entries()) {
+    for (const { tokens, masked } of shownSteps(element)) {
       const isOld = boundary === null ? element.row.seq <= overlay.topSeq : left > 0;
       if (isBehindIt && !isOld) return at;
-      if (isBehindIt) left -= tokens + (masked[offset] ?? 0);
+      if (isBehindIt) left -= tokens + masked;
       at++;
     }
   }

@@ -10,7 +10,6 @@ import { sliceMessage } from "../../steps/message/slice.ts";
 import { besideEarlier, withoutDocuments } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
-import { maskedTokens } from "../masks/session-masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";
 import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
@@ -20,7 +19,7 @@ import {
   elementTokens,
   hasNames,
   isWhole,
-  visibleSteps,
+  shownSteps,
   walkShown,
   walkView,
   type Element,
@@ -205,6 +204,7 @@ export function outlineRow(element: Element): OutlineRow {
   }
   const { row, fromStep, toStep } = element;
   const facts = parseFacts(row.facts);
+  const steps = shownSteps(element);
   const visible = (step: number): boolean => step >= fromStep && step <= toStep;
   return {
     kind: "message",
@@ -212,8 +212,8 @@ export function outlineRow(element: Element): OutlineRow {
     role: roleOf(row),
     tokens: elementTokens(element),
     firstStep: fromStep,
-    steps: visibleSteps(element),
-    ...(element.mask === undefined ? {} : { masked: maskedTokens(element) }),
+    steps: steps.map(({ tokens }) => tokens),
+    ...(element.mask === undefined ? {} : { masked: steps.map(({ masked }) => masked) }),
     complete: toStep >= facts.steps.length - 1,
     calls: facts.calls.filter(([, step]) => visible(step)),
     results: facts.results.filter(([, step]) => visible(step)),

@@ -10,7 +10,7 @@
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { isShownWhole, type Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
-import { digestOfSteps, parseFacts, type Facts } from "./content.ts";
+import { digestOfSteps, parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import { comparePlaces, type Place, type Range } from "./place.ts";
 import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
@@ -155,35 +155,43 @@ export function elementTokens(element: Element): number {
     return tokens - names + (element.tellsOpen ? open : 0);
   }
   if (element.mask === undefined && isWhole(element)) return element.row.tokens;
-  return visibleSteps(element).reduce((sum, tokens) => sum + tokens, 0);
+  return shownSteps(element).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** Estimated tokens of each visible step. */
-export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<ShapeRow>): readonly number[] {
-  const facts = parseFacts(row.facts);
-  const { steps } = facts;
-  if (mask === undefined) return steps.slice(fromStep, toStep + 1);
-  const freed = new Map(facts.maskable?.filter(([step]) => isMasked({ ...row, facts }, step, mask)));
-  const { namesAt, namesTokens } = mask.line;
-  const shown = steps.map((tokens, step) => {
-    const names = namesAt.seq === row.seq && namesAt.step === step ? namesTokens : 0;
-    return tokens - (freed.get(step) ?? 0) + names;
+/** A visible step of a message, in estimated tokens. */
+export interface ShownStep {
+  readonly tokens: number;
+  /** The part of them that stubs would remove. 0 up to the mask. */
+  readonly maskable: number;
+  /** What stubs keep out of the view. */
+  readonly masked: number;
+}
+
+export function shownSteps({
+  row: { seq, id, facts: stored },
+  fromStep,
+  toStep,
+  mask,
+}: Omit<MessageElement<ShapeRow>, "kind" | "row"> & {
+  readonly row: Pick<ShapeRow, "seq" | "id" | "facts">;
+}): ShownStep[] {
+  const facts = parseFacts(stored);
+  const freed = new Map(facts.maskable);
+  const steps = facts.steps.map((tokens, step): ShownStep => {
+    const maskable = freed.get(step) ?? 0;
+    if (mask === undefined) return { tokens, maskable, masked: 0 };
+    const { namesAt, namesTokens, wordsOf } = mask.line;
+    const isDue = maskable > 0 && step <= mask.toStep;
+    const masked = isDue && !isShownWhole({ id, facts }, step, wordsOf(seq)) ? maskable : 0;
+    const names = namesAt.seq === seq && namesAt.step === step ? namesTokens : 0;
+    return { tokens: tokens - masked + names, maskable: isDue ? 0 : maskable, masked };
   });
-  return shown.slice(fromStep, toStep + 1);
+  return steps.slice(fromStep, toStep + 1);
 }
 
 /** Whether the names of a line stand in the visible part of a message. */
 export function hasNames({ row, fromStep, toStep }: MessageElement<ShapeRow>, { namesAt }: Line): boolean {
   return namesAt.seq === row.seq && namesAt.step >= fromStep && namesAt.step <= toStep;
-}
-
-/** Whether the outputs of a step are masked. */
-export function isMasked(
-  message: { readonly seq: number; readonly id: string; readonly facts: Facts },
-  step: number,
-  mask: ElementMask,
-): boolean {
-  return step <= mask.toStep && !isShownWhole(message, step, mask.line.wordsOf(message.seq));
 }
 
 /** Like {@link walkView}, with the mask of the path, as a model is shown it. Each element is read on demand. */
