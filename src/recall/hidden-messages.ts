@@ -10,7 +10,7 @@
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { parseReference } from "../steps/message/reference.ts";
-import { parseSyntheticId, RECORD_PREFIX } from "../steps/view/view.ts";
+import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/contents.ts";
 import type { MessageSearch } from "./search/search.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
@@ -137,8 +137,7 @@ export class HiddenMessages {
 
   /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
   named(name: string): Named[] {
-    const synthetic = parseSyntheticId(name);
-    const row = this.#tree.find(synthetic?.kind === "slice" ? synthetic.messageId : name);
+    const row = this.#tree.find(storedId(name));
     if (row !== null) return [{ seq: row.seq, call: null }];
     const reference = parseReference(name.replace(/^\[(.*)\]$/, "$1"));
     if (reference === null) return [];

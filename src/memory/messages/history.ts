@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
+import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
 import { isPruned } from "./contents.ts";
@@ -299,8 +299,7 @@ export class History extends SessionOverlays {
    * `unknown_message`. Reads no content.
    */
   parentOf(id: string): string | null {
-    const synthetic = parseSyntheticId(id);
-    const row = this.tree.find(synthetic?.kind === "slice" ? synthetic.messageId : id);
+    const row = this.tree.find(storedId(id));
     if (row !== null) return row.parentSeq === null ? null : this.tree.shape(row.parentSeq).id;
     throw new PalimpsestError(
       "unknown_message",

@@ -4,6 +4,7 @@
  * Reads one row without content for each visible element. The content of at most `maxBytes` is then read in slices. The
  * messages beside the overlays come first, so that of a longer branch its newest messages stay unread.
  */
+import { textsOf } from "../../steps/message/tool-parts.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseFacts } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
@@ -72,7 +73,5 @@ function after<Each extends MessageElement<ShapeRow>>(element: Each, top: Place)
 
 /** An overlay's text as a view shows it. */
 export function textOf(overlay: OverlayRow, shown: Parameters<typeof overlayMessage>[1]): string {
-  return overlayMessage(overlay, shown)
-    .parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
-    .join("\n");
+  return textsOf(overlayMessage(overlay, shown).parts).join("\n");
 }

@@ -16,7 +16,7 @@ import type { OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { splitReferences, type BulletSource } from "../../steps/draft/provenance.ts";
 import { hashOf } from "../../steps/message/reference.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
-import { parseSyntheticId } from "../../steps/view/view.ts";
+import { overlayMessageId, storedId } from "../../steps/view/view.ts";
 import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
 import { parseDetails } from "./details.ts";
@@ -374,9 +374,9 @@ function addToolsBefore(names: Set<string>, { details }: OverlayRow): boolean {
 
 /** Whether the element was shown under this id, as a message, a part of one or a summary. */
 function stands(element: Element, id: string): boolean {
-  const shown = parseSyntheticId(id);
-  if (element.kind === "overlay") return shown?.kind === "overlay" && shown.overlayId === element.overlay.overlayId;
-  return element.row.id === (shown?.kind === "slice" ? shown.messageId : id);
+  return element.kind === "overlay"
+    ? id === overlayMessageId(element.overlay.overlayId)
+    : element.row.id === storedId(id);
 }
 
 /** Whether `inner` lies inside `outer`, or is older and covers the very same span. */

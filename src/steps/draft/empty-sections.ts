@@ -5,15 +5,14 @@
  * Text in, text out. The remaining text keeps its order and words.
  */
 import { followFence } from "../text/fences.ts";
+import { LIST_MARK, withoutMarkup } from "../text/markdown.ts";
 
 const HEADING = /^#{1,6}[ \t]/;
 const GOAL = /^#{1,6}[ \t]+goal/i;
 const STATE = /^#{1,6}[ \t]+state[ \t]*$/i;
-const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 /** Phrases that stand for an empty section. */
 const EMPTY_WORDS =
   /^(?:none|nothing|nil|n\/?a|n a|not applicable|not yet)(?: (?:yet|so far|at (?:this|the) (?:time|moment)|known|noted|recorded|to (?:note|report)|here))?$/i;
-const MARKUP = /[^\p{L}\p{N}/]+/gu;
 
 /** If every section is empty, the first one stays, because a summary is never blank. */
 export function withoutEmptySections(markdown: string): string {
@@ -42,6 +41,6 @@ export function withoutState(markdown: string): string {
 
 /** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */
 export function isNothing(line: string): boolean {
-  const words = line.trim().replace(LIST_MARK, "").replaceAll(MARKUP, " ").trim();
+  const words = withoutMarkup(line.trim().replace(LIST_MARK, ""));
   return words === "" || EMPTY_WORDS.test(words);
 }

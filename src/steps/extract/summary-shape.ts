@@ -6,6 +6,7 @@
  */
 import { isNothing } from "../draft/empty-sections.ts";
 import { SECTION_BUDGET } from "../draft/template.ts";
+import { LIST_MARK, withoutMarkup } from "../text/markdown.ts";
 import { oneLine, type Topic } from "./bullet.ts";
 
 /** The text of an empty section. */
@@ -54,10 +55,6 @@ export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, re
     .join("\n\n");
 }
 
-const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
-
-const MARKUP = /[^\p{L}\p{N}/]+/gu;
-
 /**
  * Whether a summary or a section of it tells anything. False for headings alone, for "None." under each, and for lines
  * that only repeat one of `hints` or the token budget after it.
@@ -71,7 +68,7 @@ export function tellsSomething(markdown: string, hints: readonly string[] = []):
 }
 
 function plainWords(text: string): string {
-  return text.replace(SECTION_BUDGET, "").toLowerCase().replaceAll(MARKUP, " ").trim();
+  return withoutMarkup(text.replace(SECTION_BUDGET, "").toLowerCase());
 }
 
 export interface SummaryBullet {

@@ -11,7 +11,7 @@ import { gatherRules } from "../pinned/gather.ts";
 import { pickInForce } from "../pinned/pick.ts";
 import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, wholeCharacters } from "../draft/render.ts";
-import { fieldText } from "../message/tool-parts.ts";
+import { textsOf } from "../message/tool-parts.ts";
 
 /** The full text of messages. A single user message is quoted as it is. */
 export function wholeWords(messages: readonly UIMessage[]): string {
@@ -37,7 +37,7 @@ export function beginningWords(message: UIMessage, tokens: number, countTokens: 
 }
 
 function wordsOf({ parts }: UIMessage): string {
-  return parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join("\n");
+  return textsOf(parts).join("\n");
 }
 
 /** The longest beginning of the text within so many tokens. */

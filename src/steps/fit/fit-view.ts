@@ -34,9 +34,10 @@ import {
   type Unit,
   type Zone,
 } from "./units.ts";
+import { wholeCharacters } from "../draft/render.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Template } from "../draft/template.ts";
-import { fieldText, isOpenCall, type Part } from "../message/tool-parts.ts";
+import { isOpenCall, textsOf, type Part } from "../message/tool-parts.ts";
 import { truncateParts, type Limits } from "../view/truncate.ts";
 import { isSummary } from "../view/view.ts";
 
@@ -305,12 +306,11 @@ function leastView(scene: Scene, room: number): Draft {
 }
 
 function wordsOf(parts: Part[]): string {
-  const texts = withoutFiles(parts).map((part) => (part.type === "text" ? fieldText(part.text) : ""));
-  return texts.filter((text) => text !== "").join("\n");
+  return textsOf(withoutFiles(parts))
+    .filter((text) => text !== "")
+    .join("\n");
 }
 
 function beginningOf(text: string, chars: number): string {
-  if (text.length <= chars) return text;
-  // Never cuts a surrogate pair in half.
-  return `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, "")} […]`;
+  return text.length <= chars ? text : `${wholeCharacters(text, 0, chars)} […]`;
 }

@@ -1,6 +1,6 @@
 /** The title of a conversation, taken from its first words. */
 import type { UIMessage } from "ai";
-import { fieldText } from "./tool-parts.ts";
+import { textsOf } from "./tool-parts.ts";
 
 /** Characters of a session's title, which is one line of a list. */
 const TITLE_CHARS = 60;
@@ -13,7 +13,7 @@ const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** The message's text in one line of at most {@link TITLE_CHARS} characters, cut between words. Null when it has no text. */
 export function titleOf(message: UIMessage): string | null {
-  const text = message.parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join(" ");
+  const text = textsOf(message.parts).join(" ");
   const start = text.trimStart().slice(0, READ_CHARS).toWellFormed();
   const line = start.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   if (line === "") return null;

@@ -30,6 +30,11 @@ export function fieldText(value: unknown): string {
   return value === null ? "" : jsonText(value);
 }
 
+/** The texts of parts, without those of tools and reasoning. */
+export function textsOf(parts: readonly Part[]): string[] {
+  return parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : []));
+}
+
 /**
  * The parts inside a part of type `steering-message`. Any other value inside becomes a text part. Returns the original
  * array when all are parts.

@@ -7,10 +7,9 @@
  */
 import type { UIMessage } from "ai";
 import { talkOf } from "../salience/choose.ts";
-import { gatherWords } from "../salience/table.ts";
 import { containsWord, wordsIn } from "../salience/words.ts";
 import type { Facts } from "./fact.ts";
-import { readSayings, settledIn } from "./gather.ts";
+import { settledIn, wordsOf } from "./gather.ts";
 import { isWhole, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
 import { readPinnedRules } from "./render.ts";
@@ -28,9 +27,7 @@ export interface InView {
 }
 
 export function lookAround({ head, tail, summaries, hidden }: InView): Around {
-  const tables = [...head, ...tail].map((message) =>
-    gatherWords(readSayings(message).map(({ by, text }) => ({ written: by !== "output", text }))),
-  );
+  const tables = [...head, ...tail].map(wordsOf);
   // Messages show a word that stands there as one of its own. `t.Errorf` does not show `t.Error`, nor a path its folder.
   const said = new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)));
   const told = containsWord(wordsIn(summaries.join("\n")));

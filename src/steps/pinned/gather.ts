@@ -7,9 +7,10 @@
  */
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
+import { wholeCharacters } from "../draft/render.ts";
 import { isIntroduction, isLabel, isNarration, isQuestion, isRequest, isTodo } from "../extract/cues.ts";
 import { DENSE_SCRIPT, looksLikeData } from "../facts/facts.ts";
-import { gatherWords } from "../salience/table.ts";
+import { gatherWords, type Words } from "../salience/table.ts";
 import { splitSentences } from "../text/sentences.ts";
 import {
   fieldText,
@@ -21,7 +22,7 @@ import {
   type Part,
   type ToolPart,
 } from "../message/tool-parts.ts";
-import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
+import { isRecord, isSummary, recordedRules, storedId } from "../view/view.ts";
 import { NO_FACTS, QUESTION, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { changedFile, readLoaded } from "./loaded.ts";
 import { findRules } from "./ledger.ts";
@@ -75,7 +76,7 @@ function rulesIn(message: UIMessage): readonly Fact[] {
   }
   const asked =
     message.role === "user" ? message.parts : message.parts.filter(({ type }) => type === "steering-message");
-  const messageId = originOf(message.id);
+  const messageId = storedId(message.id);
   return readRules(
     asked.flatMap((part) => readPart(part, "user")),
     (kind, value, more) => ({ kind, value, messageId, age: 0, ...more }),
@@ -83,14 +84,14 @@ function rulesIn(message: UIMessage): readonly Fact[] {
 }
 
 function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
-  const messageId = originOf(message.id);
+  const messageId = storedId(message.id);
   const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId, age: 0, ...more });
   const sayings = readSayings(message);
   const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
   return {
     ...readTurn(message, sayings),
     rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
-    words: gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text }))),
+    words: namesIn(sayings),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
     changed: message.parts.flatMap((part) => {
       const path = changedFile(part);
@@ -109,7 +110,7 @@ export function settledIn(messages: readonly UIMessage[]): ReadonlySet<string | 
 /** What a message says is to be done, and how it begins and ends. */
 function readTurn(message: UIMessage, sayings: readonly Saying[]): Facts {
   const { id, role, parts } = message;
-  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId: originOf(id), age: 0, ...more });
+  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId: storedId(id), age: 0, ...more });
   const last = parts.findLast((part) => part.type === "text" || toolPart(part) !== null);
   const answers = role === "assistant" && last?.type === "text" && !isQuestion(fieldText(last.text).trim());
   return { ...NO_FACTS, messages: 1, tasks: readTasks(sayings, fact), goesOn: role === "user", answers };
@@ -121,10 +122,13 @@ export function readSayings(message: UIMessage): Saying[] {
   return message.parts.flatMap((part) => readPart(part, speaker));
 }
 
-/** The id of the stored message behind a message of a view. */
-function originOf(id: string): string {
-  const synthetic = parseSyntheticId(id);
-  return synthetic?.kind === "slice" ? synthetic.messageId : id;
+/** The words of a message that name something. */
+export function wordsOf(message: UIMessage): Words {
+  return namesIn(readSayings(message));
+}
+
+function namesIn(sayings: readonly Saying[]): Words {
+  return gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text })));
 }
 
 function readPart(part: Part, speaker: Source): Saying[] {
@@ -215,7 +219,7 @@ function tellingLine(error: string): string | null {
 /** At most so many characters from the start, cut between words where possible, and never inside a surrogate pair. */
 function wholeStart(text: string, characters: number): string {
   if (text.length <= characters) return text;
-  const start = text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
+  const start = wholeCharacters(text, 0, characters);
   const blank = start.lastIndexOf(" ");
   return blank > characters / 2 ? start.slice(0, blank) : start;
 }

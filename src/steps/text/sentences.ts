@@ -6,6 +6,7 @@
  */
 
 import { findDiffLines } from "./diffs.ts";
+import { LIST_MARK } from "./markdown.ts";
 import { findPastedLines } from "./pasted.ts";
 
 /** A sentence, and the form of its line. */
@@ -39,7 +40,6 @@ const ABBREVIATIONS = new Set([
 
 /** A list marker, quote mark or heading mark in front of a line's own words. */
 const LINE_MARK = /^(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+/;
-const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 /** A line that does not begin with a word of a sentence, because it is marked, quoted or pasted. */
 const MARKED = /^(?:[-*+•>#|<=~`"'“”„«‘]|\d{1,3}[.)]\s)/;
 const CHECKBOX = /^\[[ xX]\]\s+/;

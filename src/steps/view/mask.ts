@@ -15,9 +15,9 @@ import { referenceToCall } from "../message/reference.ts";
 import { messageSteps } from "../message/slice.ts";
 import { toolPart, type Part } from "../message/tool-parts.ts";
 import { NAME_CHARS_PER_TOKEN } from "../pinned/keep.ts";
-import { readSayings } from "../pinned/gather.ts";
+import { wordsOf } from "../pinned/gather.ts";
 import { chooseWords, talkOf } from "../salience/choose.ts";
-import { gatherWords, mergeWords, type Words } from "../salience/table.ts";
+import { gatherWords, mergeWords } from "../salience/table.ts";
 import { wordsIn } from "../salience/words.ts";
 import { maskableOutput, STUB_START, stubOf, withOutput } from "./stub.ts";
 
@@ -120,7 +120,7 @@ export function roomForNames(room: {
  * words of all masked outputs.
  */
 export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): MaskWords {
-  const tables = view.map((maskee) => tableOf(hideOutputs(maskee)));
+  const tables = view.map((maskee) => wordsOf(hideOutputs(maskee)));
   const talk = talkOf(tables.slice(view.findLastIndex(({ toStep }) => toStep !== null) + 1));
   const said = new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)));
   const hidden = view.map((maskee) =>
@@ -146,10 +146,6 @@ export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): M
     }
   }
   return { stubs, names };
-}
-
-function tableOf(message: UIMessage): Words {
-  return gatherWords(readSayings(message).map(({ by, text }) => ({ written: by !== "output", text })));
 }
 
 /** The part of a message that stays in view, without the sentences of its stubs. */

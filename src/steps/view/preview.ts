@@ -11,7 +11,7 @@ import { checkFields } from "../../known-fields.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 import { readStub } from "./stub.ts";
 import { shortenOutput } from "./truncate.ts";
-import { parseSyntheticId } from "./view.ts";
+import { storedId } from "./view.ts";
 
 /** Characters of the preview of an oversized tool output, and the smallest limit in bytes that a caller may set. */
 const PREVIEW_CHARS = 2_000;
@@ -51,11 +51,9 @@ function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   const bytes = utf8Bytes(jsonText(tool.output), maxBytes);
   // A stub is long because of the names beside it, and says itself where the output is.
   if (bytes <= maxBytes || readStub(part) !== null) return part;
-  const synthetic = parseSyntheticId(messageId);
-  const owner = synthetic?.kind === "slice" ? synthetic.messageId : messageId;
   const note =
     `A preview: the output has ${Math.ceil(bytes / 1024)} KB. ` +
-    `All of it is stored in message "${owner}". Run the tool again, asking for less, to see more.`;
+    `All of it is stored in message "${storedId(messageId)}". Run the tool again, asking for less, to see more.`;
   // Short enough that the preview itself is under the limit in any script.
   const chars = Math.min(PREVIEW_CHARS, Math.floor(maxBytes / BYTES_PER_CHAR));
   return { ...tool, output: shortenOutput(tool.output, chars, note) };

@@ -73,6 +73,12 @@ export function parseSyntheticId(id: string): SyntheticId | null {
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };
 }
 
+/** The id of the stored message behind one of a view, where that is a part of it. Any other id as it is. */
+export function storedId(id: string): string {
+  const synthetic = parseSyntheticId(id);
+  return synthetic?.kind === "slice" ? synthetic.messageId : id;
+}
+
 /** The reserved mark on a message, its id or its metadata. Null for a caller's own message. */
 export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "id" | "metadata" | null {
   if (id.startsWith(RESERVED_PREFIX)) return "id";
