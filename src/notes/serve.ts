@@ -6,7 +6,8 @@
  */
 import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
-import { commitSummary, conclude } from "../agent/runs/commit.ts";
+import { commitSummary } from "../agent/runs/commit.ts";
+import { conclude } from "../agent/runs/split.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
 import { startNotes } from "./trigger.ts";

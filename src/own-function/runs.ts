@@ -39,7 +39,8 @@ import { noteHindsight } from "../agent/reports/hindsight.ts";
 import { beginApproval, settleApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
-import { commitSummary, conclude } from "../agent/runs/commit.ts";
+import { commitSummary } from "../agent/runs/commit.ts";
+import { conclude } from "../agent/runs/split.ts";
 import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
@@ -101,7 +102,7 @@ export class FunctionRuns implements FunctionRoom {
     this.#calls.set(run.id, call);
     try {
       const history = core.memory.session(run.sessionId);
-      if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
+      if (!history.has(run.leafId)) outcome = (live) => void conclude(core, live, { kind: "stale", reason: "gone" });
       else {
         await noteHindsight(core, run.id);
         const { messages, shown } = await core.read(run.sessionId, () => {
@@ -115,7 +116,7 @@ export class FunctionRuns implements FunctionRoom {
         outcome = (live) => settle(core, live, { given, read, carried });
       }
     } catch (error) {
-      outcome = (live) => conclude(core, live, failure(error, redaction));
+      outcome = (live) => void conclude(core, live, failure(error, redaction));
     } finally {
       this.#calls.delete(run.id);
     }
@@ -138,7 +139,7 @@ export class FunctionRuns implements FunctionRoom {
       core.runs.change(run.id, { state: "pending", restarts: run.restarts + 1 });
     } else {
       const reason = `The object was restarted ${run.restarts + 1} times while onCompaction was at work.`;
-      finish(core, run.id, (live) => conclude(core, live, { kind: "failed", code: "interrupted", reason }));
+      finish(core, run.id, (live) => void conclude(core, live, { kind: "failed", code: "interrupted", reason }));
     }
   }
 
@@ -200,7 +201,7 @@ function finish(core: Core, runId: string, outcome: (live: LiveRun) => void): vo
     end(outcome);
   } catch (error) {
     if (isToBeReadAgain(error)) throw error;
-    end((live) => conclude(core, live, failure(error, redactionOf(core.settings.get(live.sessionId)))));
+    end((live) => void conclude(core, live, failure(error, redactionOf(core.settings.get(live.sessionId)))));
   }
 }
 
@@ -234,19 +235,19 @@ async function readChosen(
 function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
-    return conclude(core, live, { kind: "nothing", reason: "declined", detail });
+    return void conclude(core, live, { kind: "nothing", reason: "declined", detail });
   }
   const { hidden, digest: planDigest, generation, gathered, plan } = read;
   // The fence compares with what the function was shown, and not with what the facts were gathered from.
-  if (gathered?.isCurrent() === false) return conclude(core, live, { kind: "stale", reason: "changed" });
+  if (gathered?.isCurrent() === false) return void conclude(core, live, { kind: "stale", reason: "changed" });
   const facts = gathered?.facts ?? NO_FACTS;
   const history = core.memory.session(live.sessionId);
   const outline = history.outline(live.leafId);
-  if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
+  if (outline === null) return void conclude(core, live, { kind: "stale", reason: "gone" });
   const head = headBefore(outline, hidden, live.policy);
   const run: LiveRun = { ...live, plan: { ...plan, head }, planDigest };
   const refused = findFault(core, run, given.summary);
-  if (refused !== null) return conclude(core, run, refused);
+  if (refused !== null) return void conclude(core, run, refused);
   if (core.settings.get(run.sessionId).approval !== null) return propose(core, run, { given, facts, generation });
   const lineage = { model: STEP, degraded: false, level: plan.level, generation };
   conclude(core, run, commitSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried }));
@@ -295,8 +296,8 @@ async function commitApproved(core: Core, runId: string): Promise<void> {
   finish(core, runId, (live) => {
     if (live.approval === undefined) return;
     const asked = settleApproval(core, live.approval);
-    if ("kind" in asked) return conclude(core, live, asked);
-    if (asked.approvedKey === null) return;
+    if ("kind" in asked) conclude(core, live, asked);
+    if ("kind" in asked || asked.approvedKey === null) return;
     const { text, facts, model, degraded, generation } = mustDraft(core, live, asked.approvedKey);
     const { span, level } = planOf(live);
     const lineage = { model, degraded, level, generation };

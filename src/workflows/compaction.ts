@@ -5,8 +5,8 @@
  *     plan the cut ─▶ summarize k of n … ─▶ merge and add 1 of 1
  *     plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ approval ─▶ add compaction
  *
- * The step that makes the whole summary, from the only chunk or from all drafts, also commits it, unless a person is asked before or a
- * switch follows. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
+ * The step that makes the whole summary, from the only chunk or from all drafts, also commits it, unless a person is asked before. The
+ * commit of a split opens its child. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
  * run was paused, the line goes on with the steps of any other run.
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
@@ -29,7 +29,6 @@ import { extractChunk, extractDrafts, foldDrafts, repairDraft, summarizeChunk } 
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type {
   ChunkDraft,
-  Compacted,
   CompactionPort,
   DraftReceipt,
   OutlineRead,
@@ -49,7 +48,7 @@ interface Work {
   /** The models that summarise a chunk of several. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: CompactionPort;
-  /** True when nothing stands between the draft of the whole summary and the end of the run. */
+  /** True when nobody is asked between the draft of the whole summary and the end of the run. */
   readonly addsAtOnce: boolean;
 }
 
@@ -62,19 +61,15 @@ type Planned = Omit<Extract<PlanReceipt, { kind: "planned" }>, "policy"> & {
   readonly chunkTokens: number;
 };
 
-/** Goes from the outline to the overlay. The result ends the run, unless the run's kind has more steps after it. */
-export async function compact(
-  step: WorkflowStep,
-  model: ChosenModel,
-  port: Work["port"],
-): Promise<Compacted | RunEnded> {
+/** Goes from the outline to the overlay, which ends the run. */
+export async function compact(step: WorkflowStep, model: ChosenModel, port: CompactionPort): Promise<RunEnded> {
   const models = [...new Asked(model, []).models, ...new Asked(model.chunks ?? model, []).models];
   const plan = await step.do("plan the cut", AGENT_CALL, (at) => planTheCut(port, markOf(at), models));
   if (plan.kind !== "planned") return plan;
 
   const asked = new Asked(model, plan.resting);
   const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
-  const work: Work = { step, port, asked, askedForChunks, addsAtOnce: !plan.needsApproval && !plan.isSplit };
+  const work: Work = { step, port, asked, askedForChunks, addsAtOnce: !plan.needsApproval };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
   const isWhole = plan.parts.length === 1;
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
@@ -111,7 +106,7 @@ async function planTheCut(
   port: CompactionPort,
   mark: StepMark,
   models: readonly ChosenModel[],
-): Promise<Planned | Compacted | RunEnded> {
+): Promise<Planned | RunEnded> {
   const names = [...new Set(models.map(({ name }) => name))];
   const windowTokens = Math.min(...models.map((each) => each.windowTokens));
   const read = await port.readOutline(mark, names);

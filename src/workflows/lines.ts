@@ -3,25 +3,18 @@
  * it in whatever isolate it runs.
  */
 import type { WorkflowStep } from "cloudflare:workers";
-import { assert, PalimpsestError } from "../errors.ts";
+import { PalimpsestError } from "../errors.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { compact } from "./compaction.ts";
 import type { CompactionPort, FollowUp, RunEnded } from "./port.ts";
-import { split } from "./split.ts";
 
 export type Line = (step: WorkflowStep, model: ChosenModel, port: CompactionPort) => Promise<RunEnded>;
 
 const LINES = new Map<RunRecord["kind"], Line>([
-  [
-    "compaction",
-    async (step, model, port) => {
-      const done = await compact(step, model, port);
-      assert(done.kind === "ended", "Only a split goes on after its compaction.");
-      return done;
-    },
-  ],
-  ["split", split],
+  ["compaction", compact],
+  // Its commit makes the switch.
+  ["split", compact],
 ]);
 
 /** Call where an agent is declared. A second call replaces the first. */

@@ -33,11 +33,6 @@ export interface FollowUp {
   readonly name: string;
 }
 
-/** The compaction is done, or there was nothing to compact, and the run has further steps. */
-export interface Compacted {
-  readonly kind: "compacted";
-}
-
 export interface OutlineRead {
   readonly kind: "outline";
   readonly outline: Outline;
@@ -79,14 +74,11 @@ export type PlanReceipt =
       readonly policy: Policy;
       /** True when a person must approve the draft before the commit. */
       readonly needsApproval: boolean;
-      /** True when a switch to a child follows the commit. */
-      readonly isSplit: boolean;
       /** The sources of the summary, in the order of the path. */
       readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
       /** Models that are not asked now, because they failed recently or their budget is spent. */
       readonly resting: readonly string[];
     }
-  | Compacted
   | RunEnded;
 
 /** The instructions for a summariser, without the source. */
@@ -308,16 +300,17 @@ export interface CompactionPort {
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
   /** Returns whether a person approved the draft, where the session asks for approval. The first call begins the wait. */
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
-  /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome. Every later call returns the same outcome. */
-  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded>;
+  /**
+   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split also
+   * opens the child and ends the parent.
+   */
+  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded>;
   /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
   doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Does a room's step for a run that has ended, by its name. `ended` when there is nothing to do any more. */
   doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
   refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
-  /** Opens the child of a split, ends its parent and ends the run, in one transaction. */
-  switchToChild(mark: StepMark): Promise<RunEnded>;
 }
 
 export type PortMethod = keyof CompactionPort;
@@ -334,7 +327,6 @@ export const PORT_METHODS = [
   "askApproval",
   "addCompaction",
   "refuseModel",
-  "switchToChild",
   "doOwn",
   "doFollowUp",
 ] as const satisfies readonly PortMethod[];

@@ -204,7 +204,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
   // Split, under a name.
   await agent.appendAll({ sessionId: "parent", messages: whispers(0, 6) });
   const split = await agent.compactAndSplit({ sessionId: "parent", name: SECRETS.child, focus: SECRETS.focus });
-  expect(await agent.waitForRun({ runId: split.run.id })).toMatchObject({ split: { name: SECRETS.child } });
+  expect(await agent.waitForRun({ runId: split.run.id })).toMatchObject({ childName: SECRETS.child });
   await look("parent");
 
   const everything = JSON.stringify([heard, line.heard]);

@@ -60,6 +60,19 @@ function replaceStep(instance: PalimpsestAgent, step: PalimpsestAgent["compactio
   Object.setPrototypeOf(instance, step === null ? (Object.getPrototypeOf(proto) as object) : own);
 }
 
+/** Stores drafts, and fails where one would be committed. */
+function storeOnly(instance: PalimpsestAgent): PalimpsestAgent["compactionStep"] {
+  const step = instance.compactionStep.bind(instance);
+  return async (runId, method, args) => {
+    const [mark, input] = args;
+    const { adds, ...left } = (input ?? {}) as { readonly adds?: unknown };
+    if (adds === undefined) return step(runId, method, args);
+    const answer = (await step(runId, method, [mark, left])) as { readonly kind: string };
+    if (answer.kind === "draft") throw new Error("no way through");
+    return answer;
+  };
+}
+
 /** Of all that a session holds of its path, oldest first. */
 async function idsOf(agent: PalimpsestAgent, sessionId: string): Promise<string[]> {
   const lines = (await agent.exportTranscript({ sessionId })).split("\n").filter(Boolean);
@@ -77,7 +90,7 @@ test("a split ends the session and opens a child that shows the same view: head,
   expect([joined, run.kind]).toEqual([false, "split"]);
   const ended = await agent.waitForRun({ runId: run.id });
   const { childId, overlayId, tokensBefore, tokensAfter } = splitOf(ended);
-  expect(ended.steps.at(-1)?.name).toBe("switch to the child");
+  expect(ended.steps.at(-1)?.name).toContain("summarize and add 1 of 1");
   expect(tokensAfter).toBeLessThan(tokensBefore);
   expect((await agent.status({ sessionId: childId })).viewTokens).toBe(tokensAfter);
   const view = await agent.getView({ sessionId: childId });
@@ -161,14 +174,7 @@ test("messages that keep coming land in exactly one session each, and the conver
 // --- what fails, and when -------------------------------------------------------------------------------------------------
 
 /** The durable ones of a split, in their order. */
-const EFFECTS = [
-  "readOutline",
-  "recordPlan",
-  "readChunk",
-  "saveDraft",
-  "addCompaction",
-  "switchToChild",
-] as const satisfies readonly PortMethod[];
+const EFFECTS = ["readOutline", "recordPlan", "readChunk", "saveDraft"] as const satisfies readonly PortMethod[];
 
 /** Exactly one of the two takes messages, and a child is there only when its parent has ended. */
 function look({ palimpsest: { memory } }: PalimpsestAgent): void {
@@ -259,7 +265,10 @@ test("a switch that is asked for again, late or twice, answers the same child an
   const ended = await agent.waitForRun({ runId: run.id });
   await agent.append({ sessionId: splitOf(ended).childId, message: say(99) });
   const late = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
-    instance.compactionStep(run.id, "switchToChild", [{ step: "switch to the child", attempt: 7 }]),
+    instance.compactionStep(run.id, "addCompaction", [
+      { step: "add compaction", attempt: 7 },
+      { key: "any", leaves: [] },
+    ]),
   );
   expect(late).toEqual({ kind: "ended", outcome: ended.outcome });
   expect(await sessionIds(agent)).toHaveLength(2);
@@ -268,11 +277,7 @@ test("a switch that is asked for again, late or twice, answers the same child an
 test("a run whose instance failed at the switch goes on in a restarted one, and pays and summarises nothing again (R1, R3)", async () => {
   const { agent, stub, calls } = await withParent();
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const step = instance.compactionStep.bind(instance);
-    replaceStep(instance, async (runId, method, args) => {
-      if (method === "switchToChild") throw new Error("gone for long");
-      return step(runId, method, args);
-    });
+    replaceStep(instance, storeOnly(instance));
   });
   const { run } = await agent.compactAndSplit({ sessionId: PARENT });
   await untilErrored(run);
@@ -289,14 +294,10 @@ test("a run whose instance failed at the switch goes on in a restarted one, and 
   expect(calls).toHaveLength(paid);
 });
 
-test("a split that fails for good leaves the parent open and no child; the summary that it laid stays valid (R1)", async () => {
-  const { agent, stub } = await withParent();
+test("a split that fails for good leaves the parent open and no child; its draft is not paid for again (R1, R3)", async () => {
+  const { agent, stub, calls } = await withParent();
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const step = instance.compactionStep.bind(instance);
-    replaceStep(instance, async (runId, method, args) => {
-      if (method === "switchToChild") throw new Error("no way through");
-      return step(runId, method, args);
-    });
+    replaceStep(instance, storeOnly(instance));
   });
   const { run } = await agent.compactAndSplit({ sessionId: PARENT, name: "Second half" });
   for (let restart = 0; restart <= MAX_INSTANCE_RESTARTS; restart++) {
@@ -306,13 +307,15 @@ test("a split that fails for good leaves the parent open and no child; the summa
   }
   expect((await agent.getRun({ runId: run.id })).outcome).toMatchObject({ kind: "failed" });
   expect(await sessionIds(agent)).toEqual([PARENT]);
-  expect((await agent.getCompactions({ sessionId: PARENT })).map(({ state }) => state)).toEqual(["active"]);
+  expect(await agent.getCompactions({ sessionId: PARENT })).toEqual([]);
+  expect(calls).toHaveLength(1);
   await agent.append({ sessionId: PARENT, message: say(99) });
   // Asked for again, it takes up where that one ended.
   await runInDurableObject(stub, (instance: PalimpsestAgent) => replaceStep(instance, null));
   const again = await agent.retryRun({ runId: run.id });
   const { childId } = splitOf(await agent.waitForRun({ runId: again.run.id }));
   expect(await agent.getSessionInfo({ sessionId: childId })).toMatchObject({ name: "Second half" });
+  expect(calls).toHaveLength(1);
 });
 
 test.each([

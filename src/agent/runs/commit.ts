@@ -16,9 +16,7 @@ import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core, Needs } from "../core.ts";
-import { endRun } from "./end-run.ts";
-import { switchAfter, switchToChild } from "./split.ts";
+import type { Needs } from "../core.ts";
 
 export interface Summary {
   readonly span: Span;
@@ -129,12 +127,4 @@ export function pinBeside(
     if (tellsWithout(shown, pinned)) return { ...pinned, alone: true };
   }
   return pin(text, shown);
-}
-
-/** Ends a run with the outcome of its compaction. A split that is ready makes its switch first. Call inside a transaction. */
-export function conclude(core: Core, run: LiveRun, compacted: Outcome): void {
-  const split = switchAfter(run, compacted);
-  if (split === null || run.kind !== "split") return void endRun(core, run, compacted);
-  const ready = { ...run, split };
-  endRun(core, ready, switchToChild(core, ready));
 }

@@ -287,7 +287,7 @@ export class Dispatcher {
       if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (ended.kind === "split")
-        return startSplit(this.#core, sessionId, { name: ended.split.name ?? undefined, ...again, ignoreBudget });
+        return startSplit(this.#core, sessionId, { name: ended.childName ?? undefined, ...again, ignoreBudget });
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });

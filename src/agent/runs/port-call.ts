@@ -7,6 +7,7 @@ import { closeStep, markStep, type LiveRun, type Outcome, type RunRecord } from 
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
 import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
 import { endRun } from "./end-run.ts";
+import { conclude } from "./split.ts";
 
 export class PortCall implements StepCall {
   readonly core: Core;
@@ -58,8 +59,17 @@ export class PortCall implements StepCall {
   }
 
   end(outcome: Outcome): RunEnded {
+    return this.#over(endRun(this.core, this.#run, outcome));
+  }
+
+  /** As {@link end}, with the outcome of the run's compaction. A split switches to its child first. */
+  conclude(compacted: Outcome): RunEnded {
+    return this.#over(conclude(this.core, this.#run, compacted));
+  }
+
+  #over(outcome: Outcome): RunEnded {
     this.#ended = true;
-    return tellEnded(this.core, this.#run, endRun(this.core, this.#run, outcome));
+    return tellEnded(this.core, this.#run, outcome);
   }
 
   /** Writes the notes. Null when the run has its outcome, and when there is nothing to write. */

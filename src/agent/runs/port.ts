@@ -8,7 +8,7 @@
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
-import { planOf, type Outcome, type LiveRun } from "../../memory/runs/runs.ts";
+import { planOf, type LiveRun } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
@@ -29,7 +29,6 @@ import { sentPrompt } from "./drafts/sent-prompt.ts";
 import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { outlineNow } from "./start/dry-run.ts";
 import { mayAsk } from "./start/postpone.ts";
-import { switchAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
   type ApprovalReading,
@@ -37,7 +36,6 @@ import {
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
-  type Compacted,
   type CompactionPort,
   type DraftInput,
   type DraftReceipt,
@@ -70,7 +68,6 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const history = core.memory.session(run.sessionId);
-      if (run.kind === "split" && run.split.overlayId !== null) return compacted(call);
       if (run.planDigest !== null) return answerPlan(call, models);
       if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
       const outline = outlineNow(core, run.sessionId, run.leafId);
@@ -93,7 +90,7 @@ export class RunPort implements CompactionPort {
       if (run.planDigest !== null) return answerPlan(call, models);
       call.note({ partial, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
       if (proposed.kind === "nothing") {
-        return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
+        return call.conclude({ kind: "nothing", reason: proposed.reason, detail: proposed.detail });
       }
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
@@ -236,7 +233,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => call.core.rooms.approvals?.ask(call, key) ?? goOnWithoutRoom(call, key));
   }
 
-  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded> {
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded> {
     return this.#commit(mark, commit, () => true);
   }
 
@@ -244,9 +241,9 @@ export class RunPort implements CompactionPort {
     mark: StepMark,
     commit: CommitRequest,
     mayCommit: (run: LiveRun) => boolean,
-  ): Promise<Compacted | Unapproved | RunEnded> {
+  ): Promise<Unapproved | RunEnded> {
     const carried = await readCarried(this.#core, this.#runId);
-    return this.#inRun(mark, (call): Compacted | Unapproved | RunEnded => {
+    return this.#inRun(mark, (call): Unapproved | RunEnded => {
       const { run, core } = call;
       if (!mayCommit(run) || (asksPerson(core, run) && run.approval?.approvedKey !== commit.key)) {
         call.close();
@@ -259,16 +256,7 @@ export class RunPort implements CompactionPort {
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
       const outcome = commitSummary(core, run, { span, text, facts, lineage, carried });
       call.close();
-      return concludeCompaction(call, outcome);
-    });
-  }
-
-  async switchToChild(mark: StepMark): Promise<RunEnded> {
-    return this.#inRun(mark, (call) => {
-      call.close();
-      const { core, run } = call;
-      assert(run.kind === "split", "Only the workflow of a split has this step.");
-      return call.end(switchToChild(core, run));
+      return call.conclude(outcome);
     });
   }
 
@@ -351,23 +339,9 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
     tailTokens,
     policy: run.policy,
     needsApproval: asksPerson(core, run),
-    isSplit: run.kind === "split",
     parts,
     resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
   };
-}
-
-/** Ends the run with the outcome of its compaction, unless a switch follows. */
-function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEnded {
-  const split = switchAfter(call.run, outcome);
-  if (split === null) return call.end(outcome);
-  call.note({ split });
-  return compacted(call);
-}
-
-function compacted(call: PortCall): Compacted {
-  call.close();
-  return { kind: "compacted" };
 }
 
 /**

@@ -4,12 +4,12 @@
  * Asks for such a run, and makes the switch when its compaction is done. src/memory/messages/seed.ts seeds a child, and the run decides
  * when to switch.
  *
- * Exactly one of the two takes messages, because the switch is one transaction. Before it there is no child. After it the parent refuses
- * messages (`session_ended`) and names the child. Messages that were appended during the summarising are in view, so the child has them. A
- * run that ends otherwise leaves only its overlay, which is a normal one.
+ * Exactly one of the two takes messages, because the commit and the switch are one transaction. Before it there is no child. After it the
+ * parent refuses messages (`session_ended`) and names the child. Messages that were appended during the summarising are in view, so the
+ * child has them.
  */
 import { assert, PalimpsestError } from "../../errors.ts";
-import type { LiveRun, LiveSplit, Outcome, RunRecord, SplitTarget } from "../../memory/runs/runs.ts";
+import type { LiveRun, LiveSplit, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
@@ -81,7 +81,7 @@ function splitNow(
     .session(sessionId)
     .addOverlay({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
   if (result.kind === "stale") throw notAdded(result.reason);
-  endRun(core, run, switchToChild(core, { ...run, split: { ...run.split, overlayId: result.overlay.id } }));
+  endRun(core, run, switchToChild(core, run, result.overlay.id));
   return core.runs.mustGet(run.id);
 }
 
@@ -143,29 +143,29 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   const known = core.runs.live(sessionId).find((run) => run.kind === "split");
   if (known !== undefined) return { run: known, joined: true };
   const { focus, fresh, ignoreBudget, retryOf } = request;
-  const split = { name, overlayId: null };
   const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, manual: true } as const;
   const run = startRun(core, sessionId, {
     ...asked,
     ignoreBudget: ignoreBudget ?? false,
     retryOf: retryOf ?? null,
-    split,
+    childName: name,
   });
   cancelOthers(core, run);
   return { run, joined: false };
 }
 
-/** What a run switches to after this outcome of its compaction. Null where it ends instead, which a split without a sound summary does. */
-export function switchAfter(run: LiveRun, compacted: Outcome): SplitTarget | null {
-  if (run.kind !== "split" || !["applied", "rebased", "nothing"].includes(compacted.kind)) return null;
-  return { name: run.split.name, overlayId: "overlayId" in compacted ? compacted.overlayId : null };
+/**
+ * Ends a run with the outcome of its compaction. A split switches to its child first, unless it has no sound summary. Call inside the
+ * transaction of the commit, because any error rolls all of it back. Returns the outcome that stands.
+ */
+export function conclude(core: Core, run: LiveRun, compacted: Outcome): Outcome {
+  const isReady = ["applied", "rebased", "nothing"].includes(compacted.kind);
+  if (run.kind !== "split" || !isReady) return endRun(core, run, compacted);
+  return endRun(core, run, switchToChild(core, run, "overlayId" in compacted ? compacted.overlayId : null));
 }
 
-/**
- * The switch. Opens the child under an id that is derived from the run's, and ends the parent. Call inside the transaction that ends the
- * run, because any error rolls all of it back.
- */
-export function switchToChild(core: Core, run: LiveSplit): Outcome {
+/** Opens the child under an id that is derived from the run's, and ends the parent. */
+function switchToChild(core: Core, run: LiveSplit, overlayId: string | null): Outcome {
   const { sessionId, tokensBefore } = run;
   const childId = childIdOf(run);
   if (core.memory.session(sessionId).leafId() === null) return { kind: "stale", reason: "gone" };
@@ -174,7 +174,7 @@ export function switchToChild(core: Core, run: LiveSplit): Outcome {
   }
   core.memory.sessions.split(sessionId, {
     id: childId,
-    name: run.split.name,
+    name: run.childName,
     // Drafts and chunks belong to the parent. The overlay itself carries what the child may need of them.
     detailsOf: (overlay) => ({
       ...overlay.details,
@@ -190,7 +190,6 @@ export function switchToChild(core: Core, run: LiveSplit): Outcome {
   cancelOthers(core, run);
   // The rest that a plan did not reach, or the tail alone, may exceed the child's threshold.
   triggerIfDue(core, childId);
-  const { overlayId } = run.split;
   return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
 }
 

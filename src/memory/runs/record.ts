@@ -234,15 +234,10 @@ interface WorkedRun {
 /** What only runs of one kind have. */
 type RunKind =
   | { readonly kind: "compaction" }
-  | { readonly kind: "split"; readonly split: SplitTarget }
+  /** `childName` is null where none was given. */
+  | { readonly kind: "split"; readonly childName: string | null }
   /** `leafStep` is the leaf's last step when the run was asked for. `notes` is null until the update is planned. */
   | { readonly kind: "notes"; readonly leafStep: number | null; readonly notes: NotesPlan | null };
-
-/** The child's name, where one was given, and the overlay that the compaction before the split added. */
-export interface SplitTarget {
-  readonly name: string | null;
-  readonly overlayId: string | null;
-}
 
 /** An update of notes: the version it is based on, the newest version at planning time, and the span that it reads. */
 export interface NotesPlan {
@@ -294,7 +289,7 @@ export type LiveSplit = Extract<LiveRun, { kind: "split" }>;
 export type RunPatch = Partial<
   Omit<WorkedRun, "n" | "createdAt"> &
     Omit<AtWork, "outcome" | "endedAt"> &
-    Pick<RequestedRun, "tokensBefore"> & { readonly split: SplitTarget; readonly notes: NotesPlan }
+    Pick<RequestedRun, "tokensBefore"> & { readonly notes: NotesPlan }
 >;
 
 /** Whether a run makes a summary come into force. Others are a room's own. */

@@ -32,7 +32,6 @@ export type {
   RunPatch,
   RunRecord,
   RunState,
-  SplitTarget,
   StepRecord,
   Trigger,
   Verdict,

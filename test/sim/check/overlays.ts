@@ -89,8 +89,7 @@ function checkShrinks(twin: Twin, overlay: OverlayRecord, active: readonly Overl
 }
 
 /**
- * C1. Each run added at most one overlay, and its outcome names that overlay. A split commits in one step and switches in the next. Between
- * them it is live, and its row names the overlay.
+ * C1. Each run added at most one overlay, in the transaction of its outcome, which names that overlay.
  */
 function checkCommits(overlays: readonly OverlayRecord[], runs: readonly RunRecord[]): void {
   const byRun = new Map<string, string[]>();
@@ -99,12 +98,11 @@ function checkCommits(overlays: readonly OverlayRecord[], runs: readonly RunReco
   for (const [runId, [id]] of byRun) {
     const run = runs.find((each) => each.id === runId);
     if (run === undefined) continue;
-    const switches = run.kind === "split" && run.outcome === null && run.split.overlayId === id;
     const { outcome } = run;
-    const told = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : id;
+    const told = outcome !== null && "overlayId" in outcome ? outcome.overlayId : id;
     holds(
       "C1",
-      switches || (outcome !== null && told === id),
+      outcome !== null && told === id,
       () => `run ${runId} laid ${id} and ended as ${JSON.stringify(outcome)}`,
     );
   }

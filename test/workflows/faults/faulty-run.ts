@@ -111,11 +111,9 @@ interface Happening {
   readonly work: () => Promise<unknown>;
 }
 
-const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "switchToChild"]);
-
 function isCommit({ method, args }: Call): boolean {
   if (method === "saveDraft") return (args[1] as DraftInput).adds !== undefined;
-  return COMMITS.has(method) || (method === "doOwn" && args[1] === "save");
+  return method === "addCompaction" || (method === "doOwn" && args[1] === "save");
 }
 
 /** Whether a reading found a stored draft, which it committed. */

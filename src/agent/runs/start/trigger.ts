@@ -9,14 +9,7 @@
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
  * the changes that caused it are likely to go on.
  */
-import {
-  isCompaction,
-  type EndedRun,
-  type LiveRun,
-  type Outcome,
-  type SplitTarget,
-  type Trigger,
-} from "../../../memory/runs/runs.ts";
+import { isCompaction, type EndedRun, type LiveRun, type Outcome, type Trigger } from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
 import type { PlanOptions, Policy } from "../../../steps/plan/plan.ts";
 import { messageShares } from "../../../steps/plan/policy.ts";
@@ -47,8 +40,8 @@ export interface RunRequest {
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
   readonly only?: PlanOptions["only"];
-  /** Makes the run a split. After its compaction the session continues in a child. */
-  readonly split?: SplitTarget;
+  /** Makes the run a split. After its compaction the session continues in a child of this name. Null takes the parent's. */
+  readonly childName?: string | null;
 }
 
 /**
@@ -208,7 +201,7 @@ export function startRun(
   const policy = core.settings.mustHavePolicy(sessionId);
   const last = core.runs.latestEnded(sessionId);
   return core.runs.start({
-    id: core.platform.newRunId(request.split === undefined ? "compaction" : "split"),
+    id: core.platform.newRunId(request.childName === undefined ? "compaction" : "split"),
     sessionId,
     trigger: request.trigger,
     focus: request.focus == null ? null : redactionOf(core.settings.get(sessionId)).text(request.focus),
@@ -220,7 +213,7 @@ export function startRun(
     policy,
     retryOf: request.retryOf ?? null,
     only: request.only,
-    ...(request.split === undefined ? { kind: "compaction" } : { kind: "split", split: request.split }),
+    ...(request.childName === undefined ? { kind: "compaction" } : { kind: "split", childName: request.childName }),
     staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
     fruitless: fruitlessRuns(last),
   });
