@@ -11,9 +11,9 @@ import { SpendTable } from "../memory/runs/spend.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { Core, Marks, Platform } from "./core.ts";
+import type { Hooks, Marks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
-import { InstalledRooms, type Rooms } from "./extension.ts";
+import { installRooms, joinHooks, type InstalledRoom, type Rooms } from "./extension.ts";
 import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction } from "./runs/after-compaction.ts";
@@ -33,7 +33,8 @@ export type CoreWith<R extends Rooms, Open = unknown> = AgentCore & {
   readonly open?: Open;
 };
 
-export class AgentCore implements Core {
+/** A {@link Core}, and what only the agent itself needs. */
+export class AgentCore {
   /** The rooms as declared. {@link CoreWith} carries their types. */
   readonly declared: Rooms;
   /** @internal */
@@ -43,7 +44,9 @@ export class AgentCore implements Core {
   /** @internal */
   readonly runs: Runs;
   /** @internal */
-  readonly rooms: InstalledRooms;
+  readonly installed: readonly InstalledRoom[];
+  /** @internal */
+  readonly rooms: Hooks;
   /** @internal */
   readonly usage: UsageTable;
   /** @internal */
@@ -101,7 +104,8 @@ export class AgentCore implements Core {
       nothingUpTo: this.db.cached(new Map()),
     };
     this.dispatcher = new Dispatcher(this);
-    this.rooms = new InstalledRooms(this, rooms);
+    this.installed = installRooms(this, rooms);
+    this.rooms = joinHooks(this.installed);
   }
 
   /** @internal */

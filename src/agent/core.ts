@@ -245,32 +245,55 @@ export interface RecalledVersion {
   readonly maxTokens: number;
 }
 
-/** The calls of an agent's core to its optional rooms. */
-export interface RoomHooks {
-  /** Null where no room makes summaries. */
-  readonly summaries: SummaryRoom | null;
-  /** Null where no room makes summaries by functions. */
-  readonly functions: FunctionRoom | null;
-  /** Null where nobody is asked to approve. */
-  readonly approvals: ApprovalRoom | null;
-  /** Null where no room has steps after a commit. */
-  readonly followUps: FollowUpRoom | null;
-  cleared(sessionId: string): void;
-  deleted(sessionId: string): void;
-  copied(fromId: string, toId: string): void;
-  continued(fromId: string, toId: string, stoodFor: readonly number[]): void;
-  counted(sessionId: string, call: UsageReport | SummariserCall): void;
-  sent(sessionId: string, model: string): SentPrompt | null;
-  /** By model. Empty where no room has prices. */
-  dollars(sessionId: string): ReadonlyMap<string, UsageDollars>;
-  shown(sessionId: string, messages: UIMessage[]): UIMessage[];
-  leavesOut(sessionId: string, behind: readonly UIMessage[]): ReadonlySet<string>;
-  tools(sessionId: string, newest: () => string): ToolSet;
-  reminder(sessionId: string): Promise<string | null>;
-  /** The search over all sessions. Throws `not_configured` where no room searches. */
-  searchAll(): (query: string) => Promise<string | null>;
-  carriedText(sessionId: string, label: string): Promise<string | null>;
-  declareText(sessionId: string, label: string, text: ShownText): void;
+/** What the core tells an optional room and asks it. All hooks of an agent's rooms together are one such object (extension.ts). */
+export interface Hooks {
+  // Told to each room, inside the transaction of the event.
+
+  /** The messages of a session were deleted. */
+  readonly cleared?: (sessionId: string) => void;
+  /** A session was deleted. The core deletes its rows, and the room forgets what it keeps in memory. */
+  readonly deleted?: (sessionId: string) => void;
+  /** A session was made as a copy of another. */
+  readonly copied?: (fromId: string, toId: string) => void;
+  /**
+   * A session goes on in another, where each message stands for messages here up to the one of this number. Without it {@link copied}
+   * is called.
+   */
+  readonly continued?: (fromId: string, toId: string, stoodFor: readonly number[]) => void;
+  /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
+  readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
+
+  // Asked of each room.
+
+  /** Tools for a model. `newest` names the session in which the conversation goes on. */
+  readonly tools?: (sessionId: string, newest: () => string) => ToolSet;
+
+  // Of one room, the first that has it.
+
+  /** The room that makes summaries without a model. */
+  readonly summaries?: SummaryRoom;
+  /** The room whose own code makes summaries. */
+  readonly functions?: FunctionRoom;
+  /** The room in which a person approves summaries. */
+  readonly approvals?: ApprovalRoom;
+  /** The room that has steps for a run after its commit. */
+  readonly followUps?: FollowUpRoom;
+  /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
+  readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
+  /** What the counted calls of a session cost, by model. Models without a price are missing. */
+  readonly dollars?: (sessionId: string) => ReadonlyMap<string, UsageDollars>;
+  /** Removes messages from a view that the room does not want shown. */
+  readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
+  /** Names loaded texts that a summary does not show beside itself. `behind` are the messages of the view after it. */
+  readonly leavesOut?: (sessionId: string, behind: readonly UIMessage[]) => ReadonlySet<string>;
+  /** The end of a turn's prompt, which is not stored. Null for nothing. */
+  readonly reminder?: (sessionId: string) => Promise<string | null>;
+  /** Searches the messages of all the agent's sessions. Returns text for a model, or null for nothing. */
+  readonly searchAll?: (query: string) => Promise<string | null>;
+  /** The text of a block that summaries carry along. Null for a label that the room does not know. */
+  readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
+  /** Always shows a text to the model, under a label. */
+  readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
 }
 
 /** A call of a summariser, with its tokens. */
@@ -310,51 +333,43 @@ export interface Marks {
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
 export interface Core {
-  /** One transaction of it covers messages and ledger. If it throws, nothing of it stays in storage or in memory. @internal */
+  /** One transaction of it covers messages and ledger. If it throws, nothing of it stays in storage or in memory. */
   readonly db: Db;
-  /** @internal */
   readonly memory: Memory;
-  /** @internal */
   readonly runs: Runs;
-  /** The optional rooms that the agent was declared with. @internal */
-  readonly rooms: RoomHooks;
-  /** @internal */
+  /** The hooks of the optional rooms that the agent was declared with. */
+  readonly rooms: Hooks;
   readonly usage: UsageTable;
-  /** Breaker states of the summarisers. @internal */
+  /** Breaker states of the summarisers. */
   readonly health: Health;
-  /** Tokens that the summarisers cost. @internal */
+  /** Tokens that the summarisers cost. */
   readonly spend: SpendTable;
-  /** @internal */
   readonly settings: SettingsTable;
-  /** @internal */
   readonly platform: Platform;
-  /** Builder calls whose session was not used afterwards yet. @internal */
+  /** Builder calls whose session was not used afterwards yet. */
   readonly pendingSettings: Set<() => void>;
-  /** By session, the error of its builder calls. Every use of the session is then refused with it. @internal */
+  /** By session, the error of its builder calls. Every use of the session is then refused with it. */
   readonly refused: Map<string, unknown>;
-  /** @internal */
   readonly marks: Marks;
-  /** Ended runs that a caller's function has yet to take, and those that it is called for now. @internal */
+  /** Ended runs that a caller's function has yet to take, and those that it is called for now. */
   readonly hookOutbox: HookOutbox;
-  /** @internal */
   readonly telling: Set<string>;
-  /** Long work waits for the calls of others by it. @internal */
+  /** Long work waits for the calls of others by it. */
   readonly uses: Uses;
-  /** Sessions whose messages a host keeps. @internal */
+  /** Sessions whose messages a host keeps. */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 
-  /** The one counter of a session, for everything that is counted in it. @internal */
+  /** The one counter of a session, for everything that is counted in it. */
   counterOf(sessionId: string): CountTokens;
   /**
    * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may run several times, until
    * all that it needs is at hand.
-   * @internal
    */
   read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T>;
-  /** Reports the state of a live run to clients. Called after the transaction, never inside it. @internal */
+  /** Reports the state of a live run to clients. Called after the transaction, never inside it. */
   announce(run: RunRecord): void;
-  /** Resolves when the run has its outcome. Throws `unknown_run`. @internal */
+  /** Resolves when the run has its outcome. Throws `unknown_run`. */
   ended(runId: string): Promise<EndedRun>;
-  /** Calls a listener after the transaction that ended a run, once for each run. It must not throw. @internal */
+  /** Calls a listener after the transaction that ended a run, once for each run. It must not throw. */
   onRunEnded(listener: (run: EndedRun) => void): void;
 }

@@ -4,7 +4,7 @@
  * The core keeps the fence. A commit without the approval that a session asks for is refused there (agent/runs/port.ts).
  */
 import type { Told } from "../agent/core.ts";
-import type { Extension } from "../agent/extension.ts";
+import type { Extension, Installed } from "../agent/extension.ts";
 import { addApproval } from "../workflows/approval.ts";
 import { askApproval, resolveApproval, type ApprovalOptions } from "./approval.ts";
 import { approvalCalls } from "./calls.ts";
@@ -40,7 +40,7 @@ export function approval(): ApprovalExtension {
   return {
     name: "approval",
     calls: approvalCalls,
-    install: () => ({
+    install: (): Installed<ApprovalMethods, ApprovalMethods> => ({
       session: (state) => new ApprovalBuilder((told) => state.tell(told)),
       manager: ({ tell }) => new ApprovalBuilder(tell),
       approvals: { ask: askApproval },

@@ -6,6 +6,7 @@ import type { Methods } from "../agent/compose.ts";
 import type { Told, Core } from "../agent/core.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { checkGiven, given } from "../agent/inputs.ts";
+import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ContextBlocks, OnToolError } from "./blocks.ts";
@@ -172,7 +173,8 @@ class ManagerContext extends ContextSettings {
 
   /** Declares a searchable block over all sessions of the agent. Throws `not_configured` without the room that searches. */
   withSearchableHistory(label: string): this {
-    const search = this.#core.rooms.searchAll();
+    const search = this.#core.rooms.searchAll;
+    if (search === undefined) throw missingRoom("A search of what was said", "recall");
     const provider: SearchProvider = {
       get: async () => "All past conversations, found with search_context.",
       search,

@@ -55,7 +55,7 @@ export interface CostsExtension extends Extension<CostMethods, object, typeof co
 export function costs(options: CostsOptions = {}): CostsExtension {
   checkFields("costs", options, { prices: true });
   const prices = options.prices === undefined ? {} : checkPrices(options.prices);
-  return { name: "costs", calls: costCalls, install: (core) => install(core, prices) };
+  return { name: "costs", calls: costCalls, install: (core: Core) => install(core, prices) };
 }
 
 function install(core: Core, prices: PriceList): Installed<CostMethods, object> {

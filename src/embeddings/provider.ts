@@ -62,7 +62,7 @@ export class Provider {
     this.#sql.addSpend(utcDay(this.#core.platform.now()), tokens);
     if (this.#core.memory.statements.session(sessionId) === undefined) return;
     const summariser = { inputTokens: tokens, outputTokens: 0 };
-    this.#core.rooms.counted(sessionId, { model: this.model, summariser });
+    this.#core.rooms.counted?.(sessionId, { model: this.model, summariser });
   }
 
   /** Null when the model did not answer in time. */

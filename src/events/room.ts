@@ -84,5 +84,9 @@ export interface EventsExtension extends Extension<EventMethods, object, typeof 
 
 /** Offers a session's messages as events, singly or by turn, as in `withCompaction(Base, { rooms: [events()] })`. */
 export function events(): EventsExtension {
-  return { name: "events", calls: eventCalls, install: () => ({ session: (state) => new SessionEvents(state) }) };
+  return {
+    name: "events",
+    calls: eventCalls,
+    install: () => ({ session: (state: SessionState) => new SessionEvents(state) }),
+  };
 }

@@ -1,6 +1,7 @@
 /** The room of transcripts. It imports other tools' conversations into a session and exports a session. */
 import type { UIMessage } from "ai";
 import type { Methods } from "../agent/compose.ts";
+import type { Core } from "../agent/core.ts";
 import type { Extension } from "../agent/extension.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
 import { checkGiven, given, parseInput } from "../agent/inputs.ts";
@@ -101,9 +102,9 @@ export function transcripts(): TranscriptsExtension {
   return {
     name: "transcripts",
     calls: transcriptCalls,
-    install: ({ uses }) => {
+    install: ({ uses }: Core) => {
       const reading: Reading = { chars: 0, uses };
-      return { session: (state) => new SessionTranscripts(state, reading) };
+      return { session: (state: SessionState) => new SessionTranscripts(state, reading) };
     },
   };
 }

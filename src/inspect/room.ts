@@ -73,6 +73,6 @@ export function inspect(): InspectExtension {
   return {
     name: "inspect",
     calls: inspectCalls,
-    install: () => ({ session: (state) => new SessionInspection(state) }),
+    install: () => ({ session: (state: SessionState) => new SessionInspection(state) }),
   };
 }

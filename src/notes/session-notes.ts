@@ -20,6 +20,7 @@ import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts"
 import { gatherClaim } from "./source.ts";
 import { askForNotes, type NotesMarks } from "./trigger.ts";
 import type { Needs, Told } from "../agent/core.ts";
+import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
@@ -59,8 +60,11 @@ export class NotesOfAgent implements NotesBuilder {
     this.#tell({
       settings: (settings) => ({ ...settings, rooms: { ...settings.rooms, [ROOM]: options } }),
       ...(asBlock !== undefined && {
-        apply: (sessionId, core) =>
-          core.rooms.declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) }),
+        apply: (sessionId, core) => {
+          const { declareText } = core.rooms;
+          if (declareText === undefined) throw missingRoom(`Block "${asBlock}"`, "context");
+          declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) });
+        },
       }),
     });
     return this;

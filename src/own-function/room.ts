@@ -3,8 +3,8 @@
  *
  * Its runs have the ledger, the limits, the audit and the commit of every other run (runs.ts).
  */
-import type { Told } from "../agent/core.ts";
-import type { Extension } from "../agent/extension.ts";
+import type { Core, Told } from "../agent/core.ts";
+import type { Extension, Installed } from "../agent/extension.ts";
 import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
@@ -70,7 +70,7 @@ export function ownFunction(): OwnFunctionExtension {
   return {
     name: "ownFunction",
     calls: NO_CALLS,
-    install: (core) => ({
+    install: (core: Core): Installed<FunctionMethods, FunctionMethods> => ({
       session: (state) => new FunctionBuilder((told) => state.tell(told)),
       manager: ({ tell }) => new FunctionBuilder(tell),
       functions: new FunctionRuns(core),

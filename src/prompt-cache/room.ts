@@ -97,7 +97,7 @@ export function promptCache(options: PromptCacheOptions = {}): PromptCacheExtens
       `keptForMs is ${String(keptForMs)}: give the milliseconds for which your provider keeps a prompt, such as ${KEPT_FOR_MS}.`,
     );
   }
-  return { name: "prompt-cache", calls: NO_CALLS, install: (core) => install(core, keptForMs) };
+  return { name: "prompt-cache", calls: NO_CALLS, install: (core: Core) => install(core, keptForMs) };
 }
 
 function install(core: Core, keptForMs: number): Installed<PromptCacheMethods, object> {

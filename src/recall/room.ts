@@ -65,7 +65,7 @@ class SessionRecall {
     const ask = function* (sessionId: string, near: Near | undefined): Pieces<Recall> {
       yield* search.catchUp(sessionId);
       const { summaries } = core.rooms;
-      const version = summaries === null ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
+      const version = summaries === undefined ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
       const places = new HiddenMessages(memory.session(sessionId).tree, search);
       return yield* recallIn({ places, version, near }, checked, countTokens);
     };
@@ -155,7 +155,7 @@ export function recall(options: RecallOptions = {}): RecallExtension {
       'recall: embeddings come from `embeddings({ model, embed })` of "palimpsest/embeddings".',
     );
   }
-  return { name: "recall", calls: recallCalls, install: (core) => install(core, embeddings) };
+  return { name: "recall", calls: recallCalls, install: (core: Core) => install(core, embeddings) };
 }
 
 function install(core: Core, embeddings: Embeddings | null): Installed<RecallMethods, ManagerRecallMethods> {

@@ -296,7 +296,7 @@ function bill(
   const { billed, calls, inputTokens, outputTokens } = stored(call).record;
   if (billed.includes(answerId)) return {};
   sql.addSpend(utcDay(core.platform.now()), shadow.name, cost.inputTokens + cost.outputTokens);
-  core.rooms.counted(run.sessionId, { model, summariser: cost, isShadow: true });
+  core.rooms.counted?.(run.sessionId, { model, summariser: cost, isShadow: true });
   return {
     billed: [...billed, answerId],
     calls: calls + 1,

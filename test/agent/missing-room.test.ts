@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { installRooms } from "../../src/agent/extension.ts";
 import { ROOM_OF_SETTING } from "../../src/agent/missing-room.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
@@ -24,8 +25,9 @@ test.each(Object.entries(ROOM_OF_SETTING))("%s without its room names %s()", asy
 test("the settings that are known by name are those that rooms add to a manager of sessions", async () => {
   await inside(newAgent(), async (_manager, agent) => {
     const core = agent.palimpsest;
-    const added = ALL_ROOMS.flatMap((room) => {
-      const part = room.install(core).manager?.({ core, tell: () => undefined }) ?? {};
+    const installed = installRooms(core, ALL_ROOMS);
+    const added = ALL_ROOMS.flatMap((room, at) => {
+      const part = installed[at]?.manager?.({ core, tell: () => undefined }) ?? {};
       return methodsOf(part).map((name) => [name, room.name]);
     });
     const uses = new Set<unknown>(["search", "tools"]);

@@ -5,8 +5,10 @@ import { describe, expect, test } from "vitest";
 import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { History } from "../../src/memory/messages/history.ts";
+import { installRooms } from "../../src/agent/extension.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
+import { context, type ManagerContextMethods } from "../../src/context/room.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { say, withProbe } from "../memory/probe.ts";
 import { rowsOf } from "../rows.ts";
@@ -42,6 +44,9 @@ test("without the room there is no search, no recall, no tool, and a block that 
       expect(name in SessionManager.create(agent)).toBe(false);
       expect(name in agent).toBe(false);
     }
-    expect(() => agent.palimpsest.rooms.searchAll()).toThrow(/^\[not_configured\].*recall\(\)/);
+    const { palimpsest: core } = agent;
+    const [blocks] = installRooms(core, [context()]);
+    const manager = blocks?.manager?.({ core, tell: () => undefined }) as ManagerContextMethods;
+    expect(() => manager.withSearchableHistory("past")).toThrow(/^\[not_configured\].*recall\(\)/);
   });
 });

@@ -99,7 +99,7 @@ async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState
   planFault(made.name, { fault: null, at: 0 }).behind = async (_, method) => answered.add(method);
   await runInDurableObject(made.stub, (agent: PalimpsestAgent, ctx) => {
     // The commit reads the blocks that it carries along before its transaction begins.
-    agent.palimpsest.rooms.carriedText = async () => {
+    const carriedText = async () => {
       stored.push(ctx.storage.sql.exec("SELECT count(*) AS n FROM palimpsest_drafts").one()["n"]);
       if (stored.length > 1) return null;
       const [live] = agent.palimpsest.runs.live("");
@@ -107,6 +107,7 @@ async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState
       await between(agent, ctx, live?.id ?? "");
       return null;
     };
+    Object.assign(agent.palimpsest.rooms, { carriedText });
   });
   const run = await startRun(made.agent);
   gate.open();

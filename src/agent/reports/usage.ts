@@ -52,12 +52,12 @@ export function recordUsage(
     // Later than any other row, so that the last call is known even within one millisecond.
     recordedAt: Math.max(core.platform.now(), (core.usage.rows(sessionId)[0]?.recordedAt ?? 0) + 1),
   });
-  core.rooms.counted(sessionId, report);
+  core.rooms.counted?.(sessionId, report);
 }
 
 /** By model, the last called first. Behind them come models with a price that were asked as summarisers alone. */
 export function listUsage(core: Needs<"rooms" | "usage">, sessionId: string): ModelUsage[] {
-  const dollars = new Map(core.rooms.dollars(sessionId));
+  const dollars = new Map(core.rooms.dollars?.(sessionId));
   const own = core.usage.rows(sessionId).map((row): ModelUsage => {
     const { model, calls, inputTokens, outputTokens } = row;
     const priced = dollars.get(model);

@@ -69,7 +69,7 @@ export async function carriedIn(core: Needs<"rooms" | "settings">, sessionId: st
   const settings = core.settings.get(sessionId);
   const { carryBlocks, countTokens } = settings;
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {
-    const read = await core.rooms.carriedText(sessionId, label).catch(() => null);
+    const read = await core.rooms.carriedText?.(sessionId, label).catch(() => null);
     const text = read?.trim() ?? "";
     return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
   });

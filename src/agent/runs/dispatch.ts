@@ -301,7 +301,7 @@ export class Dispatcher {
 
   #mustHaveRoom(kind: RunRecord["kind"]): SummaryRoom {
     const { summaries } = this.#core.rooms;
-    if (summaries !== null) return summaries;
+    if (summaries !== undefined) return summaries;
     throw new PalimpsestError(
       "not_configured",
       `No room of this agent has runs of kind "${kind}". Add it where the agent is declared.`,

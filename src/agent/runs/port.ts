@@ -265,9 +265,9 @@ export class RunPort implements CompactionPort {
     if (step === "plan") await noteHindsight(this.#core, this.#runId);
     const { summaries } = this.#core.rooms;
     const answer = await this.#inRun(mark, (call) =>
-      summaries === null ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
+      summaries === undefined ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
     );
-    return summaries === null ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
+    return summaries === undefined ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
   }
 
   async doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
@@ -275,7 +275,7 @@ export class RunPort implements CompactionPort {
     const { followUps } = core.rooms;
     const run = core.runs.get(this.#runId);
     const over: RunEnded = { kind: "ended", outcome: run?.outcome ?? { kind: "cancelled" } };
-    if (followUps === null || run === null || run.outcome === null) return over;
+    if (followUps === undefined || run === null || run.outcome === null) return over;
     return followUps.doStep(run, mark, { step, args });
   }
 
@@ -365,7 +365,7 @@ function bill(
   });
   call.close({ ...cost, calls: 1, billed: [...billed, answerId] });
   core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
-  core.rooms.counted(run.sessionId, asked);
+  core.rooms.counted?.(run.sessionId, asked);
   return true;
 }
 

@@ -184,7 +184,7 @@ function switchToChild(core: Core, run: LiveSplit, overlayId: string | null): Ou
       topStep: null,
       facts: factsOf(core, overlay, sessionId),
     }),
-    continued: (stoodFor) => core.rooms.continued(sessionId, childId, stoodFor),
+    continued: (stoodFor) => core.rooms.continued?.(sessionId, childId, stoodFor),
   });
   core.usage.copy(sessionId, childId);
   cancelOthers(core, run);

@@ -10,7 +10,7 @@ export function forgetWhatWasSaid(core: Core, sessionId: string): void {
   const { runs, rooms, hookOutbox } = core;
   for (const run of runs.live(sessionId)) endRun(core, run, { kind: "stale", reason: "gone" });
   runs.forgetWords(sessionId);
-  rooms.cleared(sessionId);
+  rooms.cleared?.(sessionId);
   hookOutbox.removeSession(sessionId);
   measureAfresh(core, sessionId);
 }

@@ -31,7 +31,8 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     super();
     this.#host = host;
     const core = coreOf(host);
-    for (const part of core.rooms.managerParts({ core, tell: (told) => void this.tell(told) })) addMethods(this, part);
+    const state = { core, tell: (told: Told) => void this.tell(told) };
+    for (const { manager } of core.installed) if (manager !== undefined) addMethods(this, manager(state));
   }
 
   /**
@@ -107,7 +108,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
       core.memory.session(id).clear();
       for (const run of live) endRun(core, run, { kind: "cancelled" });
       // Every store with rows of a session. A test looks through all tables for one that is missing here (S2).
-      core.rooms.deleted(id);
+      core.rooms.deleted?.(id);
       core.usage.delete(id);
       core.spend.delete(id);
       core.hookOutbox.removeSession(id);
@@ -128,7 +129,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     const core = this.#core;
     return core.db.transaction<SessionInfo>(() => {
       const fork = this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
-      core.rooms.copied(id, fork.id);
+      core.rooms.copied?.(id, fork.id);
       core.usage.copy(id, fork.id);
       return fork;
     });

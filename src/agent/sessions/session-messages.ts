@@ -173,7 +173,7 @@ export class SessionMessages {
       asOf === undefined ? history.view(leafId, this.#reading) : history.viewAsOf(asOf, this.#reading),
     );
     const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
-    const messages = this.#core.rooms.shown(this.#state.id, begun);
+    const messages = this.#shown(begun);
     return shapeView(this.#core, this.#state.id, { view: { ...view, messages }, options: checked });
   }
 
@@ -205,7 +205,7 @@ export class SessionMessages {
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
     const view = await this.#state.read((history) => history.viewAsOf(overlayId, this.#reading));
-    return { ...view, messages: this.#core.rooms.shown(this.#state.id, view.messages) };
+    return { ...view, messages: this.#shown(view.messages) };
   }
 
   /**
@@ -216,11 +216,15 @@ export class SessionMessages {
     // Read first, because that applies the settings of all sessions to this one, with its blocks.
     void this.#state.settings;
     const newest = (): string => findNewest(this.#core.memory.statements, this.#state.id);
-    return this.#core.rooms.tools(this.#state.id, newest);
+    return this.#core.rooms.tools?.(this.#state.id, newest) ?? {};
   }
 
   get #reading(): Pick<ViewReading, "leavesOut"> {
-    return { leavesOut: (behind) => this.#core.rooms.leavesOut(this.#state.id, behind) };
+    return { leavesOut: (behind) => this.#core.rooms.leavesOut?.(this.#state.id, behind) ?? new Set() };
+  }
+
+  #shown(messages: UIMessage[]): UIMessage[] {
+    return this.#core.rooms.shown?.(this.#state.id, messages) ?? messages;
   }
 
   get #core(): Core {

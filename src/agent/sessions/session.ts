@@ -95,7 +95,7 @@ export class Session extends Configured {
     this.#core = core;
     this.#state = new SessionState(core, id);
     addMethods(this, new SessionMessages(this.#state));
-    for (const part of core.rooms.sessionParts(this.#state)) addMethods(this, part);
+    for (const room of core.installed) addMethods(this, room.session(this.#state));
   }
 
   /**
@@ -139,7 +139,7 @@ export class Session extends Configured {
   /** The end of a turn's prompt, which the agent's rooms add and which is not stored. Null for nothing. */
   async reminderOfRooms(): Promise<string | null> {
     this.apply();
-    return this.#core.rooms.reminder(this.id);
+    return this.#core.rooms.reminder?.(this.id) ?? null;
   }
 
   /** The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted. */

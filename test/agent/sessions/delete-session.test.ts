@@ -59,7 +59,7 @@ test.each([
   // As in an agent that had the rooms once and does not add them now.
   [
     "without the rooms that stored it",
-    ({ palimpsest }: PalimpsestAgent) => void (palimpsest.rooms.deleted = () => undefined),
+    ({ palimpsest }: PalimpsestAgent) => void Object.assign(palimpsest.rooms, { deleted: undefined }),
   ],
 ] as const)(
   "S2: after a delete %s no table holds anything of the session, nor of its words; another session keeps all",

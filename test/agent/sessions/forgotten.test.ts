@@ -1,7 +1,6 @@
 /** Where a word is still found once the messages that said it are cleared, deleted or edited: in every table, and in every answer. */
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { InstalledRooms } from "../../../src/agent/extension.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { settled } from "../../engine.ts";
@@ -110,7 +109,7 @@ async function answersWithIt({ agent }: Made, sessionId: string): Promise<string
 
 /** As in an agent that had its rooms once and does not add them now. */
 function removeRooms({ palimpsest }: PalimpsestAgent): void {
-  Object.assign(palimpsest, { rooms: new InstalledRooms(palimpsest, []) });
+  Object.assign(palimpsest, { rooms: {}, installed: [] });
 }
 
 const ROOMS = { "with its rooms": () => undefined, "without the rooms that stored it": removeRooms };

@@ -30,7 +30,7 @@ export function auditAnswer(
   const tokens = countTokens(text);
   if (answers.kind === "own") {
     const { summaries } = core.rooms;
-    assert(summaries !== null && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
+    assert(summaries !== undefined && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
     const { problems, survival } = summaries.audit(run, answer);
     return { tokens, problems, ...lossOf(survival) };
   }

@@ -10,5 +10,5 @@ export function sentPrompt(
   { continues, attempt }: { readonly continues: ChunkRequest["continues"] | undefined; readonly attempt: number },
 ): SentPrompt | null {
   if (continues === undefined || attempt > 1 || core.health.isOpen(continues.name, core.platform.now())) return null;
-  return core.rooms.sent(sessionId, continues.id);
+  return core.rooms.sent?.(sessionId, continues.id) ?? null;
 }
