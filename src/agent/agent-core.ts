@@ -10,7 +10,6 @@ import { Runs, type EndedRun, type RunRecord } from "../memory/runs/runs.ts";
 import { SpendTable } from "../memory/runs/spend.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
 import type { Hooks, Marks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
 import { installRooms, joinHooks, type InstalledRoom, type Rooms } from "./extension.ts";
@@ -60,15 +59,9 @@ export class AgentCore {
   /** @internal */
   readonly dispatcher: Dispatcher;
   /** @internal */
-  readonly pendingSettings = new Set<() => void>();
-  /** @internal */
-  readonly refused = new Map<string, unknown>();
-  /** @internal */
   readonly marks: Marks;
   /** @internal */
   readonly hookOutbox: HookOutbox;
-  /** @internal */
-  readonly telling = new Set<string>();
   /** @internal */
   readonly uses = new Uses();
   /** @internal */
@@ -80,15 +73,15 @@ export class AgentCore {
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
     this.platform = platform;
     this.declared = rooms;
-    // Looks the counter up at each call, because settings may change while its holders keep it.
-    const counterOf =
-      (sessionId: string): CountTokens =>
-      (text) =>
-        this.counterOf(sessionId)(text);
     this.db = new Db(storage);
     const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
       redactionOf(this.settings.get(sessionId)).message(message);
-    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
+    this.memory = new Memory(this.db, {
+      now: () => platform.now(),
+      // Looked up at each call, because settings may change while memory keeps the counter.
+      counterOf: (sessionId) => (text) => this.settings.counterOf(sessionId)(text),
+      redactMessage,
+    });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),
       started: (run) => this.dispatcher.dispatch(run),
@@ -106,11 +99,6 @@ export class AgentCore {
     this.dispatcher = new Dispatcher(this);
     this.installed = installRooms(this, rooms);
     this.rooms = joinHooks(this.installed);
-  }
-
-  /** @internal */
-  counterOf(sessionId: string): CountTokens {
-    return this.settings.get(sessionId).countTokens;
   }
 
   /** @internal */

@@ -7,7 +7,6 @@
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
-import type { Told } from "./core.ts";
 import { missingRoom, ROOM_OF_SETTING } from "./missing-room.ts";
 import {
   type AfterCompaction,
@@ -15,6 +14,7 @@ import {
   type CompactAfterOptions,
   type Threshold,
   type OnCompactionError,
+  type Told,
 } from "./settings.ts";
 import { checkRules } from "./redaction.ts";
 

@@ -19,7 +19,6 @@ import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Again, Hindsight } from "../steps/hindsight/hindsight.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
@@ -84,13 +83,6 @@ export interface HookFailure {
   readonly sessionId: string;
   readonly attempt: number;
   readonly again: boolean;
-}
-
-/** One builder call, which changes a session's settings or gives work to one of the agent's rooms. */
-export interface Told {
-  settings?(settings: SessionSettings): SessionSettings;
-  /** The room's work, done once the session is used. */
-  apply?(sessionId: string, core: Core): void;
 }
 
 /** Whether a room's text would be the summary of a run, and if not, why. */
@@ -346,21 +338,14 @@ export interface Core {
   readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
-  /** Builder calls whose session was not used afterwards yet. */
-  readonly pendingSettings: Set<() => void>;
-  /** By session, the error of its builder calls. Every use of the session is then refused with it. */
-  readonly refused: Map<string, unknown>;
   readonly marks: Marks;
-  /** Ended runs that a caller's function has yet to take, and those that it is called for now. */
+  /** Ended runs that a caller's function has yet to take. */
   readonly hookOutbox: HookOutbox;
-  readonly telling: Set<string>;
   /** Long work waits for the calls of others by it. */
   readonly uses: Uses;
   /** Sessions whose messages a host keeps. */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 
-  /** The one counter of a session, for everything that is counted in it. */
-  counterOf(sessionId: string): CountTokens;
   /**
    * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may run several times, until
    * all that it needs is at hand.

@@ -7,7 +7,8 @@
  */
 import type { ToolSet } from "ai";
 import type { z } from "zod";
-import type { Core, Hooks, Told } from "./core.ts";
+import type { Core, Hooks } from "./core.ts";
+import type { Told } from "./settings.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
 /**

@@ -143,11 +143,27 @@ const UNCONFIGURED: SessionSettings = {
   onError: null,
 };
 
+/** One builder call, which changes a session's settings or gives work to one of the agent's rooms. */
+export interface Told {
+  settings?(settings: SessionSettings): SessionSettings;
+  /** The room's work, done once the session is used. */
+  apply?(sessionId: string): void;
+}
+
+/** The session that a handle names, which may change between two builder calls. */
+interface Handle {
+  readonly id: string;
+}
+
 export class SettingsTable {
   readonly #bySession = new Map<string, SessionSettings>();
   /** The sessions that no code has named. */
   readonly #unnamed = new Set<string>();
-  readonly #tellEvery: ((sessionId: string) => void)[] = [];
+  readonly #toldEvery: Told[] = [];
+  /** Builder calls whose session was not used afterwards yet. */
+  readonly #pending = new Map<Handle, Told[]>();
+  /** By session, the error of its builder calls. Every use of the session is then refused with it. */
+  readonly #refused = new Map<string, unknown>();
   readonly #configure: (sessionId: string) => void;
   readonly #configured: (settings: SessionSettings) => void;
 
@@ -164,7 +180,8 @@ export class SettingsTable {
     if (!this.#bySession.has(sessionId)) {
       this.#bySession.set(sessionId, UNCONFIGURED);
       try {
-        for (const tell of this.#tellEvery) tell(sessionId);
+        for (const told of this.#toldEvery) this.#take(sessionId, [told]);
+        this.#mustBeSound(sessionId);
         this.#configure(sessionId);
         this.#unnamed.add(sessionId);
       } catch (error) {
@@ -174,6 +191,11 @@ export class SettingsTable {
       }
     }
     return this.#bySession.get(sessionId) ?? UNCONFIGURED;
+  }
+
+  /** The one counter of a session, for everything that is counted in it. */
+  counterOf(sessionId: string): CountTokens {
+    return this.get(sessionId).countTokens;
   }
 
   /** Throws `not_configured`. */
@@ -193,13 +215,52 @@ export class SettingsTable {
   }
 
   /**
-   * Settings that each session receives before any code of its own. They apply to sessions met from now on, and to those that no code has
-   * named yet.
+   * A builder call for each session, before any code of its own. It applies to sessions met from now on, and to those that no code has named
+   * yet.
    */
-  tellEvery(tell: (sessionId: string) => void): void {
-    this.#tellEvery.push(tell);
+  tellEvery(told: Told): void {
+    this.#toldEvery.push(told);
     for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
     this.#unnamed.clear();
+  }
+
+  /** Keeps a builder call until the session is used, or until the present code has run. */
+  tell(handle: Handle, told: Told): void {
+    // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
+    if (this.#pending.size === 0) queueMicrotask(() => this.#takeAll());
+    this.#pending.set(handle, [...(this.#pending.get(handle) ?? []), told]);
+  }
+
+  /** Applies pending builder calls, at every use of a session. Throws the error that one of its own caused. */
+  apply(sessionId: string): void {
+    this.#takeAll();
+    this.#mustBeSound(sessionId);
+  }
+
+  /** Of every handle, because two may name one session. */
+  #takeAll(): void {
+    // In the order of the calls. A session that is configured on the way applies its new settings, and not the ones that wait here.
+    const pending = [...this.#pending];
+    this.#pending.clear();
+    for (const [{ id }, told] of pending) this.#take(id, told);
+  }
+
+  /** Never throws, because nobody may catch it. */
+  #take(sessionId: string, told: readonly Told[]): void {
+    try {
+      this.set(
+        sessionId,
+        told.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.get(sessionId)),
+      );
+      for (const each of told) each.apply?.(sessionId);
+    } catch (error) {
+      // The error is in the code, so it stays until the object starts with other code.
+      this.#refused.set(sessionId, error);
+    }
+  }
+
+  #mustBeSound(sessionId: string): void {
+    if (this.#refused.has(sessionId)) throw this.#refused.get(sessionId);
   }
 }
 

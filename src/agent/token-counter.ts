@@ -1,6 +1,6 @@
 /**
  * A session's token counter, which is the estimate or a guarded counter of the caller. This is the one module that knows the estimate. All
- * other code asks the session (`Core.counterOf`).
+ * other code asks the session (`SettingsTable.counterOf`).
  *
  * Safe because a bad count never loses a message. Where the counter throws or returns no number, such as a promise, the estimate replaces
  * it, and one warning is logged.

@@ -142,7 +142,7 @@ export async function rejectRun(core: AgentCore, runId: string, reason: string |
 
 /** Records a person's approval. Call inside a transaction. Throws `invalid_state`. */
 function approve(
-  core: Needs<"counterOf" | "memory" | "platform" | "runs" | "settings">,
+  core: Needs<"memory" | "platform" | "runs" | "settings">,
   run: LiveRun,
   summary: string | undefined,
 ): Decided {
@@ -173,14 +173,14 @@ function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
 }
 
 function saveEdited(
-  core: Needs<"counterOf" | "memory" | "settings">,
+  core: Needs<"memory" | "settings">,
   run: LiveRun,
   { key, summary }: { key: string; summary: string },
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
   const draft = mustDraft(core, run, key);
   const hasMatter = (): boolean => tellsSomething(draft.text);
   const text = stripInvisible(summary);
-  const countTokens = core.counterOf(run.sessionId);
+  const countTokens = core.settings.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter, countTokens });
   const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
   if (problems.length > 0) return { kind: "unsound", problems };

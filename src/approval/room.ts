@@ -3,7 +3,7 @@
  *
  * The core keeps the fence. A commit without the approval that a session asks for is refused there (agent/runs/port.ts).
  */
-import type { Told } from "../agent/core.ts";
+import type { Told } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { addApproval } from "../workflows/approval.ts";
 import { askApproval, resolveApproval, type ApprovalOptions } from "./approval.ts";

@@ -3,7 +3,8 @@
  */
 import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
-import type { Told, Core } from "../agent/core.ts";
+import type { Core } from "../agent/core.ts";
+import type { Told } from "../agent/settings.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { checkGiven, given } from "../agent/inputs.ts";
 import { missingRoom } from "../agent/missing-room.ts";
@@ -202,7 +203,7 @@ export function context(): ContextExtension {
 }
 
 function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
-  const counterOf: ContextsOptions["counterOf"] = (sessionId) => (text) => core.counterOf(sessionId)(text);
+  const counterOf: ContextsOptions["counterOf"] = (sessionId) => (text) => core.settings.counterOf(sessionId)(text);
   const contexts = new Contexts(core.db, { agentId: core.platform.agentId, counterOf });
   return {
     // A builder's method returns the handle that it was called on.

@@ -44,7 +44,7 @@ export class Provider {
     const now = this.#core.platform.now();
     const down = this.#down[purpose];
     if (now < down.until) return { kind: "failed", reason: "paused" };
-    const countTokens = this.#core.counterOf(sessionId);
+    const countTokens = this.#core.settings.counterOf(sessionId);
     const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
     if (this.#sql.spend(utcDay(now)) + tokens > this.#options.dayTokens) return { kind: "failed", reason: "budget" };
     const answer = await this.#call(texts, purpose);

@@ -139,7 +139,7 @@ export async function readUnread(
     ...source,
     ...found.read,
     ...(sent !== null && { sent }),
-    shape: tellShape(core.counterOf(sessionId), shape, { sections, elements: found.read.elements }),
+    shape: tellShape(core.settings.counterOf(sessionId), shape, { sections, elements: found.read.elements }),
   };
 }
 
@@ -220,7 +220,7 @@ export function saveNotes(call: StepCall, key: string): RunEnded {
     model: draft.model,
     facts: redactionOf(core.settings.get(run.sessionId)).facts(mergeFacts([base?.facts ?? NO_FACTS, draft.facts])),
   });
-  const tokens = notesTokens(sections, core.counterOf(run.sessionId));
+  const tokens = notesTokens(sections, core.settings.counterOf(run.sessionId));
   return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens });
 }
 

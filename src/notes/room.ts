@@ -53,7 +53,7 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
   return {
     // A builder's method returns the handle that it was called on.
     session: (state) => new NotesOfSession(state, marks),
-    manager: ({ tell }) => new NotesOfAgent(tell),
+    manager: (state) => new NotesOfAgent(state),
     copied: (fromId, toId) => new NotesStatements(core.db).copy(fromId, toId),
     continued: (fromId, toId, stoodFor) => {
       const [from, to] = [fromId, toId].map((id) => notesOf(core, core.memory.session(id)));
@@ -144,6 +144,6 @@ class NotesSummaries implements SummaryRoom {
 
   recall(...[sessionId, asked]: Parameters<SummaryRoom["recall"]>): ReturnType<SummaryRoom["recall"]> {
     const core = this.#core;
-    return recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.counterOf(sessionId));
+    return recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.settings.counterOf(sessionId));
   }
 }

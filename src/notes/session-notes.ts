@@ -19,7 +19,9 @@ import { notesInputs, type NotesEdit } from "./inputs.ts";
 import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
 import { gatherClaim } from "./source.ts";
 import { askForNotes, type NotesMarks } from "./trigger.ts";
-import type { Needs, Told } from "../agent/core.ts";
+import type { Core, Needs } from "../agent/core.ts";
+import type { ManagerState } from "../agent/extension.ts";
+import type { Told } from "../agent/settings.ts";
 import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
@@ -46,10 +48,12 @@ export interface NotesBuilder {
 }
 
 export class NotesOfAgent implements NotesBuilder {
+  readonly #core: Core;
   readonly #tell: (told: Told) => void;
 
   /** @internal */
-  constructor(tell: (told: Told) => void) {
+  constructor({ core, tell }: ManagerState) {
+    this.#core = core;
     this.#tell = tell;
   }
 
@@ -60,7 +64,8 @@ export class NotesOfAgent implements NotesBuilder {
     this.#tell({
       settings: (settings) => ({ ...settings, rooms: { ...settings.rooms, [ROOM]: options } }),
       ...(asBlock !== undefined && {
-        apply: (sessionId, core) => {
+        apply: (sessionId) => {
+          const core = this.#core;
           const { declareText } = core.rooms;
           if (declareText === undefined) throw missingRoom(`Block "${asBlock}"`, "context");
           declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) });
@@ -77,7 +82,7 @@ export class NotesOfSession extends NotesOfAgent {
 
   /** @internal */
   constructor(state: SessionState, marks: NotesMarks) {
-    super((told) => state.tell(told));
+    super({ core: state.core, tell: (told) => state.tell(told) });
     this.#state = state;
     this.#marks = marks;
   }

@@ -69,18 +69,18 @@ export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "b
 
 /** The notes of a session. */
 export function notesOf(
-  core: Needs<"counterOf" | "db" | "platform">,
+  core: Needs<"db" | "platform" | "settings">,
   { sessionId, tree }: Pick<History, "sessionId" | "tree">,
 ): SessionNotes {
   return new SessionNotes(tree, {
     notes: new NotesStatements(core.db),
     now: () => core.platform.now(),
-    countTokens: core.counterOf(sessionId),
+    countTokens: core.settings.counterOf(sessionId),
   });
 }
 
 /** What {@link notesOf} needs, beside a session's messages. */
-export type NotesNeeds = "counterOf" | "db" | "memory" | "platform";
+export type NotesNeeds = "db" | "memory" | "platform" | "settings";
 
 const MOST_KEPT = NOTES_VERSIONS + MAX_POINTED_NOTES;
 

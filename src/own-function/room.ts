@@ -3,7 +3,8 @@
  *
  * Its runs have the ledger, the limits, the audit and the commit of every other run (runs.ts).
  */
-import type { Core, Told } from "../agent/core.ts";
+import type { Core } from "../agent/core.ts";
+import type { Told } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
 import { PalimpsestError } from "../errors.ts";

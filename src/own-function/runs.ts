@@ -275,7 +275,7 @@ function propose(
   const text = given.summary;
   const key = digest("own function", run.id, text);
   const { pinnedTokens, stackTokens: namesTokens } = run.policy;
-  const countTokens = core.counterOf(run.sessionId);
+  const countTokens = core.settings.counterOf(run.sessionId);
   const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
   const sound = { finishReason: "stop", degraded: false, problems: [], score: survival.score, lost: [] };
   core.memory.drafts.save(run.sessionId, {
@@ -374,8 +374,8 @@ function choose(
 }
 
 /** The outcome of a summary that the audit refuses. Null when the summary is sound. */
-function findFault(core: Needs<"counterOf" | "settings">, run: LiveRun, text: string): Outcome | null {
-  const countTokens = core.counterOf(run.sessionId);
+function findFault(core: Needs<"settings">, run: LiveRun, text: string): Outcome | null {
+  const countTokens = core.settings.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), countTokens });
   if (audit.ok) return null;
   if (audit.problems.every(({ kind }) => kind === "too-large")) return { kind: "stale", reason: "larger" };

@@ -60,7 +60,7 @@ class SessionRecall {
     this.#state.apply();
     const { id, core } = this.#state;
     const { memory } = core;
-    const countTokens = core.counterOf(id);
+    const countTokens = core.settings.counterOf(id);
     const search = this.#search;
     const ask = function* (sessionId: string, near: Near | undefined): Pieces<Recall> {
       yield* search.catchUp(sessionId);

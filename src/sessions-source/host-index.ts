@@ -13,10 +13,10 @@ import type { SourceEvent } from "./message-source.ts";
 import type { ShapeRow } from "../memory/statements.ts";
 
 export class HostIndex {
-  readonly #core: Needs<"counterOf" | "memory">;
+  readonly #core: Needs<"memory" | "settings">;
   readonly #sessionId: string;
 
-  constructor(core: Needs<"counterOf" | "memory">, sessionId: string) {
+  constructor(core: Needs<"memory" | "settings">, sessionId: string) {
     this.#core = core;
     this.#sessionId = sessionId;
   }
@@ -41,7 +41,7 @@ export class HostIndex {
 
   /** Encodes a message whose content the host keeps. Reads nothing. Throws `invalid_message`, `message_too_large`. */
   measure(message: UIMessage): Encoded {
-    return encodeHosted(message, this.#core.counterOf(this.#sessionId));
+    return encodeHosted(message, this.#core.settings.counterOf(this.#sessionId));
   }
 
   /** Adds a message under the parent that the host chose. A known id changes nothing. */

@@ -176,7 +176,7 @@ const STEPS: Steps = {
   readDrafts: (call, request: DraftsRequest): DraftsReading => {
     const { core, run, shadow } = call;
     const sources = request.sources.map((source) => sourceOf(call, source));
-    const tokens = sources.reduce((sum, { text }) => sum + core.counterOf(run.sessionId)(text), 0);
+    const tokens = sources.reduce((sum, { text }) => sum + core.settings.counterOf(run.sessionId)(text), 0);
     const fold = findFold(core, run, { request, sources }, shadow.template ?? undefined);
     return find(call, request.model, { key: fold.key, tokens }) ?? { ...fold.read(), leftMs: MODEL_CALL_MS };
   },
@@ -257,7 +257,7 @@ function keep(call: ShadowCall, key: string): RunEnded {
   const around = readAround(core, { sessionId, ...topOf(call) }, planOf(run), told);
   const { text, facts } = draft;
   const pinned = pinBeside(core, run, { text, facts }, around);
-  const tokens = core.counterOf(sessionId)(textOf(withSummary(overlay, { text, pinned }), undefined));
+  const tokens = core.settings.counterOf(sessionId)(textOf(withSummary(overlay, { text, pinned }), undefined));
   return end(call, { kind: "kept", tokens }, { key, pinned, namesOf: around.namesOf, reason: null });
 }
 

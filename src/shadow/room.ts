@@ -3,7 +3,8 @@
  * committed, nobody is shown it, and the same hindsight grades both.
  */
 import type { Methods } from "../agent/compose.ts";
-import type { Core, Told } from "../agent/core.ts";
+import type { Core } from "../agent/core.ts";
+import type { Told } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { parseInput } from "../agent/inputs.ts";
 import { gradeView } from "../agent/reports/hindsight.ts";

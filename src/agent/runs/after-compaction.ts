@@ -26,12 +26,12 @@ export function queueHook(
 
 /** One attempt for a run that has ended. Does nothing while another attempt is running. Never throws. */
 export async function tellAfterCompaction(core: Core, runId: string): Promise<void> {
-  if (core.telling.has(runId)) return;
-  core.telling.add(runId);
+  if (core.hookOutbox.underWay.has(runId)) return;
+  core.hookOutbox.underWay.add(runId);
   try {
     await attempt(core, runId);
   } finally {
-    core.telling.delete(runId);
+    core.hookOutbox.underWay.delete(runId);
   }
 }
 
@@ -42,7 +42,7 @@ async function attempt(core: Core, runId: string): Promise<void> {
   const { sessionId } = run;
   try {
     const text = (await inTime(async () => tell({ sessionId, run, overlay }))) ?? "";
-    const cut = { pointer: "[…]", countTokens: core.counterOf(sessionId) };
+    const cut = { pointer: "[…]", countTokens: core.settings.counterOf(sessionId) };
     const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, cut) : "";
     core.db.transaction(() => {
       if (added !== "") core.memory.session(shownIn(run)).addContext(overlay.id, added);

@@ -38,11 +38,7 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
  * Commits a run's summary over the plan in its record. Returns the outcome with the view's size before and after, and does not end the run.
  * Call inside a transaction. Throws `invalid_range` for an invalid span.
  */
-export function commitSummary(
-  core: Needs<"counterOf" | "memory" | "settings" | "usage">,
-  run: LiveRun,
-  summary: Summary,
-): Outcome {
+export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run: LiveRun, summary: Summary): Outcome {
   const plan = planOf(run);
   const { span, text, facts, lineage, carried } = summary;
   const history = core.memory.session(run.sessionId);
@@ -52,7 +48,7 @@ export function commitSummary(
   const { namesOf } = around;
   const shown = describeBoundary(core, run, { plan, carried });
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
-  const spanTokens = spanTokensNow(core, run) - core.counterOf(run.sessionId)(texts);
+  const spanTokens = spanTokensNow(core, run) - core.settings.counterOf(run.sessionId)(texts);
   const pinned = pinBeside(core, run, { ...summary, spanTokens }, around);
   const result = history.addOverlay({
     span,
@@ -91,7 +87,7 @@ function spanTokensNow(core: Needs<"memory" | "settings">, run: RunRecord): numb
 
 /** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
 export function pinBeside(
-  core: Needs<"counterOf" | "settings">,
+  core: Needs<"settings">,
   run: RunRecord,
   {
     text,
@@ -117,7 +113,7 @@ export function pinBeside(
         namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + roomOfSummary(shown), isEarly }),
       // By rent the bill counts them as the session does, and an edit's price holds this much for them.
       mostCounted: isByRent ? 1 : undefined,
-      countTokens: core.counterOf(run.sessionId),
+      countTokens: core.settings.counterOf(run.sessionId),
       around,
     }).pinned;
   const shown = withoutEmptySections(text);

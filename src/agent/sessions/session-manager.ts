@@ -11,12 +11,11 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { addMethods } from "../compose.ts";
 import { Configured } from "../configured.ts";
-import type { Told } from "../core.ts";
+import type { Told } from "../settings.ts";
 import { checkGiven, given, inputs, parseInput } from "../inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "../extension.ts";
 import { endRun } from "../runs/end-run.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
-import { SessionState } from "./session-state.ts";
 import { coreOf, Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
 
@@ -44,11 +43,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   /** @internal */
   protected override tell(told: Told): this {
-    this.#core.settings.tellEvery((sessionId) => {
-      const state = new SessionState(this.#core, sessionId);
-      state.tell(told);
-      state.apply();
-    });
+    this.#core.settings.tellEvery(told);
     return this;
   }
 

@@ -5,10 +5,10 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import type { History } from "../../memory/messages/history.ts";
-import type { Core, Told } from "../core.ts";
+import type { Core } from "../core.ts";
 import { mendIfUncovered } from "../runs/start/mend.ts";
 import { maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
-import type { SessionSettings } from "../settings.ts";
+import type { SessionSettings, Told } from "../settings.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 
 export interface WriteOptions {
@@ -22,7 +22,6 @@ export class SessionState {
   /** @internal */
   readonly core: Core;
   id: string;
-  #told: Told[] = [];
 
   /** @internal */
   constructor(core: Core, id: string) {
@@ -58,17 +57,13 @@ export class SessionState {
 
   /** Keeps a builder call until the session is used, or until the present code has run. @internal */
   tell(told: Told): void {
-    // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
-    if (this.core.pendingSettings.size === 0) queueMicrotask(() => this.#settleAll());
-    this.#told.push(told);
-    this.core.pendingSettings.add(this.#settle);
+    this.core.settings.tell(this, told);
   }
 
   /** Applies pending builder calls. At every use of the session it throws the error that one of them caused. */
   apply(): void {
     this.core.uses.count();
-    this.#settleAll();
-    if (this.core.refused.has(this.id)) throw this.core.refused.get(this.id);
+    this.core.settings.apply(this.id);
   }
 
   /** True where a host keeps the messages, so that reading may wait. */
@@ -94,27 +89,4 @@ export class SessionState {
     });
     return result.value;
   }
-
-  /**
-   * Applies the calls of every handle with pending ones, because two handles may share a session. Never throws, because nobody may catch
-   * it.
-   */
-  #settleAll(): void {
-    // In the order of the calls. A session that is configured on the way applies its new settings, and not the ones that wait here.
-    const pending = [...this.core.pendingSettings];
-    this.core.pendingSettings.clear();
-    for (const settle of pending) settle();
-  }
-
-  readonly #settle = (): void => {
-    const told = this.#told.splice(0);
-    try {
-      const settings = told.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.id));
-      this.core.settings.set(this.id, settings);
-      for (const each of told) each.apply?.(this.id, this.core);
-    } catch (error) {
-      // The error is in the code, so it stays until the object starts with other code.
-      this.core.refused.set(this.id, error);
-    }
-  };
 }

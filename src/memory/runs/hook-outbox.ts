@@ -6,6 +6,8 @@ import type { Db } from "../db.ts";
 
 export class HookOutbox {
   readonly #db: Db;
+  /** Ids of runs whose hook is being called now. */
+  readonly underWay = new Set<string>();
 
   constructor(db: Db) {
     this.#db = db;

@@ -26,7 +26,7 @@ export interface Found<Source> {
 
 type ChunkSource = Extract<ChunkReading, { kind: "source" }>;
 type DraftsSource = Extract<DraftsReading, { kind: "drafts" }>;
-type Reads = Needs<"counterOf" | "memory" | "settings">;
+type Reads = Needs<"memory" | "settings">;
 
 /** A chunk of a plan with the key of its answer. */
 export interface FoundChunk {
@@ -58,7 +58,7 @@ export function findChunk(
 
 /** What a model is shown of a chunk, read in slices. Null where its messages changed since the plan. */
 export async function readChunkSource(
-  core: Needs<"counterOf" | "memory" | "read" | "uses">,
+  core: Needs<"memory" | "read" | "settings" | "uses">,
   { key, sessionId, chunk, planned, brief, redaction }: FoundChunk,
 ): Promise<Omit<ChunkSource, "leftMs"> | null> {
   const history = core.memory.session(sessionId);
@@ -69,7 +69,7 @@ export async function readChunkSource(
   const messages = slices.flat();
   const weigh = (count: CountTokens): number =>
     messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
-  const askTokens = tellBudget(core.counterOf(sessionId), brief.summaryTokens, weigh);
+  const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
   return { kind: "source", key, messages, brief, askTokens };
 }
 
@@ -101,7 +101,7 @@ export function findFold(
         lost: sources.flatMap(({ lost }) => lost.map(redaction.text)),
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
-        askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
+        askTokens: tellBudget(core.settings.counterOf(run.sessionId), brief.summaryTokens, weigh),
       };
     },
   };

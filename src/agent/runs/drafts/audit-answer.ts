@@ -20,13 +20,13 @@ export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 
 /** `whole` is the brief of the whole span, by default the session's own. */
 export function auditAnswer(
-  core: Needs<"counterOf" | "memory" | "rooms" | "settings">,
+  core: Needs<"memory" | "rooms" | "settings">,
   run: RunRecord,
   answer: DraftInput,
   whole?: Brief,
 ): Audited {
   const { text, finishReason, answers, facts } = answer;
-  const countTokens = core.counterOf(run.sessionId);
+  const countTokens = core.settings.counterOf(run.sessionId);
   const tokens = countTokens(text);
   if (answers.kind === "own") {
     const { summaries } = core.rooms;

@@ -8,14 +8,11 @@ import { briefOf } from "./brief.ts";
 import type { Needs } from "../../core.ts";
 
 /** `brief` is of the whole span. */
-export function receiptOf(
-  core: Needs<"counterOf" | "settings">,
-  run: RunRecord,
-  draft: Draft,
-  brief?: Brief,
-): DraftReceipt {
+export function receiptOf(core: Needs<"settings">, run: RunRecord, draft: Draft, brief?: Brief): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;
-  const unfit = isCompaction(run) ? findUnfit(core.counterOf(run.sessionId), brief ?? briefOf(core, run), draft) : [];
+  const unfit = isCompaction(run)
+    ? findUnfit(core.settings.counterOf(run.sessionId), brief ?? briefOf(core, run), draft)
+    : [];
   return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost: lost.length, unfit };
 }
 

@@ -41,7 +41,7 @@ export interface Sources {
 
 /** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
 export function findSources(
-  core: Needs<"counterOf" | "memory" | "settings">,
+  core: Needs<"memory" | "settings">,
   run: LiveRun,
   plan: SpanPlan,
   found: SpanDigest,
