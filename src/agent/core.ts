@@ -200,7 +200,7 @@ export interface FunctionRoom {
   /** The watchdog's care for a live run. */
   revive(run: LiveRun): Promise<void>;
   /** Commits a summary that a person approved. Does nothing while the wait goes on. */
-  commitApproved(runId: string): Promise<void>;
+  commitApproved(run: RunRecord): Promise<void>;
 }
 
 /** The room in which a person approves summaries before they are committed. */

@@ -3,12 +3,12 @@ import { HOOK_TOKENS } from "../limits.ts";
 import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { besides, opened } from "../steps/view/view.ts";
-import { carriedIn, openingOf } from "../agent/runs/boundary.ts";
+import { readCarried, openingOf } from "../agent/runs/boundary.ts";
 import type { Core } from "../agent/core.ts";
 import { planNow } from "../agent/runs/start/dry-run.ts";
 import { rentsNow } from "../agent/runs/start/rents.ts";
 import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
-import { findReasonToWait } from "../agent/runs/start/trigger.ts";
+import { decideNow } from "../agent/runs/start/trigger.ts";
 
 /** The compaction that a plan is asked for. */
 export interface PlanQuestion {
@@ -26,7 +26,7 @@ export async function reportPlan(
   sessionId: string,
   { policy, leafId, manual = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
 ): Promise<PlanReport | null> {
-  const carried = await carriedIn(core, sessionId);
+  const carried = await readCarried(core, sessionId);
   const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
   const carrying = readCarrying(core, sessionId, leafId);
   const due = carrying.rents?.summary.isDue === true;
@@ -35,7 +35,8 @@ export async function reportPlan(
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
   const { when, inline } = core.settings.get(sessionId);
-  const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
+  const decision = asked.manual ? null : decideNow(core, sessionId, branch);
+  const waiting = decision?.kind === "wait" ? decision.waiting : null;
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen =
     core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
@@ -51,7 +52,7 @@ export async function reportPlan(
 function countBeside(
   core: Core,
   run: { readonly sessionId: string; readonly policy: Policy },
-  { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof carriedIn>> },
+  { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof readCarried>> },
 ): number {
   const { afterCompaction, countTokens } = core.settings.get(run.sessionId);
   const around = opened({ opening: openingOf(core, run, plan)?.text ?? null });

@@ -24,7 +24,7 @@ export async function serveFromNotes(core: Core, pending: LiveRun): Promise<bool
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
   const wait = core.db.transaction(() => findWait(core, pending));
   if (wait !== null) await waitFor(core, wait);
-  const carried = await readCarried(core, pending.id);
+  const carried = await readCarried(core, pending.sessionId);
   const ended = core.db.transaction<{ yes: boolean }>(() => {
     const run = core.runs.get(pending.id);
     if (run?.outcome !== null) return { yes: true };

@@ -112,7 +112,7 @@ export class FunctionRuns implements FunctionRoom {
         const view = messages.map(redaction.message);
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
-        const carried = await readCarried(core, run.id);
+        const carried = await readCarried(core, run.sessionId);
         outcome = (live) => settle(core, live, { given, read, carried });
       }
     } catch (error) {
@@ -129,7 +129,7 @@ export class FunctionRuns implements FunctionRoom {
   /** Its time may be over, or its object may have died. */
   async revive(run: LiveRun): Promise<void> {
     const core = this.#core;
-    if (run.approval !== undefined) return commitApproved(core, run.id);
+    if (run.approval !== undefined) return commitApproved(core, run);
     const { inline } = core.settings.get(run.sessionId);
     const call = this.#calls.get(run.id);
     const now = core.platform.now();
@@ -143,8 +143,8 @@ export class FunctionRuns implements FunctionRoom {
     }
   }
 
-  async commitApproved(runId: string): Promise<void> {
-    return commitApproved(this.#core, runId);
+  async commitApproved(run: RunRecord): Promise<void> {
+    return commitApproved(this.#core, run);
   }
 }
 
@@ -291,9 +291,9 @@ function propose(
 }
 
 /** Commits a summary that a person approved, or that a timeout applies. Does nothing while the wait goes on. */
-async function commitApproved(core: Core, runId: string): Promise<void> {
-  const carried = await readCarried(core, runId);
-  finish(core, runId, (live) => {
+async function commitApproved(core: Core, { id, sessionId }: RunRecord): Promise<void> {
+  const carried = await readCarried(core, sessionId);
+  finish(core, id, (live) => {
     if (live.approval === undefined) return;
     const asked = settleApproval(core, live.approval);
     if ("kind" in asked) conclude(core, live, asked);

@@ -25,8 +25,8 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { waitForApproval } from "./approval.ts";
-import { extractChunk, extractDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
-import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
+import { EXTRACTIVE, foldDrafts, repairDraft, summarizeChunk, type Again, type Drafting } from "./draft.ts";
+import { Asked, climbDown, markOf, type Drafted, type Rungs } from "./ladder.ts";
 import type {
   ChunkDraft,
   CompactionPort,
@@ -142,12 +142,7 @@ async function summarize(
     asked: isWhole ? work.asked : work.askedForChunks,
     verb: adds === undefined ? "summarize" : "summarize and add",
     place,
-    draft: (mark, model) => summarizeChunk({ port, mark, model, adds }, index),
-    repair: (mark, model, rejected) => {
-      const by = { port, mark, model, adds };
-      return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
-    },
-    extract: (mark) => extractChunk({ port, mark }, index),
+    ...rungsOf({ port, adds }, (by, again) => summarizeChunk(by, index, again)),
     // A half is not split again, because its length is then not the cause of the failure.
     ...(chunk.half ? {} : { smaller: halve }),
   });
@@ -175,12 +170,7 @@ async function merge(
         asked,
         verb: adds === undefined ? "merge" : "merge and add",
         place: `${index + 1} of ${groups.length} · round ${round}`,
-        draft: (mark, model) => foldDrafts({ port, mark, model, adds }, group.map(sourceOf)),
-        repair: (mark, model, rejected) => {
-          const by = { port, mark, model, adds };
-          return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
-        },
-        extract: (mark) => extractDrafts({ port, mark }, group.map(sourceOf)),
+        ...rungsOf({ port, adds }, (by, again) => foldDrafts(by, group.map(sourceOf), again)),
       }),
     );
     const ended = folded.find((draft) => draft.kind === "ended");
@@ -189,10 +179,25 @@ async function merge(
   }
 }
 
+/** The rungs of one draft, by the way it is asked for. */
+function rungsOf(
+  { port, adds }: Pick<Drafting, "port" | "adds">,
+  ask: (by: Drafting, again?: Again) => Promise<Drafted>,
+): Pick<Rungs, "draft" | "repair" | "extract"> {
+  return {
+    draft: (mark, model) => ask({ port, mark, model, adds }),
+    repair: (mark, model, rejected) => {
+      const by = { port, mark, model, adds };
+      return repairDraft(by, rejected, (again) => ask(by, again));
+    },
+    extract: (mark) => ask({ port, mark, model: EXTRACTIVE }),
+  };
+}
+
 /** Summarises the whole span without a model when the merged summary did not pass as a whole. */
 function extractAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
   return work.step.do("extract the span", AGENT_CALL, (at) =>
-    extractDrafts({ port: work.port, mark: markOf(at) }, sources.map(sourceOf)),
+    foldDrafts({ port: work.port, mark: markOf(at), model: EXTRACTIVE }, sources.map(sourceOf)),
   );
 }
 

@@ -59,16 +59,20 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
-interface Again {
+export interface Again {
   readonly repairOf: string;
   readonly problems: readonly string[];
 }
 
 export async function summarizeChunk(by: Drafting, index: number, again?: Again): Promise<Drafted> {
   const { continues } = by.model;
-  const first = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
-  const how = again === undefined ? first : { repairOf: again.repairOf };
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...how, ...addsIn(by) });
+  const source = await by.port.readChunk(by.mark, {
+    index,
+    model: by.model.name,
+    repairOf: again?.repairOf,
+    continues: again === undefined && continues !== undefined ? { id: continues.id, name: continues.name } : undefined,
+    adds: by.adds,
+  });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -91,15 +95,11 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
 
 /** Folds drafts and earlier summaries, oldest first, into one. */
 export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: Again): Promise<Drafted> {
-  const repairOf = again === undefined ? {} : { repairOf: again.repairOf };
-  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, ...repairOf, ...addsIn(by) });
+  const repairOf = again?.repairOf;
+  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf, adds: by.adds });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
-}
-
-function addsIn({ adds }: Pick<Drafting, "adds">): { readonly adds?: readonly ChunkDraft[] } {
-  return adds === undefined ? {} : { adds };
 }
 
 /** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
@@ -126,7 +126,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
     sources: [{ kind: "draft", key: rejected.key }],
     repairOf: sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey,
     model: by.model.name,
-    ...addsIn(by),
+    adds: by.adds,
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
@@ -140,18 +140,11 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   );
 }
 
-/** The rung that cannot fail. It makes an extractive summary of a chunk, from the chunk's own sentences. */
-export function extractChunk(by: Omit<Drafting, "model">, index: number): Promise<Drafted> {
-  return summarizeChunk({ ...by, model: EXTRACTIVE }, index);
-}
-
-/** As {@link extractChunk}, for drafts that no model could fold into one. */
-export function extractDrafts(by: Omit<Drafting, "model">, sources: readonly FoldSource[]): Promise<Drafted> {
-  return foldDrafts({ ...by, model: EXTRACTIVE }, sources);
-}
-
-/** Reads the same prompt as any model and cannot be down. Its drafts are marked as degraded. */
-const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_IN_NAME, windowTokens: 1_000_000 };
+/**
+ * The model of the rung that cannot fail. It reads the same prompt as any other, cannot be down, and makes a summary of the source's own
+ * sentences. Its drafts are marked as degraded.
+ */
+export const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_IN_NAME, windowTokens: 1_000_000 };
 
 /** Prefix of a failure that concerns one source and says nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";
@@ -221,7 +214,7 @@ async function ask(
     facts,
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
-    ...addsIn(by),
+    adds: by.adds,
   });
 }
 

@@ -116,11 +116,11 @@ export interface ChunkRequest {
   /** Name of the model that will be asked. Drafts of another model are not used. */
   readonly model: string;
   /** Key of the next answer. Set only to ask again. */
-  readonly repairOf?: string;
+  readonly repairOf?: string | undefined;
   /** The model that may continue the agent's prompt, with its name in ledgers. */
-  readonly continues?: { readonly id: string; readonly name: string };
+  readonly continues?: { readonly id: string; readonly name: string } | undefined;
   /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly adds?: readonly ChunkDraft[];
+  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -132,9 +132,9 @@ export interface DraftsRequest {
   readonly sources: readonly FoldSource[];
   readonly model: string;
   /** Key of the repaired draft. Without it the sources are folded into one. */
-  readonly repairOf?: string;
+  readonly repairOf?: string | undefined;
   /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly adds?: readonly ChunkDraft[];
+  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** A source for a model call. */
@@ -198,7 +198,7 @@ export interface DraftInput {
   /** The request, which decides how the draft is audited. */
   readonly answers: Answered;
   /** The chunks of a draft that is the whole summary. One without faults is committed as soon as it is stored. */
-  readonly adds?: readonly ChunkDraft[];
+  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** The request that the model answered. */

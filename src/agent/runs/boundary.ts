@@ -55,17 +55,8 @@ export function openingOf(
   return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
 }
 
-/** As {@link carriedIn}, for a run's session. */
-export async function readCarried(
-  core: Needs<"rooms" | "runs" | "settings">,
-  runId: string,
-): Promise<readonly Carried[]> {
-  const sessionId = core.runs.get(runId)?.sessionId;
-  return sessionId === undefined ? [] : carriedIn(core, sessionId);
-}
-
 /** The present texts of the blocks that a session's summaries carry along. */
-export async function carriedIn(core: Needs<"rooms" | "settings">, sessionId: string): Promise<readonly Carried[]> {
+export async function readCarried(core: Needs<"rooms" | "settings">, sessionId: string): Promise<readonly Carried[]> {
   const settings = core.settings.get(sessionId);
   const { carryBlocks, countTokens } = settings;
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {

@@ -232,7 +232,7 @@ export class Dispatcher {
     this.#core.announce(this.#core.runs.mustGet(run.id));
     const functions = this.#functionsOf(run);
     if (functions !== null) {
-      await functions.commitApproved(run.id);
+      await functions.commitApproved(run);
     } else {
       this.#nudgedAt.delete(run.id);
       await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);

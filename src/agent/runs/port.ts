@@ -242,7 +242,8 @@ export class RunPort implements CompactionPort {
     commit: CommitRequest,
     mayCommit: (run: LiveRun) => boolean,
   ): Promise<Unapproved | RunEnded> {
-    const carried = await readCarried(this.#core, this.#runId);
+    const known = this.#core.runs.get(this.#runId);
+    const carried = known === null ? [] : await readCarried(this.#core, known.sessionId);
     return this.#inRun(mark, (call): Unapproved | RunEnded => {
       const { run, core } = call;
       if (!mayCommit(run) || (asksPerson(core, run) && run.approval?.approvedKey !== commit.key)) {

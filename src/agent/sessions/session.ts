@@ -24,7 +24,7 @@ import { askForRun } from "../runs/start/ask.ts";
 import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
-import { findReasonToWait, isCompactionDue, settleAtPresentSize } from "../runs/start/trigger.ts";
+import { decideNow, settleAtPresentSize } from "../runs/start/trigger.ts";
 import { readAround } from "../runs/around.ts";
 import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
@@ -146,6 +146,7 @@ export class Session extends Configured {
   async status(): Promise<SessionStatus> {
     return this.#state.read((history) => {
       const leafId = history.leafId();
+      const decision = decideNow(this.#core, this.id, { leafId });
       return {
         leafId,
         viewTokens: promptTokens(this.#core, this.id),
@@ -155,7 +156,7 @@ export class Session extends Configured {
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
         rents: rentsNow(this.#core, this.id),
         masked: history.masks.report(),
-        waiting: findReasonToWait(this.#core, this.id, { leafId }),
+        waiting: decision.kind === "wait" ? decision.waiting : null,
         partlySearched: this.#core.memory.search.countPartial(this.id),
       };
     });
@@ -166,7 +167,7 @@ export class Session extends Configured {
    * live, without a policy, and for each reason of {@link status}`.waiting`.
    */
   async needsCompaction(): Promise<boolean> {
-    return this.#state.read((history) => isCompactionDue(this.#core, this.id, { leafId: history.leafId() }));
+    return this.#state.read((history) => decideNow(this.#core, this.id, { leafId: history.leafId() }).kind === "start");
   }
 
   /**

@@ -122,17 +122,6 @@ interface Branch {
   readonly continues?: string | null;
 }
 
-/** The first reason that keeps the trigger from starting a run on a branch now. Null when one is due. */
-export function findReasonToWait(core: Core, sessionId: string, branch: Branch): Waiting | null {
-  const decision = decideNow(core, sessionId, branch);
-  return decision.kind === "wait" ? decision.waiting : null;
-}
-
-/** Whether a run would start on a branch now. Starts none. */
-export function isCompactionDue(core: Core, sessionId: string, branch: Branch): boolean {
-  return decideNow(core, sessionId, branch).kind === "start";
-}
-
 /** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
 interface Size {
   readonly tokens: number;
@@ -148,7 +137,8 @@ function linesOf({ thresholdTokens, maxMessages }: Policy): Omit<Lines, "hardTok
   return { thresholdTokens, maxMessages: maxMessages ?? null };
 }
 
-function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
+/** Whether a run would start on a branch now, or the first reason that keeps the trigger from it. Starts none. */
+export function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
   const { policy, when } = core.settings.get(sessionId);
   const { hasEnded } = core.memory.session(sessionId);
   const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(core, sessionId, leafId);
