@@ -11,7 +11,7 @@ import type { Core, FollowUpRoom, Graded } from "../agent/core.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { readAround } from "../agent/runs/around.ts";
 import { pinBeside } from "../agent/runs/commit.ts";
-import { findChunk, findFold, readChunkSource, type FoundChunk } from "../agent/runs/drafts/askable.ts";
+import { findChunk, findFold } from "../agent/runs/drafts/askable.ts";
 import { auditAnswer } from "../agent/runs/drafts/audit-answer.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { receiptOf } from "../agent/runs/drafts/receipt.ts";
@@ -110,7 +110,7 @@ export class Shadows implements FollowUpRoom {
     const core = this.#core;
     const answer = await core.read(run.sessionId, () => core.db.transaction(() => this.#do(run, mark, asked)));
     if (!isUnread(answer)) return answer;
-    const source = await readChunkSource(core, answer.unread);
+    const source = await answer.unread.read();
     if (source !== null) return { ...source, leftMs: MODEL_CALL_MS };
     return core.db.transaction(() => this.#do(run, mark, { ...asked, step: "changed" }));
   }
@@ -148,7 +148,7 @@ interface Asked {
 
 /** A chunk whose messages are read outside of the transaction, in slices. */
 interface Unread {
-  readonly unread: FoundChunk;
+  readonly unread: ReturnType<typeof findChunk>;
 }
 
 function isUnread(answer: unknown): answer is Unread {
@@ -170,15 +170,14 @@ const STEPS: Steps = {
   readChunk: (call, request) => {
     const { core, run, shadow } = call;
     const unread = findChunk(core, run, request, shadow.template ?? undefined);
-    return find(call, request.model, { key: unread.key, tokens: unread.chunk.tokens }) ?? { unread };
+    return find(call, request.model, unread) ?? { unread };
   },
   changed: (call) => end(call, { kind: "stale" }),
   readDrafts: (call, request: DraftsRequest): DraftsReading => {
     const { core, run, shadow } = call;
     const sources = request.sources.map((source) => sourceOf(call, source));
-    const tokens = sources.reduce((sum, { text }) => sum + core.settings.counterOf(run.sessionId)(text), 0);
     const fold = findFold(core, run, { request, sources }, shadow.template ?? undefined);
-    return find(call, request.model, { key: fold.key, tokens }) ?? { ...fold.read(), leftMs: MODEL_CALL_MS };
+    return find(call, request.model, fold) ?? { ...fold.read(), leftMs: MODEL_CALL_MS };
   },
   saveDraft,
   noteFailure,

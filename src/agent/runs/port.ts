@@ -13,7 +13,7 @@ import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
-import { findChunk, findFold, readChunkSource } from "./drafts/askable.ts";
+import { findChunk, findFold } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
 import { settleApproval } from "./approved.ts";
 import { readCarried } from "./boundary.ts";
@@ -111,14 +111,15 @@ export class RunPort implements CompactionPort {
   async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
     const core = this.#core;
     const found = await this.#inRun(mark, (call) => {
+      const { sessionId } = call.run;
       const chunk = findChunk(core, call.run, request);
-      return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, chunk, leftMs: call.leftMs };
+      return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
     });
     if (found.kind !== "unread") return this.#addWhole(mark, found, request.adds);
     // The planned source is read, so that no model is paid for one that the commit would refuse.
-    const source = await readChunkSource(core, found.chunk);
+    const source = await found.chunk.read();
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
-    const sent = sentPrompt(core, found.chunk.sessionId, { continues: request.continues, attempt: mark.attempt });
+    const sent = sentPrompt(core, found.sessionId, { continues: request.continues, attempt: mark.attempt });
     return { ...source, leftMs: found.leftMs, ...(sent !== null && { sent }) };
   }
 
@@ -282,9 +283,9 @@ export class RunPort implements CompactionPort {
 
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {
     const core = this.#core;
-    const sessionId = core.hosted.size === 0 ? null : (core.runs.get(this.#runId)?.sessionId ?? null);
+    const run = core.runs.get(this.#runId);
     const call = (): T | RunEnded => inRun(core, { runId: this.#runId, mark }, work);
-    return sessionId === null ? call() : core.read(sessionId, call);
+    return run === null ? call() : core.read(run.sessionId, call);
   }
 
   #halve(run: LiveRun, index: number): readonly ChunkPlan[] {

@@ -9,8 +9,7 @@ import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
 import { mergeFacts } from "../../../steps/pinned/merge.ts";
-import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
-import type { Brief, ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
+import type { ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 import { redactionOf } from "../../redaction.ts";
 import { readSlices } from "../read-slices.ts";
@@ -18,64 +17,49 @@ import { tellBudget } from "../../token-counter.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import type { Folded } from "./sources.ts";
 
-/** Drafts with the key of their answer. `read` returns what a model is shown. */
-export interface Found<Source> {
+/** What a model is asked about, with the key of its answer. `read` returns what it is shown. */
+export interface Found<Shown> {
   readonly key: string;
-  read(): Omit<Source, "leftMs">;
+  /** Tokens of the source. */
+  readonly tokens: number;
+  read(): Shown;
 }
 
-type ChunkSource = Extract<ChunkReading, { kind: "source" }>;
-type DraftsSource = Extract<DraftsReading, { kind: "drafts" }>;
-type Reads = Needs<"memory" | "settings">;
+type ChunkSource = Omit<Extract<ChunkReading, { kind: "source" }>, "leftMs">;
+type DraftsSource = Omit<Extract<DraftsReading, { kind: "drafts" }>, "leftMs">;
 
-/** A chunk of a plan with the key of its answer. */
-export interface FoundChunk {
-  readonly key: string;
-  readonly sessionId: string;
-  readonly chunk: ChunkPlan;
-  /** The digest of its messages when they were planned. */
-  readonly planned: string;
-  readonly brief: Brief;
-  readonly redaction: ReturnType<typeof redactionOf>;
-}
-
-/** Reads no message. */
+/** Reads no message yet. What the chunk shows is read in slices, and is null where its messages changed since the plan. */
 export function findChunk(
-  core: Needs<"settings">,
+  core: Needs<"memory" | "read" | "settings" | "uses">,
   run: RunRecord,
   request: ChunkRequest,
   template?: Template,
-): FoundChunk {
+): Found<Promise<ChunkSource | null>> {
+  const { sessionId } = run;
   const chunk = planOf(run).chunks[request.index];
   const planned = run.chunkDigests[request.index];
   assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
   const brief = briefOfChunk(core, run, chunk, template);
-  const redaction = redactionOf(core.settings.get(run.sessionId));
+  const redaction = redactionOf(core.settings.get(sessionId));
   const source = ["chunk", planned, ...redaction.names];
   const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
-  return { key, sessionId: run.sessionId, chunk, planned, brief, redaction };
-}
-
-/** What a model is shown of a chunk, read in slices. Null where its messages changed since the plan. */
-export async function readChunkSource(
-  core: Needs<"memory" | "read" | "settings" | "uses">,
-  { key, sessionId, chunk, planned, brief, redaction }: FoundChunk,
-): Promise<Omit<ChunkSource, "leftMs"> | null> {
-  const history = core.memory.session(sessionId);
-  const reader = history.spanReader(chunk);
-  if (reader === null) return null;
-  const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
-  if (reader.digest !== planned) return null;
-  const messages = slices.flat();
-  const weigh = (count: CountTokens): number =>
-    messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
-  const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
-  return { kind: "source", key, messages, brief, askTokens };
+  const read = async (): Promise<ChunkSource | null> => {
+    const reader = core.memory.session(sessionId).spanReader(chunk);
+    if (reader === null) return null;
+    const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
+    if (reader.digest !== planned) return null;
+    const messages = slices.flat();
+    const weigh = (count: CountTokens): number =>
+      messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
+    const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
+    return { kind: "source", key, messages, brief, askTokens };
+  };
+  return { key, tokens: chunk.tokens, read };
 }
 
 /** `sources` are what the request names, oldest first. */
 export function findFold(
-  core: Reads,
+  core: Needs<"settings">,
   run: RunRecord,
   { request, sources }: { readonly request: DraftsRequest; readonly sources: readonly Folded[] },
   template?: Template,
@@ -85,12 +69,14 @@ export function findFold(
   const brief = briefOf(core, run, template);
   const named = ["fold", ...redaction.names, ...sources.map(({ name }) => name)];
   const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source: named });
+  const weigh = (count: CountTokens): number => sources.reduce((sum, { text }) => sum + count(text), 0);
+  const countTokens = core.settings.counterOf(run.sessionId);
   return {
     key,
+    tokens: weigh(countTokens),
     read: () => {
       const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
       const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
-      const weigh = (count: CountTokens): number => sources.reduce((sum, { text }) => sum + count(text), 0);
       return {
         kind: "drafts",
         key,
@@ -101,7 +87,7 @@ export function findFold(
         lost: sources.flatMap(({ lost }) => lost.map(redaction.text)),
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
-        askTokens: tellBudget(core.settings.counterOf(run.sessionId), brief.summaryTokens, weigh),
+        askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),
       };
     },
   };
