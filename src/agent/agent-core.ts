@@ -124,6 +124,19 @@ export class AgentCore {
     this.#waiters.delete(run.id);
   }
 
+  /** For the start of the object. @internal */
+  async wake(): Promise<void> {
+    if (this.platform.lacksWorkflow()) {
+      try {
+        // The default session's configuration tells whether a Workflow is needed at all.
+        this.settings.get("");
+      } catch {
+        // Thrown again at the session's first use.
+      }
+    }
+    await this.dispatcher.wake();
+  }
+
   /** Reports a missing Workflow as soon as a session is configured that needs one, because nobody may read the outcome of a failed run. */
   #lookForWorkflows(settings: SessionSettings): void {
     if (settings.policy === null) return;

@@ -3,11 +3,14 @@
  *
  * The list applies to connections. A holder of the agent's stub, such as another Worker or a Workflow, may call everything.
  */
-import { callable, type Agent, type WSMessage } from "agents";
+import { callable, getCurrentAgent, type Agent, type WSMessage } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ID_CHARS } from "../limits.ts";
-import type { Calls, Grant, MethodsOfCalls } from "./calls.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { CallContext, Calls, Grant, MethodsOfCalls } from "./calls.ts";
 import type { CallTable, Rooms } from "./extension.ts";
+import { SessionManager } from "./sessions/session-manager.ts";
+import { Session } from "./sessions/session.ts";
 
 /** The calls for clients. They are all, none, or exactly the listed ones, by group or by name. */
 export type Clients<R extends Rooms = Rooms> = "all" | "none" | readonly (Grant | (keyof Calls<R> & string))[];
@@ -74,6 +77,17 @@ export class Doors {
   #holds(each: string): boolean {
     return this.#list === "all" || (this.#list !== "none" && this.#list.includes(each));
   }
+}
+
+/** The context of the call that is being made. A client may do what the doors grant, and any other caller everything. */
+export function contextOf(palimpsest: AgentCore, doors: Doors): CallContext {
+  const { connection } = getCurrentAgent();
+  return {
+    core: palimpsest,
+    manager: SessionManager.create({ palimpsest }),
+    session: (sessionId) => Session.create({ palimpsest }).forSession(sessionId),
+    may: (grant) => connection === undefined || doors.grants(grant),
+  };
 }
 
 type Method = (this: object, input?: unknown) => unknown;

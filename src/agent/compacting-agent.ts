@@ -4,14 +4,13 @@
  * Gives a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding only, never by a
  * client.
  */
-import { Agent, getCurrentAgent } from "agents";
-import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
-import { DEFAULT_CLIENTS, Doors, hangDoors, refuseClosedCalls, type Clients } from "./clients.ts";
+import { Agent } from "agents";
+import { runCall, tableOf, type Calls, type MethodsOfCalls } from "./calls.ts";
+import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, refuseClosedCalls, type Clients } from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
-import { agentPlatform, lacksWorkflow } from "./platform.ts";
-import { SessionManager } from "./sessions/session-manager.ts";
+import { agentPlatform } from "./platform.ts";
 import { callPort, RunPort } from "./runs/port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
@@ -74,22 +73,7 @@ function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
       const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
       this.palimpsest = new AgentCore(ctx.storage, platform, { configure, rooms });
       // After the subclass's fields exist too, because they may name sessions.
-      ctx.waitUntil(Promise.resolve().then(() => this.#wake(env)));
-    }
-
-    async #wake(env: Cloudflare.Env): Promise<void> {
-      // The default session's configuration tells whether the missing Workflow is needed at all.
-      if (lacksWorkflow(env)) this.#tryOut("");
-      await this.palimpsest.dispatcher.wake();
-    }
-
-    /** Configures a session. An error is thrown again at the session's first use. */
-    #tryOut(sessionId: string): void {
-      try {
-        this.palimpsest.settings.get(sessionId);
-      } catch {
-        // Nobody asked for it yet.
-      }
+      ctx.waitUntil(Promise.resolve().then(() => this.palimpsest.wake()));
     }
 
     configureSession(_session: Session): void {}
@@ -105,17 +89,7 @@ function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
     /** Not public over RPC, because private names are no methods of a stub. */
     async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
       this.palimpsest.uses.count();
-      return runCall(entry, this.#context(), input);
-    }
-
-    #context(): CallContext {
-      const { connection } = getCurrentAgent();
-      return {
-        core: this.palimpsest,
-        manager: SessionManager.create(this),
-        session: (sessionId) => Session.create(this).forSession(sessionId),
-        may: (grant) => connection === undefined || this.#doors.grants(grant),
-      };
+      return runCall(entry, contextOf(this.palimpsest, this.#doors), input);
     }
 
     static {

@@ -67,7 +67,9 @@ export interface Platform {
   record(run: EndedRun): void;
   /** Reports to the operator that a caller's function failed. */
   hookFailed(failure: HookFailure): void;
-  /** Logs once, as an error, that runs of this kind have no Workflow. */
+  /** Whether no Workflow could take a run. */
+  lacksWorkflow(): boolean;
+  /** Logs once, as an error, that runs have no Workflow. */
   needWorkflow(): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: LiveRun): Promise<"created" | "joined">;

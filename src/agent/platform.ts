@@ -50,8 +50,9 @@ export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: Surroun
     },
     record: (run) => telemetry.record(run),
     hookFailed: (failure) => telemetry.emitHookFailure(failure, Date.now()),
+    lacksWorkflow: () => findWorkflow(env) === null,
     needWorkflow: () => {
-      if (missed || !lacksWorkflow(env)) return;
+      if (missed || findWorkflow(env) !== null) return;
       missed = true;
       telemetry.emitMissingBinding(BINDING, Date.now());
       console.error(`[not_configured] ${agent.constructor.name}: ${ADVICE}`);
@@ -113,11 +114,6 @@ function mustFindWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> {
 
 function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
   return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[BINDING] ?? null;
-}
-
-/** Whether no Workflow could take a run. Somebody must then be told before the first one fails. */
-export function lacksWorkflow(env: Cloudflare.Env): boolean {
-  return findWorkflow(env) === null;
 }
 
 /** The address of the agent itself, or of the root that it was made under with `subAgent()` and the path from there. */

@@ -4,17 +4,16 @@
  * Puts a core beside the base class and listens to its sessions. Imports no base class by value. Adds few names, because the base class has
  * many.
  */
-import { getCurrentAgent, type Agent } from "agents";
+import type { Agent } from "agents";
 import type { Sessions } from "agents/sessions";
-import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
-import { addOpenCalls, Doors, refuseClosedCalls, type Clients } from "../agent/clients.ts";
+import { runCall, tableOf } from "../agent/calls.ts";
+import { addOpenCalls, contextOf, Doors, refuseClosedCalls, type Clients } from "../agent/clients.ts";
 import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "./hosted-session.ts";
-import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
+import { agentPlatform, type Watched } from "../agent/platform.ts";
 import { PalimpsestError } from "../errors.ts";
 import { Session, type SessionOf } from "../agent/sessions/session.ts";
-import { SessionManager } from "../agent/sessions/session-manager.ts";
 import type { CompactAfterOptions, Threshold } from "../agent/settings.ts";
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
@@ -119,18 +118,8 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
   });
   refuseClosedCalls(agent, table, doors);
   takeInOnStart(agent, hosted, options.beforeStart);
-  ctx.waitUntil(Promise.resolve().then(() => wake(core, env)));
+  ctx.waitUntil(Promise.resolve().then(() => core.wake()));
   return core;
-}
-
-function contextOf(core: CoreOfHost, doors: Doors): CallContext {
-  const { connection } = getCurrentAgent();
-  return {
-    core,
-    manager: SessionManager.create({ palimpsest: core }),
-    session: (sessionId) => core.session(sessionId),
-    may: (grant) => connection === undefined || doors.grants(grant),
-  };
 }
 
 function changesView({ outcome }: EndedRun): boolean {
@@ -150,15 +139,4 @@ function takeInOnStart(agent: Agent, hosted: HostedSession, beforeStart?: () => 
       console.warn(`[palimpsest] The conversation was not taken in: ${String(error)}`);
     }
   };
-}
-
-async function wake(core: AgentCore, env: Cloudflare.Env): Promise<void> {
-  if (lacksWorkflow(env)) {
-    try {
-      core.settings.get("");
-    } catch {
-      // Thrown again at the session's first use.
-    }
-  }
-  await core.dispatcher.wake();
 }
