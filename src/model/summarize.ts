@@ -7,6 +7,7 @@
 import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
 import { ANSWER_CHARS_PER_TOKEN } from "../limits.ts";
 import { costOf, type CallCost, type ReportedUsage } from "./call-cost.ts";
+import { inLargerPieces } from "./larger-pieces.ts";
 import { classifyError, failure, type Failure, type FailureCode } from "./failures.ts";
 
 export interface SummarizeInput {
@@ -44,7 +45,14 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   const answer = new Answer(maxOutputTokens * ANSWER_CHARS_PER_TOKEN);
   const costs = (): CallCost => costOf(answer.usage, `${before ?? ""}${system}\n${prompt}`, answer.written);
   try {
-    const asked = { model, system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
+    const asked = {
+      model: inLargerPieces(model),
+      system,
+      prompt,
+      maxOutputTokens,
+      maxRetries: 0,
+      abortSignal: stop.signal,
+    };
     // The AI SDK 6 and 7 both have this name.
     const { fullStream } = streamText({ ...asked, onError: () => undefined });
     for await (const part of readUntil(fullStream, stop.signal)) {

@@ -16,7 +16,7 @@ import type { Facts } from "../../steps/pinned/fact.ts";
 import { hasResult, toolPart } from "../../steps/message/tool-parts.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { factsOf } from "./drafts/sources.ts";
 import { openSpan } from "./read-slices.ts";
@@ -93,7 +93,7 @@ function notAdded(reason: string): PalimpsestError {
 }
 
 /** Everything that a session shows, as a span. Throws as {@link startSplit} does for one that cannot be split. */
-function mustShow(core: Core, sessionId: string): Span {
+function mustShow(core: Needs<"memory">, sessionId: string): Span {
   const history = mustSplit(core, sessionId);
   mustWaitForNothing(history);
   const rows = history.outline()?.rows ?? [];
@@ -122,7 +122,7 @@ function mustWaitForNothing(history: History): void {
 }
 
 /** The messages of a session that may be split. */
-function mustSplit(core: Core, sessionId: string): History {
+function mustSplit(core: Needs<"memory">, sessionId: string): History {
   core.memory.sessions.mustGet(sessionId);
   const history = core.memory.session(sessionId);
   history.mustKeepMessages();

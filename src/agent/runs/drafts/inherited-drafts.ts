@@ -6,11 +6,11 @@
  * digest of the draft's source. So it learns nothing that it does not hold.
  */
 import type { Span } from "../../../steps/plan/outline.ts";
-import type { Core, Needs } from "../../core.ts";
+import type { Needs } from "../../core.ts";
 import { leavesUnder } from "./sources.ts";
 
 /** Call inside the transaction that deletes the session, before the deletion. Reads the sources of its drafts for each child. */
-export function inheritDrafts(core: Core, sessionId: string): void {
+export function inheritDrafts(core: Needs<"memory">, sessionId: string): void {
   const { sessions, statements } = core.memory;
   for (const childId of sessions.childrenOf(sessionId)) {
     const holds = heldBy(core, childId);
@@ -26,7 +26,7 @@ interface Made {
 }
 
 /** The drafts of a session with their sources. A source is a run's whole span, or, once it is applied, a chunk of it. */
-function* madeIn(core: Core, sessionId: string): Iterable<Made> {
+function* madeIn(core: Needs<"memory">, sessionId: string): Iterable<Made> {
   const history = core.memory.session(sessionId);
   for (const overlay of history.overlays()) {
     for (const leaf of leavesUnder(history, overlay.id)) yield { key: leaf.draftKey, source: leaf };

@@ -150,7 +150,10 @@ export function decideNow(core: Core, sessionId: string, { leafId, continues = n
   return decide({
     ...none,
     lines: { ...linesOf(policy), hardTokens: when.hardTokens },
-    live: () => liveFor(core, sessionId, { leafId, continues }),
+    live: () => {
+      const run = liveOnBranch(core, sessionId, { leafId, continues });
+      return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
+    },
     quiet: (cause) => findQuiet(core.runs.latestEnded(sessionId), policy, { ...size, cause }),
     // A bound on messages is not about cost.
     obstacle: (cause) =>
@@ -168,11 +171,6 @@ const UNASKED = {
   isServed: () => false,
   nothingToDo: () => null,
 } as const;
-
-function liveFor(core: Core, sessionId: string, branch: { leafId: string; continues: string | null }) {
-  const live = liveOnBranch(core, sessionId, branch);
-  return live === null ? null : { id: live.id, isWaiting: live.state === "waiting" };
-}
 
 /** Starts a run, or returns the live one of this branch. Call inside a transaction. Throws `session_ended`, `not_configured`. */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
