@@ -249,12 +249,13 @@ export class SessionMasks {
   #read(leafSeq: number | null): Rented {
     const elements = this.#shown();
     const [steps, places]: [ViewStep[], Place[]] = [[], []];
-    let [leafFrom, sinceSummary] = [0, 0];
+    let [leafFrom, sinceSummary, fresh] = [0, 0, 0];
     for (const element of elements) {
       leafFrom = steps.length;
       if (element.kind === "overlay") {
         steps.push({ tokens: elementTokens(element), maskable: 0, isRequest: false, message: element.overlay.toSeq });
         places.push({ seq: element.overlay.toSeq, step: element.overlay.toStep });
+        fresh = steps.length;
         continue;
       }
       for (const [offset, step] of stepsOf(element).entries()) {
@@ -276,7 +277,7 @@ export class SessionMasks {
     const isFree = line?.names === null || (line !== null && isHidden && !this.#tree.isForkedFrom(line.place.seq));
     const nameless = isFree ? line : null;
     const namesTokens = isNamed ? line.namesTokens : 0;
-    return { steps, places, tokens, messages, leafSeq, leafFrom, sinceSummary, sinceEdit, nameless, namesTokens };
+    return { steps, places, tokens, messages, leafSeq, leafFrom, sinceSummary, sinceEdit, fresh, nameless, namesTokens };
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */

@@ -26,6 +26,8 @@ export interface RentedView {
   /** The first step after the last mask or summary, and the first step after the last summary. */
   readonly sinceEdit: number;
   readonly sinceSummary: number;
+  /** The first step behind the last summary. */
+  readonly fresh: number;
 }
 
 export interface RentTerms {
@@ -38,6 +40,8 @@ export interface RentTerms {
   readonly headTokens: number;
   readonly tailTokens: number;
   readonly summaryTokens: number;
+  /** Tokens that stay beyond the end now, because the newest messages are larger. Default 0. */
+  readonly overhangTokens?: number;
   /** Tokens of one answer of the summariser, and of its prompt besides the conversation. */
   readonly answerTokens: number;
   readonly promptTokens: number;
@@ -98,9 +102,50 @@ export function headTokensOf(
   return head;
 }
 
+/** The part of a policy that bounds a tail. */
+interface TailBounds {
+  readonly tailTokenBudget: number;
+  readonly minTailMessages: number;
+}
+
+/** The first step of the tail that a summary would leave, as in plan/cut.ts without its moves to a better place. */
+export function tailStartOf(steps: readonly ViewStep[], { tailTokenBudget, minTailMessages }: TailBounds): number {
+  const byBudget = walkBack(steps, steps.length, (_, tokens) => tokens <= tailTokenBudget);
+  let latest = steps.length;
+  for (let messages = 0; latest > 0 && messages < minTailMessages; messages++) {
+    const newest = steps[latest - 1]?.message;
+    const start = walkBack(steps, latest, ({ message }) => message === newest);
+    // A large message of several steps is kept in part.
+    const isCut = latest - start > 1 && sum(steps.slice(start, latest)) > tailTokenBudget;
+    if (isCut) return Math.min(byBudget, latest - 1);
+    latest = start;
+  }
+  return Math.min(byBudget, latest);
+}
+
+/** The lowest step from which all steps up to an end are kept. `tokens` are those of a step and all behind it. */
+function walkBack(
+  steps: readonly ViewStep[],
+  end: number,
+  isKept: (step: ViewStep, tokens: number) => boolean,
+): number {
+  let tokens = 0;
+  return steps.slice(0, end).findLastIndex((step) => !isKept(step, (tokens += step.tokens))) + 1;
+}
+
+/** Tokens of the newest messages beyond the budget of a tail. They stay, whatever their size. */
+export function overhangOf(steps: readonly ViewStep[], bounds: TailBounds): number {
+  return Math.max(0, sum(steps.slice(tailStartOf(steps, bounds))) - bounds.tailTokenBudget);
+}
+
+/** Tokens behind the last summary that a summary would hide now. */
+export function hideableTokens({ steps, fresh }: Pick<RentedView, "steps" | "fresh">, bounds: TailBounds): number {
+  return sum(steps.slice(fresh, tailStartOf(steps, bounds)));
+}
+
 /** Computes both rents. Reads each step a fixed number of times. */
-export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms: RentTerms): Rents {
-  const { prices, protectTokens, alpha = PAID_SHARE } = terms;
+export function weighRents({ steps, sinceEdit, sinceSummary }: Omit<RentedView, "fresh">, terms: RentTerms): Rents {
+  const { prices, protectTokens, overhangTokens = 0, alpha = PAID_SHARE } = terms;
   const kept = terms.headTokens + terms.tailTokens + terms.summaryTokens;
   const older = new OlderSteps(steps, protectTokens);
   let [tokens, maskPaid, summaryPaid] = [0, 0, 0];
@@ -115,8 +160,9 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   const masks = older.range();
   const rewritten = masks === null ? 0 : sum(steps.slice(masks.from)) - freed;
   const premium = Math.max(0, prices.cacheWrite - prices.cacheRead);
-  const summaryFreed = Math.max(0, tokens - kept);
-  const price = premium * (terms.tailTokens + terms.summaryTokens) + summariserPrice(steps, tokens, terms);
+  const summaryFreed = Math.max(0, tokens - kept - overhangTokens);
+  const writtenTokens = terms.tailTokens + overhangTokens + terms.summaryTokens;
+  const price = premium * writtenTokens + summariserPrice(steps, tokens, terms);
   return {
     masks,
     mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed }, alpha, terms.leastTokens),

@@ -180,3 +180,55 @@ test("runs on two branches of one session at once both commit, each over its own
     expect(await agent.getPathLength({ leafId: `${word}-m21` })).toBe(22);
   }
 });
+
+test("a huge output that a summary had to keep is hidden as soon as the newest messages are others, and runs stay few", async () => {
+  for (const threshold of [12_000, "auto"] as const) {
+    const { stub } = newAgent(sound);
+    await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+      const bound = threshold === "auto" ? { ceiling: 12_000 } : {};
+      const session = Session.create(instance).compactAfter(threshold, { ...bound, protectHead: 1 });
+      const sizes: number[] = [];
+      const add = async (message: UIMessage): Promise<void> => {
+        await session.appendMessage(message);
+        await settle(instance);
+        sizes.push((await session.status()).viewTokens);
+      };
+      for (let n = 0; n < 60; n++) await add(say(n));
+      const before = (await settle(instance)).length;
+      await add(read("huge", 30_000));
+      expect(sizes.at(-1)).toBeGreaterThan(20_000);
+      // Three small messages, far less than the growth that a run usually waits for.
+      for (let n = 100; n < 103; n++) await add({ ...say(n), parts: [{ type: "text", text: "Go on." }] });
+      expect(sizes.at(-1)).toBeLessThan(12_000);
+      const runs = await settle(instance);
+      expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
+      expect(runs.length - before).toBeLessThanOrEqual(2);
+    });
+  }
+});
+
+test("so it is in a reply that grows by steps, and where the huge step stays nothing is asked for again", async () => {
+  const { stub } = newAgent(sound);
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance).compactAfter(12_000, { protectHead: 1 });
+    const parts: UIMessage["parts"] = [];
+    const step = async (n: number, tokens: number): Promise<number> => {
+      parts.push({ type: "step-start" }, ...read(`r${n}`, tokens).parts);
+      await session.updateMessage({ id: "reply", role: "assistant", parts: [...parts] });
+      return (await settle(instance)).length;
+    };
+    await session.appendAll([say(0), { id: "reply", role: "assistant", parts }]);
+    for (let n = 1; n <= 15; n++) await step(n, 400);
+    const huge = await step(16, 30_000);
+    expect(await step(17, 10)).toBe(huge + 1);
+    expect((await session.status()).viewTokens).toBeLessThan(12_000);
+    expect(await step(18, 10)).toBe(huge + 1);
+  });
+});
+
+/** A call with an output of so many tokens. */
+function read(id: string, tokens: number): UIMessage {
+  const output = `${id} says some words. `.repeat(tokens / 5);
+  const call = { toolCallId: id, state: "output-available", input: {}, output } as const;
+  return { id, role: "assistant", parts: [{ type: "tool-read", ...call }] };
+}

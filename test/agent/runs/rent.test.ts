@@ -416,6 +416,26 @@ test("a first summary that its rent has not paid for has half of the room for na
   expect(lengths[1]).toBeGreaterThan(1.3 * (lengths[0] ?? 0));
 });
 
+test("the price of a summary has the messages that it would keep, and what it frees does not, however large they are", async () => {
+  const options = { ...CEILING, stackTokens: 2_000, summaryTokens: 400 };
+  await auto(async (session) => {
+    for (let n = 1; n <= 40; n++) await session.appendMessage(work(n));
+    const before = (await session.status()).rents?.summary;
+    await session.appendMessage(large(100, 60));
+    const huge = (await session.status()).viewTokens - (await session.getView("w40")).tokens;
+    const beside = (await session.status()).rents?.summary;
+    expect(huge).toBeGreaterThan(20_000);
+    // Its 2,000 tokens of other messages are no longer in the tail.
+    expect(beside?.freedTokens).toBeLessThanOrEqual((before?.freedTokens ?? 0) + 2_000);
+    expect(beside?.price).toBeGreaterThan((before?.price ?? 0) + 1.1 * (huge - 2_000));
+    // Two messages later it is no part of the tail.
+    for (const n of [101, 102]) await session.appendMessage(work(n));
+    const behind = (await session.status()).rents?.summary;
+    expect(behind?.freedTokens).toBeGreaterThan((before?.freedTokens ?? 0) + huge - 2_000);
+    expect(behind?.price).toBeLessThan(beside?.price ?? 0);
+  }, options);
+});
+
 test("plan() tells both rents, what is masked and what an edit would save", async () => {
   await auto(async (session) => {
     for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));

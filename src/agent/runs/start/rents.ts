@@ -1,5 +1,13 @@
 /** Weighs the rents of a session's active view, under its configured policy and prices. */
-import { headTokensOf, weighRents, withoutMasks, type Rents, type RentTerms } from "../../../steps/decide/rent.ts";
+import {
+  headTokensOf,
+  overhangOf,
+  weighRents,
+  withoutMasks,
+  type Rents,
+  type RentTerms,
+  type ViewStep,
+} from "../../../steps/decide/rent.ts";
 import type { Policy } from "../../../steps/plan/policy.ts";
 import type { When } from "../../../steps/decide/when.ts";
 import type { Core } from "../../core.ts";
@@ -13,7 +21,7 @@ export function rentsNow(core: Pick<Core, "settings" | "memory" | "hosted">, ses
   if (policy === null || when?.rule !== "rent") return null;
   const view = core.memory.session(sessionId).masks.rented();
   if (view === null) return null;
-  const rents = weighRents(view, termsOf(policy, when, headTokensOf(view.steps, policy)));
+  const rents = weighRents(view, termsOf(policy, when, view.steps));
   return core.hosted.get(sessionId)?.isMasked === false ? withoutMasks(rents) : rents;
 }
 
@@ -25,13 +33,14 @@ export function leastMaskTokens({ minSpanTokens, tailTokenBudget }: Policy): num
   return Math.min(minSpanTokens, Math.ceil(tailTokenBudget / 2));
 }
 
-function termsOf(policy: Policy, { prices }: Pick<When, "prices">, headTokens: number): RentTerms {
+function termsOf(policy: Policy, { prices }: Pick<When, "prices">, steps: readonly ViewStep[]): RentTerms {
   return {
     prices,
     protectTokens: policy.tailTokenBudget,
     leastTokens: leastMaskTokens(policy),
-    headTokens,
+    headTokens: headTokensOf(steps, policy),
     tailTokens: policy.tailTokenBudget,
+    overhangTokens: overhangOf(steps, policy),
     summaryTokens: policy.stackTokens,
     answerTokens: policy.summaryTokens,
     promptTokens: PROMPT_TOKENS,

@@ -6,8 +6,8 @@
  * mask older outputs.
  *
  * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
- * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
- * the changes that caused it are likely to go on.
+ * doubles after each fruitless run. After a summary it is enough that a span left the kept messages. Only a run that lost a race (`stale`)
+ * may be followed at once, and only a few times in a row, because the changes that caused it are likely to go on.
  */
 import { isCompaction, type EndedRun, type LiveRun, type Outcome, type Trigger } from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
@@ -22,7 +22,7 @@ import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import type { Span } from "../../../steps/plan/outline.ts";
-import type { RentedView } from "../../../steps/decide/rent.ts";
+import { hideableTokens, type RentedView } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
@@ -154,7 +154,11 @@ export function decideNow(core: Core, sessionId: string, { leafId, continues = n
       const run = liveOnBranch(core, sessionId, { leafId, continues });
       return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
     },
-    quiet: (cause) => findQuiet(core.runs.latestEnded(sessionId), policy, { ...size, cause }),
+    quiet: (cause) => {
+      const last = core.runs.latestEnded(sessionId);
+      const quiet = findQuiet(last, policy, { ...size, cause });
+      return quiet !== null && isActive && hasLeftTail(core, sessionId, { last, policy }) ? null : quiet;
+    },
     // A bound on messages is not about cost.
     obstacle: (cause) =>
       findObstacle(core, sessionId) ?? (cause === "messages" ? null : findLoss(core, sessionId, tokens)),
@@ -248,6 +252,22 @@ function findQuiet(
     whyQuiet(last.outcome),
     `The last run ended as ${last.outcome.kind}; another is asked for from ${upTo} ${unit} on, and the view is ${size}.`,
   );
+}
+
+/**
+ * Whether so much left the tail since a summary that another run is worth it, although the view hardly grew. A summary keeps the newest
+ * messages whatever their size, so it may leave a view over its threshold. Each such run hides the least span, so runs stay as few as by
+ * growth.
+ */
+function hasLeftTail(
+  core: Needs<"memory">,
+  sessionId: string,
+  { last, policy }: { readonly last: EndedRun | null; readonly policy: Policy },
+): boolean {
+  const isSummed = last?.outcome.kind === "applied" || last?.outcome.kind === "rebased";
+  if (!isSummed || last.settledTokens !== null) return false;
+  const view = core.memory.session(sessionId).masks.rented();
+  return view !== null && hideableTokens(view, policy) >= policy.minSpanTokens;
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
