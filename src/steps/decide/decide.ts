@@ -95,9 +95,9 @@ function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause)
 
 /**
  * Whether older outputs are masked now. A mask needs no summariser. It frees as much as an edit must, and waits for its rent. It does not
- * wait where it brings a view that is over its ceiling back under it, or past the hard line. One that brings the view back under either
- * line may free less, but only once as much was added since the last edit. So edits stay few where a view remains near its line. While a
- * run is at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait for a run that waits itself.
+ * wait where it brings a view back under its ceiling or under the hard line. Such a mask may free less, but only once as much was added
+ * since the last edit. So edits stay few where a view remains near its line, and where the rest alone is larger than a line. While a run is
+ * at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait for a run that waits itself.
  */
 export function decideMask(situation: MaskSituation): boolean {
   const { mask, newTokens, leastTokens, ceilingTokens, hardTokens, tokens, isAtWork } = situation;
@@ -105,7 +105,6 @@ export function decideMask(situation: MaskSituation): boolean {
   const isEnough = freedTokens >= leastTokens;
   if (freedTokens < 1 || (!isEnough && newTokens < leastTokens)) return false;
   const isForced = (size: number): boolean =>
-    (isEnough && size > hardTokens) ||
     [ceilingTokens, hardTokens].some((line) => size > line && size - freedTokens <= line);
   return ((isEnough && isDue) || isForced(tokens())) && !isAtWork();
 }

@@ -218,7 +218,7 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
   expect(reason({ ...over, nothingToDo: () => small })).toBe("too-small");
 });
 
-test("masks wait for their rent and for a run at work; where one brings a view under its ceiling, or past the hard line, only for the run", () => {
+test("masks wait for their rent and for a run at work; where one brings a view back under its ceiling or the hard line, only for the run", () => {
   const lines = { newTokens: 0, leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
   const isMasked = (mask: Rent, tokens: number, atWork = false): boolean =>
     decideMask({ ...lines, mask, tokens: () => tokens, isAtWork: () => atWork });
@@ -230,6 +230,9 @@ test("masks wait for their rent and for a run at work; where one brings a view u
   // It would stay over its ceiling, so every step that is large enough would make an edit.
   expect(isMasked({ ...IDLE, freedTokens: 10 }, 111)).toBe(false);
   expect(isMasked({ ...IDLE, freedTokens: 10 }, 151)).toBe(true);
+  // It would stay past the hard line, so it would cost what it costs and help nothing.
+  expect(isMasked({ ...IDLE, freedTokens: 10 }, 161)).toBe(false);
+  expect(isMasked({ ...IDLE, freedTokens: 11 }, 161)).toBe(true);
 });
 
 test("a mask that frees less than the least is made where it brings the view back under a line, once as much was added since the last edit", () => {
