@@ -69,6 +69,8 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
     },
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
+  // The next request writes the view anew. With the next message the names would write it once more.
+  if (core.settings.get(run.sessionId).when?.rule === "rent") history.masks.renewNames(run.policy.stackTokens);
   return {
     kind: result.kind === "rebased" ? "rebased" : "applied",
     overlayId: result.overlay.id,

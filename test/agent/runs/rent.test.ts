@@ -416,6 +416,24 @@ test("a first summary that its rent has not paid for has half of the room for na
   expect(lengths[1]).toBeGreaterThan(1.3 * (lengths[0] ?? 0));
 });
 
+test("names that a summary hid stand beside a stub that it left from its commit on, so the next request is written once", async () => {
+  await auto(
+    async (session) => {
+      for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+      const { outcome } = await session.ended((await session.compact()).run.id);
+      expect(outcome?.kind).toBe("applied");
+      const flat = async () => (await session.getView()).messages.map((message) => JSON.stringify(message)).join("\n");
+      const sent = await flat();
+      expect(sent).toContain("Left out");
+      expect(sent).toContain("Words of outputs that were left out");
+      expect((await session.status()).viewTokens).toBe((await session.getView()).tokens);
+      await session.appendMessage(say(2));
+      expect((await flat()).startsWith(sent)).toBe(true);
+    },
+    { ...CEILING, stackTokens: 2_000, summaryTokens: 400, protectHead: 2 },
+  );
+});
+
 test("the price of a summary has the messages that it would keep, and what it frees does not, however large they are", async () => {
   const options = { ...CEILING, stackTokens: 2_000, summaryTokens: 400 };
   await auto(async (session) => {
