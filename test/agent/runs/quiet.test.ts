@@ -207,6 +207,25 @@ test("a huge output that a summary had to keep is hidden as soon as the newest m
   }
 });
 
+test("while the huge output is among the newest messages, no run is started that leaves the view over its threshold", async () => {
+  const { stub } = newAgent(sound);
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance).compactAfter(12_000, { protectHead: 1 });
+    const add = async (message: UIMessage): Promise<number> => {
+      await session.appendMessage(message);
+      return (await settle(instance)).length;
+    };
+    for (let n = 0; n < 10; n++) await add(say(n));
+    await add(read("before", 1_500));
+    const one = await add(read("huge", 30_000));
+    expect(one).toBe(1);
+    // The output before the huge one leaves the kept messages. To hide it alone would write the huge one anew.
+    expect(await add({ ...say(100), parts: [{ type: "text", text: "Go on." }] })).toBe(one);
+    expect(await add({ ...say(101), parts: [{ type: "text", text: "Go on." }] })).toBe(one + 1);
+    expect((await session.status()).viewTokens).toBeLessThan(12_000);
+  });
+});
+
 test("so it is in a reply that grows by steps, and where the huge step stays nothing is asked for again", async () => {
   const { stub } = newAgent(sound);
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {

@@ -6,8 +6,9 @@
  * mask older outputs.
  *
  * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
- * doubles after each fruitless run. After a summary it is enough that a span left the kept messages. Only a run that lost a race (`stale`)
- * may be followed at once, and only a few times in a row, because the changes that caused it are likely to go on.
+ * doubles after each fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under
+ * its threshold. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because the changes that
+ * caused it are likely to go on.
  */
 import { isCompaction, type EndedRun, type LiveRun, type Outcome, type Trigger } from "../../../memory/runs/runs.ts";
 import type { Core, Needs } from "../../core.ts";
@@ -157,7 +158,8 @@ export function decideNow(core: Core, sessionId: string, { leafId, continues = n
     quiet: (cause) => {
       const last = core.runs.latestEnded(sessionId);
       const quiet = findQuiet(last, policy, { ...size, cause });
-      return quiet !== null && isActive && hasLeftTail(core, sessionId, { last, policy }) ? null : quiet;
+      const isOver = quiet !== null && isActive && cause !== "messages";
+      return isOver && hasLeftTail(core, sessionId, { last, policy, tokens }) ? null : quiet;
     },
     // A bound on messages is not about cost.
     obstacle: (cause) =>
@@ -255,19 +257,19 @@ function findQuiet(
 }
 
 /**
- * Whether so much left the tail since a summary that another run is worth it, although the view hardly grew. A summary keeps the newest
- * messages whatever their size, so it may leave a view over its threshold. Each such run hides the least span, so runs stay as few as by
- * growth.
+ * Whether so much left the tail since a summary that another run brings the view back under its threshold, although it hardly grew. A
+ * summary keeps the newest messages whatever their size. Each such run hides the least span, so runs stay as few as by growth.
  */
 function hasLeftTail(
   core: Needs<"memory">,
   sessionId: string,
-  { last, policy }: { readonly last: EndedRun | null; readonly policy: Policy },
+  { last, policy, tokens }: { readonly last: EndedRun | null; readonly policy: Policy; readonly tokens: number },
 ): boolean {
   const isSummed = last?.outcome.kind === "applied" || last?.outcome.kind === "rebased";
   if (!isSummed || last.settledTokens !== null) return false;
   const view = core.memory.session(sessionId).masks.rented();
-  return view !== null && hideableTokens(view, policy) >= policy.minSpanTokens;
+  const hidden = view === null ? 0 : hideableTokens(view, policy);
+  return hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens;
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
