@@ -70,7 +70,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
   // The next request writes the view anew. With the next message the names would write it once more.
-  if (core.settings.get(run.sessionId).when?.rule === "rent") history.masks.renewNames(run.policy.stackTokens);
+  if (isByRent(core, run)) history.masks.renewNames(run.policy.stackTokens);
   return {
     kind: result.kind === "rebased" ? "rebased" : "applied",
     overlayId: result.overlay.id,
@@ -80,10 +80,14 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   };
 }
 
+function isByRent(core: Needs<"settings">, { sessionId }: RunRecord): boolean {
+  return core.settings.get(sessionId).when?.rule === "rent";
+}
+
 /** Tokens of a run's span. By cost, masks may have made it smaller since it was planned. */
 function spanTokensNow(core: Needs<"memory" | "settings">, run: RunRecord): number {
   const { span, spanTokens } = planOf(run);
-  if (core.settings.get(run.sessionId).when?.rule !== "rent") return spanTokens;
+  if (!isByRent(core, run)) return spanTokens;
   return Math.min(spanTokens, core.memory.session(run.sessionId).spanDigest(span)?.tokens ?? spanTokens);
 }
 
@@ -102,10 +106,10 @@ export function pinBeside(
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const isByRent = core.settings.get(run.sessionId).when?.rule === "rent";
+  const byRent = isByRent(core, run);
   const plan = planOf(run);
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
-  const isEarly = isByRent && run.trigger === "threshold" && isFirst;
+  const isEarly = byRent && run.trigger === "threshold" && isFirst;
   const pin = (told: string, shown: string): Pinned =>
     keepFacts(told, facts, {
       spanTokens: spanTokens + freedTokens,
@@ -114,7 +118,7 @@ export function pinBeside(
       namesTokens:
         namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + roomOfSummary(shown), isEarly }),
       // By rent the bill counts them as the session does, and an edit's price holds this much for them.
-      mostCounted: isByRent ? 1 : undefined,
+      mostCounted: byRent ? 1 : undefined,
       countTokens: core.settings.counterOf(run.sessionId),
       around,
     }).pinned;

@@ -102,45 +102,24 @@ export function headTokensOf(
   return head;
 }
 
-/** The part of a policy that bounds a tail. */
-interface TailBounds {
-  readonly tailTokenBudget: number;
-  readonly minTailMessages: number;
-}
-
-/** The first step of the tail that a summary would leave, as in plan/cut.ts without its moves to a better place. */
-export function tailStartOf(steps: readonly ViewStep[], { tailTokenBudget, minTailMessages }: TailBounds): number {
-  const byBudget = walkBack(steps, steps.length, (_, tokens) => tokens <= tailTokenBudget);
-  let latest = steps.length;
-  for (let messages = 0; latest > 0 && messages < minTailMessages; messages++) {
-    const newest = steps[latest - 1]?.message;
-    const start = walkBack(steps, latest, ({ message }) => message === newest);
-    // A large message of several steps is kept in part.
-    const isCut = latest - start > 1 && sum(steps.slice(start, latest)) > tailTokenBudget;
-    if (isCut) return Math.min(byBudget, latest - 1);
-    latest = start;
-  }
-  return Math.min(byBudget, latest);
-}
-
-/** The lowest step from which all steps up to an end are kept. `tokens` are those of a step and all behind it. */
-function walkBack(
-  steps: readonly ViewStep[],
-  end: number,
-  isKept: (step: ViewStep, tokens: number) => boolean,
-): number {
-  let tokens = 0;
-  return steps.slice(0, end).findLastIndex((step) => !isKept(step, (tokens += step.tokens))) + 1;
-}
-
-/** Tokens of the newest messages beyond the budget of a tail. They stay, whatever their size. */
-export function overhangOf(steps: readonly ViewStep[], bounds: TailBounds): number {
-  return Math.max(0, sum(steps.slice(tailStartOf(steps, bounds))) - bounds.tailTokenBudget);
-}
-
-/** Tokens behind the last summary that a summary would hide now. */
-export function hideableTokens({ steps, fresh }: Pick<RentedView, "steps" | "fresh">, bounds: TailBounds): number {
-  return sum(steps.slice(fresh, tailStartOf(steps, bounds)));
+/**
+ * Tokens that a summary would leave at the end of a view, and tokens behind the last summary that it would hide, as in plan/cut.ts without
+ * its moves to a better place. Of the newest messages the last step stays at any size.
+ */
+export function weighTail(
+  { steps, fresh }: Pick<RentedView, "steps" | "fresh">,
+  { tailTokenBudget, minTailMessages }: { readonly tailTokenBudget: number; readonly minTailMessages: number },
+): { readonly kept: number; readonly hidden: number } {
+  const messages = new Set<number>();
+  let kept = 0;
+  const last = steps.findLastIndex(({ message, tokens }, at) => {
+    messages.add(message);
+    const stays = message !== steps[at + 1]?.message && messages.size <= minTailMessages;
+    if (kept + tokens > tailTokenBudget && !stays) return true;
+    kept += tokens;
+    return false;
+  });
+  return { kept, hidden: sum(steps.slice(fresh, last + 1)) };
 }
 
 /** Computes both rents. Reads each step a fixed number of times. */

@@ -71,7 +71,7 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
   if (prices.cacheWrite < prices.cacheRead) {
     throw new PalimpsestError(
       "invalid_options",
-      `prices.cacheWrite is ${prices.cacheWrite}, less than prices.cacheRead, ${prices.cacheRead}: give a price for the whole of a token that is sent anew, which is 1 where a provider charges nothing more for its cache.`,
+      `prices.cacheWrite is ${prices.cacheWrite}, less than prices.cacheRead, ${prices.cacheRead}: give all that a token sent anew costs, 1 where the cache adds nothing.`,
     );
   }
   return prices;

@@ -33,8 +33,7 @@ export interface Waiting {
 const ADVICE = {
   empty: "Append a message first.",
   "under-threshold": "Nothing to do. To compact earlier, lower the threshold, or call compact.",
-  "not-due":
-    "Nothing to do: to compact now would cost more than it has cost to wait. To compact all the same, call compact.",
+  "not-due": "Nothing to do: to wait costs less. To compact all the same, call compact.",
   "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
   "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
   "window-too-small":

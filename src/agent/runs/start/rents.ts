@@ -1,12 +1,12 @@
 /** Weighs the rents of a session's active view, under its configured policy and prices. */
 import {
   headTokensOf,
-  overhangOf,
   weighRents,
+  weighTail,
   withoutMasks,
+  type RentedView,
   type Rents,
   type RentTerms,
-  type ViewStep,
 } from "../../../steps/decide/rent.ts";
 import type { Policy } from "../../../steps/plan/policy.ts";
 import type { When } from "../../../steps/decide/when.ts";
@@ -21,7 +21,7 @@ export function rentsNow(core: Pick<Core, "settings" | "memory" | "hosted">, ses
   if (policy === null || when?.rule !== "rent") return null;
   const view = core.memory.session(sessionId).masks.rented();
   if (view === null) return null;
-  const rents = weighRents(view, termsOf(policy, when, view.steps));
+  const rents = weighRents(view, termsOf(policy, when, view));
   return core.hosted.get(sessionId)?.isMasked === false ? withoutMasks(rents) : rents;
 }
 
@@ -33,14 +33,14 @@ export function leastMaskTokens({ minSpanTokens, tailTokenBudget }: Policy): num
   return Math.min(minSpanTokens, Math.ceil(tailTokenBudget / 2));
 }
 
-function termsOf(policy: Policy, { prices }: Pick<When, "prices">, steps: readonly ViewStep[]): RentTerms {
+function termsOf(policy: Policy, { prices }: Pick<When, "prices">, view: RentedView): RentTerms {
   return {
     prices,
     protectTokens: policy.tailTokenBudget,
     leastTokens: leastMaskTokens(policy),
-    headTokens: headTokensOf(steps, policy),
+    headTokens: headTokensOf(view.steps, policy),
     tailTokens: policy.tailTokenBudget,
-    overhangTokens: overhangOf(steps, policy),
+    overhangTokens: Math.max(0, weighTail(view, policy).kept - policy.tailTokenBudget),
     summaryTokens: policy.stackTokens,
     answerTokens: policy.summaryTokens,
     promptTokens: PROMPT_TOKENS,

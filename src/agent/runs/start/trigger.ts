@@ -23,7 +23,7 @@ import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import type { Span } from "../../../steps/plan/outline.ts";
-import { hideableTokens, type RentedView } from "../../../steps/decide/rent.ts";
+import { weighTail, type RentedView } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
@@ -141,10 +141,11 @@ function linesOf({ thresholdTokens, maxMessages }: Policy): Omit<Lines, "hardTok
 /** Whether a run would start on a branch now, or the first reason that keeps the trigger from it. Starts none. */
 export function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
   const { policy, when } = core.settings.get(sessionId);
-  const { hasEnded } = core.memory.session(sessionId);
+  const history = core.memory.session(sessionId);
+  const { hasEnded } = history;
   const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(core, sessionId, leafId);
   const { tokens } = size;
-  const isActive = leafId === core.memory.session(sessionId).leafId();
+  const isActive = leafId === history.leafId();
   const rents = isActive && !hasEnded ? rentsNow(core, sessionId) : null;
   const none = { leafId, sessionId, hasEnded, ...size, rents, lines: null, ...UNASKED };
   if (leafId === null || policy === null || when === null) return decide(none);
@@ -159,7 +160,7 @@ export function decideNow(core: Core, sessionId: string, { leafId, continues = n
       const last = core.runs.latestEnded(sessionId);
       const quiet = findQuiet(last, policy, { ...size, cause });
       const isOver = quiet !== null && isActive && cause !== "messages";
-      return isOver && hasLeftTail(core, sessionId, { last, policy, tokens }) ? null : quiet;
+      return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
     },
     // A bound on messages is not about cost.
     obstacle: (cause) =>
@@ -261,14 +262,13 @@ function findQuiet(
  * summary keeps the newest messages whatever their size. Each such run hides the least span, so runs stay as few as by growth.
  */
 function hasLeftTail(
-  core: Needs<"memory">,
-  sessionId: string,
-  { last, policy, tokens }: { readonly last: EndedRun | null; readonly policy: Policy; readonly tokens: number },
+  { masks }: History,
+  last: EndedRun | null,
+  { policy, tokens }: { readonly policy: Policy; readonly tokens: number },
 ): boolean {
-  const isSummed = last?.outcome.kind === "applied" || last?.outcome.kind === "rebased";
-  if (!isSummed || last.settledTokens !== null) return false;
-  const view = core.memory.session(sessionId).masks.rented();
-  const hidden = view === null ? 0 : hideableTokens(view, policy);
+  if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null) return false;
+  const view = masks.rented();
+  const hidden = view === null ? 0 : weighTail(view, policy).hidden;
   return hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens;
 }
 
