@@ -29,6 +29,8 @@ const SMALL_MODEL = 0.1;
 const WINDOW = 200_000;
 /** Settings among which the rule's own are chosen on other sources. The shares are of an edit's price. */
 const ALPHAS = [0.5, 1, PAID_SHARE, 2] as const;
+/** How wrong an edit's price may be stated. */
+const WRONG_PRICES = [0.5, 2] as const;
 /**
  * Tokens of names, the share of them beside a first summary that the rent has not paid for, and what they take at most by the bill's count.
  */
@@ -184,6 +186,8 @@ function judge(
     outcomes[SUFFIX] = priced(playRent(conversation, { ...rule, suffix: true }));
     outcomes[NO_MASKS] = priced(playRent(conversation, { ...rule, masks: false }));
     outcomes[NO_SUMMARIES] = priced(playRent(conversation, { ...rule, summaries: false }));
+    for (const wrong of list === "dear writes" ? WRONG_PRICES : [])
+      outcomes[stated(wrong)] = priced(playRent(conversation, { ...rule, alpha: rule.alpha * wrong }));
   }
   for (const setting of list === "no cache" ? [] : SETTINGS) {
     const set = { ...rule, ...setting };
@@ -223,6 +227,11 @@ const SETTINGS: readonly Setting[] = ALPHAS.flatMap((alpha) => ROOMS.map((room) 
 
 function nameOf({ alpha, namesTokens, earlyShare, mostCounted }: Setting): string {
   return `rent at ${alpha}, names ${namesTokens}, early ${earlyShare}, counted ${mostCounted}`;
+}
+
+/** The rule where an edit's price is stated as so much of what it is. */
+function stated(wrong: number): string {
+  return `rent, at ${wrong} of an edit's price`;
 }
 
 /** The same policy with a summariser at a tenth of the price. */
@@ -449,7 +458,7 @@ function billAt(judged: readonly Judged[], setting: Setting): number {
 function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] {
   const bills = (policy: string): number[] => judged.map((each) => over(each, policy));
   const stored = judged.reduce((sum, { tokens }) => sum + tokens, 0);
-  const alphas = ALPHAS.map((alpha) => billAt(judged, { ...RULE, alpha }));
+  const wrong = WRONG_PRICES.map((each) => geometric(bills(stated(each))));
   const where = `the bill over that of the ${SDK}`;
   return [
     { claim: `${where}, geometric mean, same model`, measured: round(geometric(bills(OURS))), target: 0.8 },
@@ -488,8 +497,8 @@ function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] 
       target: 1,
     },
     {
-      claim: "the dearest of half, once and twice the price over the cheapest",
-      measured: round(Math.max(...alphas) / Math.min(...alphas)),
+      claim: "an edit's price stated at half or at twice of what it is: the dearer bill over that with the right price",
+      measured: round(Math.max(...wrong) / geometric(bills(OURS))),
       target: 1.05,
     },
   ];
