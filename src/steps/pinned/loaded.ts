@@ -74,10 +74,14 @@ const LIST_TOOL =
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASK_NUMBER = /#(\d+)/;
-/** Tools that show something else of a file than its text, and tools that change it. */
-const SEARCHES = /grep|search|find|glob|list|diff|outline|info|blame|history/;
-const CHANGES = /edit|insert|replace|patch|writ|creat|updat|append|renam|mov|delet|chang|copy|checkout|restor/;
+/** Tools that show something else of a file than its text, and tools that change it, which may search it first. */
+const SEARCHES = /grep|search|find|glob|list|diff|outline|info|blame|history|exists|stat(?:us|s)?$|^gitadd$/;
+const CHANGES = /edit|insert|replace|patch|appl|writ|creat|updat|append|renam|mov|delet|chang|copy|checkout|restor/;
+/** Tools that may change every file. */
+const WHOLE_TREE = /^git(?:checkout|switch|pull|stash|merge|rebase|revert|restore)|^(?:restore|rollback|undo)/;
 const TAKES_AWAY = /^(?:delet|remov|mov|renam)\w*(?:dir|folder|path|file)/;
+/** A text that is no path of a file here. */
+const OTHER = /\s|^https?:/;
 const ADDS = /append|insert|patch/;
 const READS = /read|view|open|cat|get|show|load|resource/;
 /** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. */
@@ -86,8 +90,12 @@ const LEAST_DOCUMENT_CHARS = 80;
 const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
 /** A line of a file with the number that a tool put before it. */
 const NUMBERED = /^ *\d+[→\t](.*)/gm;
+/** The home folder, whatever its path. */
+const HOME = /^(?:~|\$HOME|\$\{HOME\})\//;
 /** Between the paths of one text. */
 const AND = ", ";
+/** Fields within fields in which a path is looked for. */
+const MAX_DEPTH = 5;
 /** Longer lists of touched files stand for all. */
 const MAX_TOUCHED_CHARS = 2_000;
 /** A larger text may be masked, although it was loaded. */
@@ -95,14 +103,15 @@ const MAX_SHOWN_CHARS = 20_000;
 
 /** Field names of a tool's input, as different tools call them, in small letters and without marks, the first that has a value first. */
 const PATHS =
-  "path filepath file filename targetfile absolutepath relativeworkspacepath uri source destination oldpath newpath";
+  "path filepath file filename targetfile absolutepath relativepath relativeworkspacepath uri source destination oldpath newpath";
 const PATH_LISTS = "paths files filepaths changes edits";
 const FOLDERS = "workdir cwd workingdirectory";
 const CONTENTS = "content contents filetext newcontent";
 const SAID = "content text output stdout";
 const OLD = "oldstring oldstr oldtext";
 const NEW = "newstring newstr newtext";
-const COMMANDS = "command cmd patch patchtext diff input code script";
+const EVERY = "replaceall allowmultiple expectedreplacements";
+const COMMANDS = "command cmd commandline commands bash patch patchtext diff input code script chars";
 const LISTS = "todos plan todolist items tasks tasklist steps";
 const TEXTS = "content step task text title subject description";
 const NAMES = "skill name skillname command id";
@@ -151,8 +160,7 @@ export function changedFile(part: UIMessage["parts"][number]): string {
   const name = nameOfTool(tool);
   const input = inputOf(tool);
   if (changeTold(answerOf(tool), pathsIn(input)) === "refused") return "";
-  const isChange = CHANGES.test(name) && !SEARCHES.test(name) && commandIn(input) !== "view";
-  return isChange ? (pathsIn(input)[0] ?? "") : "";
+  return CHANGES.test(name) && commandIn(input) !== "view" ? (pathsIn(input)[0] ?? "") : "";
 }
 
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
@@ -218,9 +226,14 @@ function contextKey(input: Fields): string {
 /** A tool that was given paths, or a command. */
 function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
   const paths = pathsIn(input);
-  if (paths.some(isInstruction)) return SEARCHES.test(tool) ? [] : readNamed(tool, paths, { input, said, told });
-  const folders = TAKES_AWAY.test(tool) && told !== "refused" ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
-  return folders.length > 0 ? touched(folders.map(baseName)) : readShell(input, said);
+  const isLook = SEARCHES.test(tool) && !CHANGES.test(tool);
+  if (paths.some(isInstruction)) return isLook ? [] : readNamed(tool, paths, { input, said, told });
+  if (isLook || told === "refused" || commandIn(input) !== "") return readShell(input, said);
+  if (WHOLE_TREE.test(tool) && paths.length === 0) return touched(["*"]);
+  const folders = TAKES_AWAY.test(tool) ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
+  // A text of any field may be such a path.
+  const isPath = (text: string): boolean => text.length < MAX_CALL_CHARS && !OTHER.test(text) && isInstruction(text);
+  return touched([...folders, ...textsIn(input).filter(isPath)].map(baseName));
 }
 
 /** Only a whole text replaces what stands. A part of a file, a receipt or a refused change leaves it. */
@@ -230,15 +243,16 @@ function readNamed(
   { input, said, told }: { readonly input: Fields; readonly said: string; readonly told: Told },
 ): Found[] {
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
-  if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)))
-    return said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command) ? readWhole(paths, input, said) : [];
+  const isRead = said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command);
+  if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)) && isRead)
+    return readWhole(paths, input, said);
   if (told === "refused") return [];
   const files = paths.filter(isInstruction);
   const [name = ""] = files;
   if (files.length > 1 || told !== "made") return files.map((each) => mayDiffer(each));
   if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
   const adds = ADDS.test(tool + command + firstText(input, "mode")) || input["append"] === true;
-  if (written !== "" && !adds) return asText("document", name, written);
+  if (written.trim() !== "" && !adds) return asText("document", name, written);
   return tool.includes("delet") ? [{ kind: "document", name, text: "" }] : [mayDiffer(name)];
 }
 
@@ -273,7 +287,11 @@ function readShell(input: Fields, said: string | null): Found[] {
 /** The command of a shell, also in the form of its arguments, or a patch or code. */
 function commandIn(input: Fields): string {
   const list = listIn(input, COMMANDS);
-  return list?.map(jsonText).join(" ") ?? firstText(input, COMMANDS);
+  const args = listIn(input, "args arguments") ?? [];
+  return [...(list ?? [firstText(input, COMMANDS)]), ...args]
+    .map(jsonText)
+    .join(Array.isArray(input["commands"]) ? "\n" : " ")
+    .trimEnd();
 }
 
 /** A file whose text is not known any more. */
@@ -327,14 +345,17 @@ function isAll(input: Fields, said: string): boolean {
   );
 }
 
+/** Known only where each edit says what it changes, and into what. */
 function editsIn(input: Fields): Edit[] {
   const list: readonly unknown[] = Array.isArray(input["edits"]) ? input["edits"] : [input];
-  return list.flatMap((each) => {
+  const edits = list.flatMap((each) => {
     const fields = fieldsOf(each);
     const from = firstText(fields, OLD);
-    const edit = { from, to: firstText(fields, NEW) };
-    return from === "" ? [] : [fields["replaceall"] === true ? { ...edit, all: true as const } : edit];
+    const to = valuesOf(fields, NEW).find((value) => typeof value === "string");
+    const isAll = valuesOf(fields, EVERY).some((value) => value === true || Number(value) > 1);
+    return from === "" || to === undefined ? [] : [{ from, to, ...(isAll && { all: true as const }) }];
   });
+  return edits.length === list.length ? edits : [];
 }
 
 function readList(input: Fields, said: string): Found[] {
@@ -389,6 +410,13 @@ function valuesOf(fields: Fields, names: string): unknown[] {
   return names.split(" ").map((name) => fields[name]);
 }
 
+/** The texts of all fields, also of inner ones. */
+function textsIn(value: unknown, depth = 0): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
+}
+
 function listIn(fields: Fields, names: string): readonly unknown[] | undefined {
   return valuesOf(fields, names).find((value): value is unknown[] => Array.isArray(value));
 }
@@ -424,10 +452,11 @@ function touches(later: Loaded, { kind, name }: Loaded): boolean {
   return later.kind === "document" && later.name.split(AND).some((each) => paths.some((path) => isAlike(each, path)));
 }
 
-/** Whether two paths may be one file. A relative one may be any that ends with it. */
-function isAlike(one: string, other: string): boolean {
-  if (isAbsolute(one) === isAbsolute(other)) return one === other;
-  return one.endsWith(`/${other}`) || other.endsWith(`/${one}`);
+/** Whether two paths may be one file. A relative one may be any that ends with it, and so may one in the home folder. */
+function isAlike(path: string, other: string): boolean {
+  const [one, two] = [path.replace(HOME, ""), other.replace(HOME, "")];
+  if (isAbsolute(one) === isAbsolute(two)) return one === two;
+  return one.endsWith(`/${two}`) || two.endsWith(`/${one}`);
 }
 
 function doubted(known: Loaded): Loaded {

@@ -26,6 +26,11 @@ const NO_STEP = /^(?:[+-](?!\+\+ |-- )|\s*#).*$/gm;
 const MAX_TEXT_CHARS = 20_000;
 /** A step, and a pipe that takes its output. */
 const STEP = /((?:"[^"]*"|'[^']*'|[^\n|;&"']+|["'])+)(\|(?!\|))?/g;
+/** What may stand before the command of a step. */
+const BEFORE =
+  /^(?:\s*(?:[({!]|(?:if|then|elif|else|while|do|sudo|env|time|nohup|command|exec)\s|[A-Za-z_]\w*=\S*\s))*\s*(?:[^\s"'=]*\/(?=git\s))?/;
+/** A command whose output is put into another one. */
+const INNER = /\$\(([^()]*)\)|`([^`\s]+\s[^`]*)`/g;
 const CHANGES_FOLDER = /^\s*cd\s+["']?([^\s"']+)/;
 const SHOWS =
   /^\s*(?:cat|nl|sed\s+-n\s+["']?(?<offset>\d+),(?<limit>\d+|\$)p["']?|head\s+-n?\s*(?<head>\d+)|(?<query>tail|less|more|head|sed\s+-n))\s(?<files>[^>]*)$/;
@@ -33,13 +38,13 @@ const SHOWS =
 const HARMLESS =
   /^\s*(?!(?:sed|awk|sort)\b.*\s-(?:\w*[io]|-in)|.*\s--output)(?:(?:git\s+(?:-\S+\s+\S+\s+)*(?:add|commit|diff|log|show|status|blame|push|ls-files|grep)|gh(?!\s+(?:pr\s+checkout|repo\s+sync))|echo|grep|rg|ls|wc|\w+sum|diff|find(?!.*\s-(?:delete|exec))|fd(?!.*\s-[xX])|bat|cat|nl|sed|head|tail|less|more|awk|sort|cut|jq|stat|test|\[)(?=\s+[^=\s]|\s*$))/i;
 /** A step that takes its words from a pipe, steps that change all that they name, also folders, and those that may change every file. */
-const FED = /^\s*(?:sudo\s+)?xargs\s+(?:-\S+\s+|\{\}\s+)*/;
+const FED = /^\s*(?:xargs|parallel)\s+(?:-\S+\s+|\{\}\s+)*/;
 const BY_FOLDER =
-  /^\s*(?:sudo\s+)?(?:find|\S*\/?rm|mv|cp|rsync|scp|ln|sed|perl|truncate|git)\s|\s(?:--write|-w)\s|^(?=.*\s--fix\s).*lint/;
+  /^\s*(?:find|\S*\/?rm|mv|cp|rsync|scp|ln|sed|perl|truncate|git)\s|\s(?:--write|-w)\s|^(?=.*\s--fix\s).*lint/;
 const WHOLE_TREE =
-  /^\s*(?:git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b|.*\s--\s)|switch(?!\s+-c)|pull|reset\s+--[hkm]|stash(?!\s+(?:l|sh|d))|merge(?!-)|rebase|revert|cherry-pick|am\s|clean|apply(?!.*(?:--check|<<))|submodule\s+up)|gh\s|patch\s(?!.*--dry)|tar\s+-?\w*x|unzip\s(?!-l)|fd\s|(?:sed|perl)\s.*(?:\$\(|`))/;
+  /^\s*(?:git\s+(?:-\S+\s+\S+\s+)*(?:checkout(?!\s+-b\s+\S+\s*$|.*\s--\s)|switch(?!\s+-c\s+\S+\s*$)|pull|bisect|reset\s(?:.*\s)?--[hkm]|stash(?!\s+(?:l|sh|d))|merge(?!-)|rebase|revert|cherry-pick|am\s|clean|apply(?!.*(?:--check|<<))|submodule\s+up)|gh\s|patch\s(?!.*--dry)|tar\s+-?\w*x|tar\s+--ext|unzip\s(?!-l)|fd\s|(?:sed|perl)\s.*(?:\$\(|`))/;
 /** A step that changes only what it names last. */
-const COPIES = /^\s*(?:sudo\s+)?(?:cp|rsync|scp)\s[^#]*$/;
+const COPIES = /^\s*(?:cp|rsync|scp)\s[^#]*$/;
 const REDIRECTS = /(?<![-=])>([^]*)$/;
 /** Names that an instruction file may have. */
 const IS_TEXT = /\.mdc?$|(?:rules|hints)$/i;
@@ -61,15 +66,17 @@ export function readCommand(command: string, folder: string): Command {
     const shows = isShow ? wordsIn(files).map((path) => pathOf(path, at)) : [];
     return [{ shows, lines: isShow ? lines : null, changes: changedBy(text) }];
   });
+  const inner = [...heard.matchAll(INNER)].flatMap(([, one = "", other = one]) => changedBy(other));
   return {
     shows: steps.flatMap((step) => step.shows),
     lines: steps.length === 1 ? (steps[0]?.lines ?? null) : null,
-    changes: steps.flatMap((step) => step.changes),
+    changes: [...steps.flatMap((step) => step.changes), ...inner],
   };
 }
 
 /** The names that a step may change. */
-function changedBy(text: string): string[] {
+function changedBy(whole: string): string[] {
+  const text = whole.replace(BEFORE, "");
   const step = text.replace(FED, "");
   if (HARMLESS.test(step)) return namesIn(REDIRECTS.exec(text)?.[1] ?? "", IS_TEXT);
   return step !== text || WHOLE_TREE.test(text) ? ["*"] : namesIn(text, BY_FOLDER.test(text) ? /^/ : IS_TEXT);
@@ -81,7 +88,7 @@ function namesIn(text: string, isName: RegExp): string[] {
   return (COPIES.test(text) ? words.slice(-1) : words).flatMap((word) => {
     const path = pathOf(word).replace(/\/$/, "");
     const name = baseName(path);
-    if (/^[.~]*$/.test(name)) return isName.test("") ? ["*"] : [];
+    if (/^[.~:]*$/.test(name)) return isName.test("") ? ["*"] : [];
     const folder = MARK.test(name) ? baseName(path.slice(0, -name.length - 1)) : "";
     return isName.test(name) ? [/^[.~]*$/.test(folder) ? name : `${folder}/${name}`] : [];
   });

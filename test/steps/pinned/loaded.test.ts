@@ -111,6 +111,8 @@ describe("what was loaded", () => {
     ["a list of contents", asked("read", { path: "AGENTS.md" }, { content: [{ type: "text", text: RULES }] })],
     ["a resource", asked("resource", { uri: "file:///AGENTS.md" }, { contents: [{ uri: "AGENTS.md", text: RULES }] })],
     ["a shell that changes its folder", asked("bash", { command: "cd /app && cat AGENTS.md 2>/dev/null" }, RULES)],
+    ["a command as a list", asked("shell", { command: ["cat", "AGENTS.md"] }, RULES)],
+    ["a command with a list", asked("execute", { command: "cat", args: ["AGENTS.md"] }, RULES)],
     ["a shell's arguments", asked("shell", { command: ["bash", "-lc", "sed -n '1,200p' AGENTS.md"] }, RULES)],
     ["the first lines, if those are all", asked("bash", { command: "head -100 AGENTS.md" }, RULES)],
     ["numbered lines", asked("Read", { path: "AGENTS.md" }, RULES.replaceAll(/^/gm, numbered()))],
@@ -195,6 +197,20 @@ describe("what was loaded", () => {
     "fd -e md -x sed -i s/a/b/",
     "sed -i s/npm/pnpm/ $(git grep -l npm)",
     "scp host:AGENTS.md .",
+    "(git checkout next)",
+    "if true; then git checkout next; fi",
+    "sudo git pull",
+    "GIT_PAGER=cat git pull",
+    "/usr/bin/git checkout next",
+    'echo "$(git checkout next)"',
+    "sha=`git pull -q`",
+    "git checkout -b next origin/next",
+    "git switch -c next origin/next",
+    "git reset -q HEAD~1 --hard",
+    "git bisect start && git bisect bad",
+    "git restore --source=next :/",
+    "git ls-files | parallel sed -i s/a/b/ {}",
+    "tar --extract -f template.tgz",
   ])("is only named once a shell changed the file: %s", (command) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, "")]);
     expect(said).not.toContain("Every number");
@@ -231,6 +247,9 @@ describe("what was loaded", () => {
     ["a patch that is only tried", "git apply --check fix.patch; patch --dry-run < fix.diff"],
     ["a look into an archive", "unzip -l a.zip && tar tzf b.tgz"],
     ["a change of another file", "sed -i 's/a/b/' src/AGENTS.md.ts"],
+    ["a name in a message", "git commit -m 'mend `AGENTS.md`' && echo $(date)"],
+    ["a reset of what was added", "git reset HEAD~1"],
+    ["a show that is timed", "time cat AGENTS.md", RULES],
   ])("stays in force after %s", (_, command, output = "3\n4") => {
     expect(shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked("bash", { command }, output)])).toContain(
       RULES,
@@ -284,11 +303,80 @@ describe("what was loaded", () => {
     ["code", "python", { code: "open('AGENTS.md', 'w').write('x')" }],
     ["an insertion with its text", "insert_content", { path: "AGENTS.md", line: 3, content: "A rule. ".repeat(20) }],
     ["an addition", "write_file", { path: "AGENTS.md", content: "A rule. ".repeat(20), append: true }],
+    [
+      "a diff that is searched for",
+      "apply_diff",
+      { path: "AGENTS.md", diff: "<<<<<<< SEARCH\nEvery\n=======\nEach\n>>>>>>> REPLACE" },
+    ],
+    ["a search that replaces", "search_and_replace", { path: "AGENTS.md", search: "number", replace: "figure" }],
+    ["a tool that is not known", "format_document", { path: "AGENTS.md" }],
+    ["a tool that removes by a word", "fs", { action: "remove", path: "AGENTS.md" }],
+    ["a relative path of a server", "replace_regex", { relative_path: "AGENTS.md", regex: "a", repl: "b" }],
+    ["a move between fields that are not known", "move", { src: "strict.md", dst: "docs/../AGENTS.md" }],
+    ["a patch within a field", "apply_patch", { operation: { type: "update_file", path: "AGENTS.md", diff: "@@" } }],
+    [
+      "a list of pushed files",
+      "push_files",
+      { branch: "next", files: [{ path: "AGENTS.md", content: "A rule. ".repeat(20) }] },
+    ],
+    ["a text of nothing", "write_file", { path: "AGENTS.md", content: " " }],
+    [
+      "an edit into a field that is not known",
+      "edit",
+      { path: "AGENTS.md", old_string: "number", replacement: "A rule." },
+    ],
+    [
+      "edits of which one is not known",
+      "edit",
+      {
+        path: "AGENTS.md",
+        edits: [
+          { old_string: "", new_string: "A rule." },
+          { old_string: "a", new_string: "b" },
+        ],
+      },
+    ],
+    ["a branch that a tool checked out", "git_checkout", { repo_path: "/app", branch_name: "next" }],
+    ["a state that a tool restored", "restore_checkpoint", { id: "1" }],
+    ["a command with its arguments", "execute", { command: "git", args: ["checkout", "next"] }],
+    ["a list of commands", "execute", { commands: ["npm test", "git pull"] }],
+    ["what is typed into a shell", "write_stdin", { session_id: 1, chars: "git pull\n" }],
   ])("is only named after %s", (_, tool, input) => {
     const said = shown([asked("read_file", { path: "AGENTS.md" }, RULES), asked(tool, input, "ok")]);
     expect(said).not.toContain("Every number");
     expect(said).not.toContain("A rule.");
     expect(said).toContain("AGENTS.md (@");
+  });
+
+  test("follows an edit of every place, in the words of several tools", () => {
+    for (const every of [{ replace_all: true }, { allow_multiple: true }, { expected_replacements: 6 }]) {
+      const input = { path: "AGENTS.md", old_string: "number", new_string: "figure", ...every };
+      expect(shown([read("AGENTS.md", RULES), asked("edit", input, "ok")])).toContain(
+        RULES.replaceAll("number", "figure"),
+      );
+    }
+  });
+
+  test.each(["~/.claude/CLAUDE.md", "$HOME/.claude/CLAUDE.md", "/home/ada/.claude/CLAUDE.md"])(
+    "in the home folder is one file under each of its paths: %s",
+    (path) => {
+      for (const other of ["~/.claude/CLAUDE.md", "${HOME}/.claude/CLAUDE.md", "/home/ada/.claude/CLAUDE.md"]) {
+        const said = shown([read(path, RULES), asked("Write", { path: other, content: SHORT }, "ok")]);
+        expect(said).toContain(SHORT);
+        expect(said).not.toContain("Every number");
+      }
+    },
+  );
+
+  test.each([
+    ["grep", { pattern: "AGENTS.md" }],
+    ["git_add", { files: ["AGENTS.md"] }],
+    ["file_exists", { path: "AGENTS.md" }],
+    ["web_fetch", { url: "https://example.com/AGENTS.md" }],
+    ["pull_request_read", { number: 1 }],
+    ["write_file", { path: "x.md", content: "See AGENTS.md" }],
+  ])("stays in force after a tool that changes no such file: %s", (tool, input) => {
+    expect(shown([read("AGENTS.md", RULES), asked(tool, input, "ok")])).toContain(RULES);
   });
 
   test.each([
