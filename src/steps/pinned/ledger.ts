@@ -65,16 +65,20 @@ const ORDERS = new RegExp(
   `${LEAD}(?:(?:from now on|let['’]?s|always|only|just|i(?:['’]d| would| want| prefer| need)|use|do|make|put|go|call|have|take|keep|give|run|write|answer|set|send|add)\\b)`,
   "i",
 );
+/** A verb with the word that ties it to what it is about. */
+const VERB_OF = /\b\w+ (?:in|with|as|to|by|at)\b/i;
 const INSTEAD_OF = /\b(?:instead of|rather than)\s+(?:using |doing |the )?([\w./@-]{2,40}(?: [\w./@-]{2,40})?)/i;
 /** Words that limit a sentence to a case, a time or a condition. */
 const UNCLEAR =
-  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|because|since|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one)\b|n['’]t\b|[?"“”«»`]/i;
+  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|because|since|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one|this|that|these|those|it|next)\b|n['’]t\b|[?"“”«»`]/i;
 /** A sentence that takes back or limits the sentence before it. */
 const QUALIFIES =
   /^(?:[("'*_\s]*)(?:only|but|if|unless|except|not|no|just|provided|providing|assuming|as long|with|after|until|however|though|kidding|joking|wait)\b/i;
-/** A message with such a sentence may have pasted the others. */
+/** A message with such a sentence may have pasted the others, or asks for something to be done with their words. */
 const REPORTS =
-  /\b(?:is|was|['’]s) what\b|\b(?:said|says|wrote|writes|told|printed|prints|reads|logged|quoted?|pasted?|output)\b/i;
+  /\b(?:is|was|['’]s) what\b|\b(?:said|says|wrote|writes|told|sent|printed|prints|reads|logged|quoted?|pasted?|output|translate|proofread|grammar|spelling|wording|sounds?|rephrase|reword|phish\w*|spam|(?:e-?)?mails?|messages?|sentence|lines?|faq|automated)\b/i;
+/** The end of a letter, which may be another one's. */
+const SIGNED = /^[–—-]|^\p{Lu}[\p{L}.-]*(?: \p{Lu}[\p{L}.-]*)?$/u;
 /** The only text allowed after the subject of a revocation. */
 const COURTESY = /^[\s.!,;–—-]*(?:(?:thanks|thank you|please|thx|ok|okay)[\s.!]*)*$/i;
 /** Text after a colon, a salutation or a quotation mark may be somebody else's. */
@@ -107,13 +111,14 @@ export function findRules(userText: string): Ruling[] {
   const sentences = splitStatements(userText);
   const reports = sentences.map(({ text }) => REPORTS.test(text));
   const reported = reports.filter(Boolean).length;
+  const signed = isSigned(sentences.at(-1), sentences[0]);
   let own = true;
   sentences.forEach((sentence, at) => {
     const { text } = sentence;
     own &&= sentence.plain;
     const said = own && (revokes(text) || readRevision(text) !== null) ? [text] : constraintsOf(sentence);
     const alone = reported === Number(reports[at]) && !isQualified(sentence, sentences[at + 1]);
-    const revises = own && sentence.line === sentences[0]?.line && alone;
+    const revises = own && sentence.line === sentences[0]?.line && alone && !signed;
     for (const each of said) {
       const ruling = { text: each, revises: revises && readRevision(each) !== null };
       found.set(`${ruling.revises} ${each}`, ruling);
@@ -121,6 +126,17 @@ export function findRules(userText: string): Ruling[] {
     own &&= !OPENS_QUOTE.test(text);
   });
   return [...found.values()];
+}
+
+/** True when the last sentence is the name of its author. */
+function isSigned({ text, line }: Partial<Sentence> = {}, first: Sentence | undefined): boolean {
+  return (
+    text !== undefined &&
+    text !== first?.text &&
+    (line !== first?.line || /^[–—-]/.test(text)) &&
+    SIGNED.test(text) &&
+    !COURTESY.test(text)
+  );
 }
 
 /** True when the next sentence may belong to this one, or limit it. */
@@ -145,21 +161,29 @@ export function readRevision(later: string): ((earlier: string) => boolean) | nu
   return readCorrection(later);
 }
 
-/** A limit of the later sentence, such as a place that the rule does not name, leaves the rule where it is not limited. */
+/**
+ * A limit of the later sentence, such as a place that the rule does not name, leaves the rule where it is not limited. So does an order that
+ * says nothing else than the rule, or that only shares its verb: "call the hotel" does not correct "always call me Bob".
+ */
 function readCorrection(later: string): ((earlier: string) => boolean) | null {
   const lead = CORRECTS.exec(later)?.[0];
   const said = later.slice(lead?.length ?? 0).replace(/^[\s,:.–—-]+/, "");
-  if (UNCLEAR.test(said) || !ORDERS.test(said)) return null;
+  const ordered = ORDERS.exec(said)?.[0];
+  if (UNCLEAR.test(said) || ordered === undefined) return null;
   const [instead = "", other = ""] = INSTEAD_OF.exec(said) ?? [];
   const given = wordsOf(other);
   const place = wordsOf(said.slice(said.indexOf(instead) + instead.length));
-  const corrected = lead === undefined ? null : wordsOf(said);
-  if (given.size === 0 && corrected === null) return null;
+  if (given.size === 0 && lead === undefined) return null;
+  const corrected = wordsOf(said);
+  const tied = VERB_OF.exec(said)?.[0].toLowerCase();
+  const verbs = wordsOf(ordered);
   return (earlier) => {
     if (prohibits(earlier) || SEVERAL_PARTS.test(earlier)) return false;
     const ruled = wordsOf(earlier);
     if (given.size > 0) return covers(given, ruled) && [...place].every((word) => ruled.has(word));
-    return corrected !== null && shared(corrected, ruled) >= CORRECTED_SHARE;
+    const isTied = tied !== undefined && earlier.toLowerCase().includes(tied);
+    const about = new Set([...corrected].filter((word) => isTied || !verbs.has(word)));
+    return !covers(about, ruled) && shared(about, ruled) >= CORRECTED_SHARE;
   };
 }
 
