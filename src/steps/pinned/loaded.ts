@@ -13,7 +13,6 @@ import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } 
 
 /** The tools of context blocks, and the prefix of an answer that brought no text. */
 export const LOAD_TOOL = "load_context";
-const UNLOAD_TOOL = "unload_context";
 export const NOT_DONE = "Not done. ";
 
 /** One loaded text in its last state. */
@@ -165,6 +164,13 @@ export function changedFile(part: UIMessage["parts"][number]): string {
 
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
+/** The tools of a context block, by what they do to an entry. A text without a key is no entry. */
+const ENTRY_TOOLS = new Map<string, (key: string, said: string) => Found[]>([
+  [LOAD_TOOL, (key, said) => asText("context", key, said)],
+  ["set_context", (key) => (key.endsWith(":") ? [] : [mayDiffer(key, "context")])],
+  ["unload_context", (key) => [{ kind: "context", name: key, text: "" }]],
+]);
+
 function readTool(tool: ToolPart): Found[] {
   if (tool.state !== "output-available" && tool.state !== "output-error") return [];
   const said = firstText(fieldsOf(tool.output), SAID) || outputText(tool.output);
@@ -172,8 +178,8 @@ function readTool(tool: ToolPart): Found[] {
   const input = inputOf(tool);
   if (tool.state === "output-error" || said.startsWith(NOT_DONE) || hasErrorField(tool.output))
     return readShell(input, null);
-  if (toolName(tool) === LOAD_TOOL) return asText("context", contextKey(input), said);
-  if (toolName(tool) === UNLOAD_TOOL) return [{ kind: "context", name: contextKey(input), text: "" }];
+  const entry = ENTRY_TOOLS.get(toolName(tool))?.(contextKey(input), said);
+  if (entry !== undefined) return entry;
   const told = changeTold(answerOf(tool), pathsIn(input));
   const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, "plan")) : [];
   if (plan.length > 0) return told === "made" ? plan : plan.map((each) => shownIn(each, ""));
@@ -446,10 +452,13 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
 
 /** Whether a later entry may be of the same file in another spelling, or of several with it, or may have changed it. */
 function touches(later: Loaded, { kind, name }: Loaded): boolean {
-  if (kind !== "document" || (later.kind === "document" && later.name === name)) return false;
-  const paths = name.split(AND);
+  const isSkill = kind === "skill";
+  if ((kind !== "document" && !isSkill) || keyOf(later) === keyOf({ kind, name })) return false;
+  const paths = isSkill ? [`${name.replace(/.*[:/]/, "")}/SKILL.md`] : name.split(AND);
   if (later.kind === "touched") return later.text.split("\n").some((each) => paths.some((path) => matches(each, path)));
-  return later.kind === "document" && later.name.split(AND).some((each) => paths.some((path) => isAlike(each, path)));
+  const isOne = (each: string, path: string): boolean =>
+    isSkill ? `/${each}`.endsWith(`/${path}`) : isAlike(each, path);
+  return later.kind === "document" && later.name.split(AND).some((each) => paths.some((path) => isOne(each, path)));
 }
 
 /** Whether two paths may be one file. A relative one may be any that ends with it, and so may one in the home folder. */

@@ -348,6 +348,40 @@ describe("what was loaded", () => {
     expect(said).toContain("AGENTS.md (@");
   });
 
+  test.each([
+    [
+      "edited",
+      "release",
+      asked("Edit", { path: "/r/skills/release/SKILL.md", old_string: "a", new_string: "b" }, "ok"),
+    ],
+    ["changed by a shell", "release", asked("bash", { command: "sed -i s/a/b/ skills/release/SKILL.md" }, "")],
+    ["removed", "team:release", asked("bash", { command: "rm -rf skills/release" }, "")],
+    ["checked out", "team/release", asked("bash", { command: "git checkout next" }, "")],
+  ])("of a skill, is only named once its file was %s, wherever a conversation is cut", (_, name, later) => {
+    const load = asked("load_skill", { name }, RULES);
+    const { loaded } = mergeFacts([gatherFacts([load]), gatherFacts([later])]);
+    for (const said of [
+      shown([load, later]),
+      renderLoaded(pickLoaded(loaded, { budgetTokens: 9_000, countTokens: estimateTokens, omit: [] })),
+    ]) {
+      expect(said).not.toContain("Every number");
+      expect(said).toMatch(new RegExp(`- ${name} \\(@[0-9a-z]{7}, may have changed`));
+    }
+    expect(shown([load, later, asked("load_skill", { name }, RULES)])).toContain(RULES);
+    expect(shown([load, read("/r/skills/other/SKILL.md", SHORT)])).toContain(RULES);
+  });
+
+  test("of an entry of a context block, is only named once the model wrote that entry anew, and stays where it could not", () => {
+    const load = asked("load_context", { label: "skills", key: "release" }, RULES);
+    const write = (key: string, output: string): UIMessage =>
+      asked("set_context", { label: "skills", key, content: SHORT }, output);
+    const said = shown([load, write("release", 'Written to "release" in "skills".')]);
+    expect(said).not.toContain("Every number");
+    expect(said).toContain("may have changed, read it again");
+    for (const other of [write("deploy", 'Written to "deploy".'), write("release", "Not done. It is too long.")])
+      expect(shown([load, other])).toContain(RULES);
+  });
+
   test("follows an edit of every place, in the words of several tools", () => {
     for (const every of [{ replace_all: true }, { allow_multiple: true }, { expected_replacements: 6 }]) {
       const input = { path: "AGENTS.md", old_string: "number", new_string: "figure", ...every };
