@@ -83,7 +83,7 @@ const TAKES_AWAY = /^(?:delet|remov|mov|renam)\w*(?:dir|folder|path|file)/;
 const OTHER = /\s|^https?:/;
 const ADDS = /append|insert|patch/;
 const READS = /read|view|open|cat|get|show|load|resource/;
-/** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. */
+/** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. So does a line of the latter. */
 const LEAST_DOCUMENT_CHARS = 80;
 /** Where a tool left out the end or the middle of a text. */
 const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
@@ -249,7 +249,8 @@ function readNamed(
   { input, said, told }: { readonly input: Fields; readonly said: string; readonly told: Told },
 ): Found[] {
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
-  const isRead = said.length >= LEAST_DOCUMENT_CHARS || READS.test(tool + command);
+  const isReport = said.length < LEAST_DOCUMENT_CHARS || !said.trim().includes("\n") || told === "made";
+  const isRead = !isReport || READS.test(tool + command);
   if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)) && isRead)
     return readWhole(paths, input, said);
   if (told === "refused") return [];

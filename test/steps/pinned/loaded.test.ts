@@ -403,6 +403,16 @@ describe("what was loaded", () => {
   );
 
   test.each([
+    "Formatted AGENTS.md by the rules of the project, and 14 of its 200 lines are different now, all of them lists.",
+    `Successfully formatted.\n${"A line is longer than it may be, and it was left as it is.\n".repeat(3)}`,
+  ])("is never what a tool that is not known reports: %s", (report) => {
+    const said = shown([read("AGENTS.md", RULES), asked("format_document", { path: "AGENTS.md" }, report)]);
+    expect(said).not.toContain("Every number");
+    expect(said).not.toContain(report.slice(0, 20));
+    expect(said).toContain("may have changed, read it again");
+  });
+
+  test.each([
     ["grep", { pattern: "AGENTS.md" }],
     ["git_add", { files: ["AGENTS.md"] }],
     ["file_exists", { path: "AGENTS.md" }],
