@@ -277,7 +277,19 @@ export class SessionMasks {
     const isFree = line?.names === null || (line !== null && isHidden && !this.#tree.isForkedFrom(line.place.seq));
     const nameless = isFree ? line : null;
     const namesTokens = isNamed ? line.namesTokens : 0;
-    return { steps, places, tokens, messages, leafSeq, leafFrom, sinceSummary, sinceEdit, fresh, nameless, namesTokens };
+    return {
+      steps,
+      places,
+      tokens,
+      messages,
+      leafSeq,
+      leafFrom,
+      sinceSummary,
+      sinceEdit,
+      fresh,
+      nameless,
+      namesTokens,
+    };
   }
 
   /** The messages of the view with the steps that are masked already and those that the edit masks. */
