@@ -38,11 +38,8 @@ export type {
   WhyModel,
 } from "./record.ts";
 
-/** The most ledger pages searched for the newest run of a kind. A room's own runs may be far more frequent. */
-const MAX_LEDGER_PAGES = 10;
-
-/** Runs per ledger page in that search. There is at most one live run per branch. */
-const MAX_LIVE_RUNS = 20;
+/** The most runs that are searched for the newest one of a kind. A room's own runs may be far more frequent. */
+const MOST_SEARCHED = 200;
 
 /** Replaces the text of a failure. */
 const FORGOTTEN = "Cleared with what was said.";
@@ -150,13 +147,10 @@ export class Runs {
     const known = compacts ? this.#latestEnded : this.#latestOther;
     const kept = known.get(sessionId);
     if (kept !== undefined) return kept;
-    let found: EndedRun | null = null;
-    let before = Number.MAX_SAFE_INTEGER;
-    for (let page = 0; page < MAX_LEDGER_PAGES && found === null && before > 1; page++) {
-      const runs = this.list(sessionId, { limit: MAX_LIVE_RUNS, before });
-      found = runs.filter((run) => run.outcome !== null).find((run) => isCompaction(run) === compacts) ?? null;
-      before = runs.at(-1)?.n ?? 1;
-    }
+    const newest = "SELECT max(n) FROM palimpsest_runs WHERE session_id = ?1";
+    const which = `WHERE session_id = ?1 AND live = 0 AND n > (${newest}) - ${MOST_SEARCHED}
+       AND (record ->> '$.kind' IN ('compaction', 'split')) = ?2 ORDER BY n DESC LIMIT 1`;
+    const found = this.#read(which, sessionId, Number(compacts)).find((run) => run.outcome !== null) ?? null;
     known.set(sessionId, found);
     return found;
   }
