@@ -21,7 +21,7 @@ export const CANDIDATES: readonly Candidate[] = [
   ...vary("spread", [0, 0.2]),
   ...vary("name", [0.5]),
   ...vary("word", [0.4, 0.55]),
-  ...vary("plain", [0.4]),
+  ...vary("plain", [0.3]),
   ...vary("series", [0]),
   ...vary("each", [0, 5]),
   { name: "as before", weights: { ...WEIGHTS, lasting: 0.3, power: 1, name: 0.5, word: 0.55 } },

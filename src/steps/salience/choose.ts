@@ -56,7 +56,7 @@ export const WEIGHTS: Weights = {
   spread: 0.1,
   name: 1,
   word: 0.7,
-  plain: 0.3,
+  plain: 0.4,
   series: 0.2,
   each: 2.3,
 };

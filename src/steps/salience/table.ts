@@ -46,6 +46,11 @@ export const NO_WORDS: Words = { messages: 0, places: 0, rows: [] };
 const FADES_TO = 0.98;
 /** A name that only a tool said is a third as likely to be written soon as a name that was written before. */
 export const READ_SHARE = 0.35;
+/**
+ * Naming words of an output that each have the whole heat of being read. A longer page or listing has to divide it,
+ * because few of its words are written soon.
+ */
+const UNCROWDED_WORDS = 15;
 /** Characters of one place. Words within a place belong together. */
 const PLACE_CHARS = 400;
 /** Most places read of one message. The words of a longer message all occur in its first half megabyte. */
@@ -55,24 +60,29 @@ const ROUND = 1_000;
 
 /** The table of one message. A word of a tool's input that comes back in its output does not count as read. */
 export function gatherWords(sayings: readonly Saying[]): Words {
-  const found = new Map<string, { written: boolean; count: number; places: number[] }>();
+  const found = new Map<string, { written: boolean; share: number; count: number; places: number[] }>();
   let places = 0;
   for (const { written, text } of sayings) {
+    const said = new Set<{ share: number }>();
     for (const piece of cutIntoPlaces(text)) {
       if (places >= MAX_PLACES) break;
       const words = new Set(wordsIn(piece));
       for (const word of words) {
-        const known = found.get(word) ?? { written: false, count: 0, places: [] };
+        const known = found.get(word) ?? { written: false, share: 0, count: 0, places: [] };
         known.written ||= written;
         known.count++;
         known.places.push(places);
         found.set(word, known);
+        said.add(known);
       }
       if (words.size > 0) places++;
     }
+    const share = Math.min(1, Math.sqrt(UNCROWDED_WORDS / said.size));
+    for (const known of said) known.share = Math.max(known.share, share);
   }
-  const rows = [...found].map(([word, { written, count, places: at }]): WordRow => {
-    return [word, written ? FADES_TO : 0, written ? 0 : FADES_TO, count, ...at.slice(-MAX_WORD_PLACES)];
+  const rows = [...found].map(([word, { written, share, count, places: at }]): WordRow => {
+    const read = written ? 0 : round(FADES_TO * share);
+    return [word, written ? FADES_TO : 0, read, count, ...at.slice(-MAX_WORD_PLACES)];
   });
   return { messages: 1, places, rows: boundRows(rows) };
 }

@@ -235,6 +235,18 @@ describe("how warm a word is", () => {
     expect(echoed.rows).toContainEqual(["src/a_file.ts", heat(echoed, "src/a_file.ts"), 0, 2, 0, 1]);
   });
 
+  it("is less in a long output than in a short one, where a tool said it, and the same in any written text", () => {
+    const page = Array.from({ length: 150 }, (_, n) => `word_${n}`).join(" ");
+    const short = heat(read("a_name"), "a_name");
+    expect(heat(read(Array.from({ length: 10 }, (_, n) => `word_${n}`).join(" ")), "word_1")).toBe(short);
+    expect(heat(read(page), "word_1")).toBeLessThan(short / 2);
+    expect(heat(wrote(page), "word_1")).toBe(heat(wrote("a_name"), "a_name"));
+    expect(choose(mergeWords([read("word_record"), read(page)]), widthOf("word_record"))).toEqual(["word_record"]);
+    // The shorter of two outputs counts, in either order.
+    const both = [page, "word_1"].map((text) => ({ written: false, text }));
+    for (const sayings of [both, both.toReversed()]) expect(heat(gatherWords(sayings), "word_1")).toBe(short);
+  });
+
   it("fades as the conversation goes on", () => {
     const table = mergeWords([
       wrote("old_name"),
