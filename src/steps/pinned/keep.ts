@@ -126,7 +126,7 @@ function openFacts(
  */
 export const NAME_CHARS_PER_TOKEN = 3.3;
 /** Characters of the sentence that frames a shown summary, with the blank lines around it. */
-const FRAME_CHARS = 46;
+const FRAME_CHARS = 35;
 
 /** Tokens that a shown summary takes of the budget that it shares with names. */
 export function roomOfSummary(text: string): number {

@@ -137,9 +137,8 @@ export function isSummary(message: Pick<UIMessage, "id">): boolean {
 /** The summary as the model reads it. It is a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
   const { spanMessages } = source;
-  const count =
-    spanMessages === 1 ? "1 earlier message, or of some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
-  const origin = source.degraded === true ? " It was extracted without a model." : "";
+  const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
+  const origin = source.degraded === true ? ", extracted without a model" : "";
   const loaded = (source.pinned?.loaded ?? []).filter(({ text }) => text !== "");
   const documents = loaded.flatMap(({ kind, name }) => (kind === "context" ? [name] : []));
   const names = renderNames(source.pinned?.names ?? []);
@@ -159,7 +158,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
       {
         type: "text",
         text:
-          `[Record of ${count}, not a request.${origin}]\n\n` +
+          `[${count}, not a request${origin}]\n\n` +
           parts.filter((part) => part !== "").join("\n\n") +
           withoutHeading(besides(source)),
       },

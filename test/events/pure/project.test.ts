@@ -131,7 +131,7 @@ describe("events of messages", () => {
     expect(hydrateEvent(dehydrateEvent(event))).toEqual(event);
     const message = eventToMessage(event);
     expect(message.id).toBe("palimpsest:overlay:o");
-    expect(JSON.stringify(message)).toContain("Record of 12 messages");
+    expect(JSON.stringify(message)).toContain("[12 messages, not a request]");
   });
 
   test("what is no event is refused, and the error says why", () => {

@@ -186,7 +186,7 @@ describe("synthetic messages", () => {
   test("a summary whose sections all say nothing shows the first of them alone", () => {
     const summary = "## Goal\nNone.\n\n## Rules\n- None.\n\n## State\nN/A";
     const [part] = summaryMessage({ overlayId: "o1", summary }).parts;
-    expect(part?.type === "text" && part.text).toBe("[Record of messages, not a request.]\n\n## Goal\nNone.");
+    expect(part?.type === "text" && part.text).toBe("[messages, not a request]\n\n## Goal\nNone.");
   });
 
   test("a summary is a user message framed as a record, marked as synthetic, and says when no model wrote it", () => {
@@ -198,12 +198,10 @@ describe("synthetic messages", () => {
     });
     const [part] = message.parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[Record of 12 messages, not a request\..*without a model.*\]\n\n## Goal\nShip\.$/s,
+      /^\[12 messages, not a request, .*without a model\]\n\n## Goal\nShip\.$/s,
     );
-    expect(opening({ spanMessages: 1 })).toContain(
-      "[Record of 1 earlier message, or of some of its steps, not a request",
-    );
-    expect(opening({})).toContain("[Record of messages, not a request");
+    expect(opening({ spanMessages: 1 })).toContain("[1 message or some of its steps, not a request");
+    expect(opening({})).toContain("[messages, not a request");
   });
 });
 
