@@ -167,9 +167,8 @@ function shareOfForm(word: string, weights: Weights): number {
 
 /** The number of words in a word's series. 1 for a word without digits. */
 function measureSeries(rows: readonly WordRow[]): (word: string) => number {
-  const lengths = new Map<string, number>();
-  for (const [word] of rows) lengths.set(seriesOf(word), (lengths.get(seriesOf(word)) ?? 0) + 1);
-  return (word) => lengths.get(seriesOf(word)) ?? 1;
+  const series = Map.groupBy(rows, ([word]) => seriesOf(word));
+  return (word) => series.get(seriesOf(word))?.length ?? 1;
 }
 
 function seriesOf(word: string): string {

@@ -51,6 +51,8 @@ export const READ_SHARE = 0.35;
  * because few of its words are written soon.
  */
 const UNCROWDED_WORDS = 15;
+/** Above the share of any output, because a word of an input that its output repeats is a written one. */
+const WRITTEN = 2;
 /** Characters of one place. Words within a place belong together. */
 const PLACE_CHARS = 400;
 /** Most places read of one message. The words of a longer message all occur in its first half megabyte. */
@@ -60,7 +62,7 @@ const ROUND = 1_000;
 
 /** The table of one message. A word of a tool's input that comes back in its output does not count as read. */
 export function gatherWords(sayings: readonly Saying[]): Words {
-  const found = new Map<string, { written: boolean; share: number; count: number; places: number[] }>();
+  const found = new Map<string, { share: number; count: number; places: number[] }>();
   let places = 0;
   for (const { written, text } of sayings) {
     const said = new Set<{ share: number }>();
@@ -68,8 +70,7 @@ export function gatherWords(sayings: readonly Saying[]): Words {
       if (places >= MAX_PLACES) break;
       const words = new Set(wordsIn(piece));
       for (const word of words) {
-        const known = found.get(word) ?? { written: false, share: 0, count: 0, places: [] };
-        known.written ||= written;
+        const known = found.get(word) ?? { share: 0, count: 0, places: [] };
         known.count++;
         known.places.push(places);
         found.set(word, known);
@@ -77,12 +78,12 @@ export function gatherWords(sayings: readonly Saying[]): Words {
       }
       if (words.size > 0) places++;
     }
-    const share = Math.min(1, Math.sqrt(UNCROWDED_WORDS / said.size));
+    const share = written ? WRITTEN : Math.min(1, Math.sqrt(UNCROWDED_WORDS / said.size));
     for (const known of said) known.share = Math.max(known.share, share);
   }
-  const rows = [...found].map(([word, { written, share, count, places: at }]): WordRow => {
-    const read = written ? 0 : round(FADES_TO * share);
-    return [word, written ? FADES_TO : 0, read, count, ...at.slice(-MAX_WORD_PLACES)];
+  const rows = [...found].map(([word, { share, count, places: at }]): WordRow => {
+    const written = share === WRITTEN ? FADES_TO : 0;
+    return [word, written, written > 0 ? 0 : round(FADES_TO * share), count, ...at.slice(-MAX_WORD_PLACES)];
   });
   return { messages: 1, places, rows: boundRows(rows) };
 }
@@ -124,9 +125,13 @@ function addRows(earlier: WordRow | undefined, later: WordRow): WordRow {
 /** The warmest rows, in their order. Among equal heat, later rows win. */
 function boundRows(rows: readonly WordRow[]): readonly WordRow[] {
   if (rows.length <= MAX_WORDS) return rows;
-  const ranked = rows.map((row, at) => ({ row, at, heat: heatOf(row) }));
-  const warmest = ranked.toSorted((a, b) => b.heat - a.heat || b.at - a.at).slice(0, MAX_WORDS);
-  return warmest.toSorted((a, b) => a.at - b.at).map(({ row }) => row);
+  const warmest = new Set(
+    rows
+      .toReversed()
+      .toSorted((a, b) => heatOf(b) - heatOf(a))
+      .slice(0, MAX_WORDS),
+  );
+  return rows.filter((row) => warmest.has(row));
 }
 
 function round(heat: number): number {

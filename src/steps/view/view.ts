@@ -138,7 +138,7 @@ export function isSummary(message: Pick<UIMessage, "id">): boolean {
 export function summaryMessage(source: SummarySource): UIMessage {
   const { spanMessages } = source;
   const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
-  const origin = source.degraded === true ? ", extracted without a model" : "";
+  const origin = source.degraded === true ? ", made without a model" : "";
   const loaded = (source.pinned?.loaded ?? []).filter(({ text }) => text !== "");
   const documents = loaded.flatMap(({ kind, name }) => (kind === "context" ? [name] : []));
   const names = renderNames(source.pinned?.names ?? []);
