@@ -45,16 +45,9 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   const answer = new Answer(maxOutputTokens * ANSWER_CHARS_PER_TOKEN);
   const costs = (): CallCost => costOf(answer.usage, `${before ?? ""}${system}\n${prompt}`, answer.written);
   try {
-    const asked = {
-      model: inLargerPieces(model),
-      system,
-      prompt,
-      maxOutputTokens,
-      maxRetries: 0,
-      abortSignal: stop.signal,
-    };
+    const asked = { system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
     // The AI SDK 6 and 7 both have this name.
-    const { fullStream } = streamText({ ...asked, onError: () => undefined });
+    const { fullStream } = streamText({ model: inLargerPieces(model), ...asked, onError: () => undefined });
     for await (const part of readUntil(fullStream, stop.signal)) {
       answer.hear(part);
       if (answer.isFull) break;
