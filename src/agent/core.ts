@@ -205,12 +205,6 @@ export interface FunctionRoom {
   commitApproved(run: RunRecord): Promise<void>;
 }
 
-/** The room in which a person approves summaries before they are committed. */
-export interface ApprovalRoom {
-  /** Returns the decision, or how long to wait for one. The first call starts the wait. */
-  ask(call: StepCall, key: string): ApprovalReading | RunEnded;
-}
-
 /** A room that has more steps for a run after its commit. They change nothing of what the run did. An agent has at most one. */
 export interface FollowUpRoom {
   /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
@@ -268,8 +262,8 @@ export interface Hooks {
   readonly summaries?: SummaryRoom;
   /** The room whose own code makes summaries. */
   readonly functions?: FunctionRoom;
-  /** The room in which a person approves summaries. */
-  readonly approvals?: ApprovalRoom;
+  /** Asks a person to approve a draft. Returns the decision, or how long to wait for one. The first call starts the wait. */
+  readonly askApproval?: (call: StepCall, key: string) => ApprovalReading | RunEnded;
   /** The room that has steps for a run after its commit. */
   readonly followUps?: FollowUpRoom;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */

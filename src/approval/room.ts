@@ -43,7 +43,7 @@ export function approval(): ApprovalExtension {
     install: (): Installed<ApprovalMethods, ApprovalMethods> => ({
       session: (state) => new ApprovalBuilder((told) => state.tell(told)),
       manager: ({ tell }) => new ApprovalBuilder(tell),
-      approvals: { ask: askApproval },
+      askApproval,
     }),
   };
 }

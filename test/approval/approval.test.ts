@@ -336,7 +336,7 @@ test.for<[ApprovalOptions]>([
 
 function takeOutRoom(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
   return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
-    Object.assign(palimpsest.rooms, { approvals: undefined });
+    Object.assign(palimpsest.rooms, { askApproval: undefined });
   });
 }
 

@@ -28,7 +28,7 @@ test("a deploy without the room commits nothing that waits for a person", async 
   await runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
     const { settings, rooms } = palimpsest;
     const get = settings.get.bind(settings);
-    Object.assign(rooms, { approvals: undefined });
+    Object.assign(rooms, { askApproval: undefined });
     Object.assign(settings, { get: (id: string) => ({ ...get(id), approval: null }) });
   });
   addApproval(null as never);

@@ -280,7 +280,7 @@ describe("a person's word", () => {
     await inside((instance) => {
       const { settings, rooms } = instance.palimpsest;
       settings.set(sessionId, { ...settings.get(sessionId), approval: null });
-      Object.assign(rooms, { approvals: undefined });
+      Object.assign(rooms, { askApproval: undefined });
       later(2_000)(instance);
     });
     await agent.watchCompactions();

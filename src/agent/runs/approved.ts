@@ -21,7 +21,7 @@ export function beginApproval(core: Needs<"platform" | "settings">, run: LiveRun
  */
 export function settleApproval(core: Needs<"platform" | "rooms">, asked: Approval): Approval | Outcome {
   if (asked.approvedKey !== null) return asked;
-  if (core.rooms.approvals === undefined) {
+  if (core.rooms.askApproval === undefined) {
     return declined("Nobody can approve the summary: the agent has no room approval() any more.");
   }
   if (core.platform.now() < asked.expiresAt) return asked;

@@ -231,7 +231,7 @@ export class RunPort implements CompactionPort {
   }
 
   async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
-    return this.#inRun(mark, (call) => call.core.rooms.approvals?.ask(call, key) ?? goOnWithoutRoom(call, key));
+    return this.#inRun(mark, (call) => call.core.rooms.askApproval?.(call, key) ?? goOnWithoutRoom(call, key));
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded> {
