@@ -275,6 +275,18 @@ test("nor a word of what a draft lost: the facts that a repair names are read fr
   expect(kept).not.toContain("billing_");
 });
 
+test("nor a word of a model's failure, which may quote the prompt: a step's error has its code, and the run's record the words (S2)", async () => {
+  const { name, agent } = newAgent(() => Promise.reject(new Error("cannot summarise quokka")));
+  const { errors } = planFault(name, { fault: null, at: 0 });
+  const run = await startRun(agent);
+  const { steps } = await agent.waitForRun({ runId: run.id });
+  await settled(run.id);
+  expect(errors.length).toBeGreaterThan(0);
+  expect(errors.map(String).join()).not.toContain("quokka");
+  expect(errors.map(String)).toContainEqual(expect.stringMatching(/The model failed: [\w-]+\.$/));
+  expect(JSON.stringify(steps)).toContain("quokka");
+});
+
 test("nor a word of the notes that an answer would have lost: the lines that a repair quotes are read from the agent (S2)", async () => {
   let isBad = false;
   const { name, agent, calls } = newAgent((prompt, call, runId) =>

@@ -41,6 +41,8 @@ export interface FaultPlan {
   behind: ((agent: PalimpsestAgent, method: PortMethod) => Promise<unknown>) | null;
   /** The stored result of each step. */
   readonly results: Map<string, unknown>;
+  /** What failed tries of steps threw, which the engine keeps as well. */
+  readonly errors: unknown[];
   fired: boolean;
   /** Texts of drafts that are durably stored. */
   readonly stored: Set<string>;
@@ -64,6 +66,7 @@ export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | 
     steps: [],
     behind: null,
     results: new Map(),
+    errors: [],
     fired: false,
     stored: new Set(),
     answered: new Set(),
@@ -186,7 +189,10 @@ type Body = (at: unknown) => Promise<unknown>;
 async function tryStep(plan: FaultPlan, name: string, work: () => Promise<unknown>): Promise<unknown> {
   const working = work();
   if (plan.fault === "comes late" && !plan.fired) return Promise.race([working, givenUp(plan, name, working)]);
-  const result = await working;
+  const result = await working.catch((error: unknown) => {
+    plan.errors.push(error);
+    throw error;
+  });
   plan.results.set(name, result);
   if (plan.steps.push(name) === plan.at && plan.fault === "result lost") {
     plan.fired = true;
