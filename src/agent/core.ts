@@ -107,7 +107,7 @@ export type NotesForecast =
 /** What a step of a run's Workflow leaves in the ledger. */
 export type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
 
-/** What a call may note. It closes its step and changes the state by methods of their own. */
+/** Fields of a run that a call may change. `close` sets the step, and `wait` the state. */
 export type StepPatch = Omit<RunPatch, "state" | "steps">;
 
 /** One call of a run's Workflow, inside its transaction. See runs/port-call.ts. */

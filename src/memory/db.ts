@@ -10,7 +10,7 @@
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
 
-/** Room for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a fifth of it. */
+/** Room for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a sixth of it. */
 const RESERVED_BYTES = 100_000_000;
 
 /** The platform's limit for the storage of one Durable Object (bytes). */

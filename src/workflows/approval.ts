@@ -1,4 +1,7 @@
-/** The wait of a run for a person. The room that asks one adds its steps when the Worker starts, as for lines.ts. */
+/**
+ * The wait of a run for a person. The room that asks one adds its steps when the Worker starts, as a room adds the steps of its own runs
+ * (lines.ts).
+ */
 import type { WorkflowStep } from "cloudflare:workers";
 import { PalimpsestError } from "../errors.ts";
 import { markOf } from "./ladder.ts";

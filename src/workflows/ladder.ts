@@ -104,7 +104,8 @@ async function askModel(
     if (best === null) asked.gaveNothingOfUse(model);
     return best;
   } catch (error) {
-    // An agent that is away says nothing about the model. The run fails, and the agent's watchdog restarts it from the stored drafts.
+    // An agent that is away says nothing about the model. The instance fails, and the agent's watchdog restarts it. It finds the stored
+    // drafts.
     if (isEngineStopping(error) || isAgentFault(error)) throw error;
     if (isAboutSource(error)) asked.gaveNothingOfUse(model);
     else asked.gaveNoAnswer(model);

@@ -24,7 +24,7 @@ export interface RunEnded {
   readonly outcome: Outcome;
   /** Steps of a room after the end of the run. Absent for none. */
   readonly followUps?: readonly FollowUp[];
-  /** The draft that was stored in the call that ended the run, for who reads the step's result. Absent in other calls. */
+  /** The draft that was stored in the call that ended the run, for a person who reads the step's result. Absent in other calls. */
   readonly draft?: DraftReceipt;
 }
 
@@ -105,7 +105,7 @@ export interface DraftReceipt {
   readonly problems: readonly AuditProblem[];
   /** Share of its source's facts that the draft keeps, pinned facts included, from 0 to 1. */
   readonly score: number;
-  /** Number of important facts that the draft lost, where it lost too many, and otherwise 0. The draft is sound all the same. */
+  /** 0 where the draft kept enough facts. Otherwise the number of important ones that it lost. The draft is sound all the same. */
   readonly lost: number;
   /** Problems of the draft as the summary of the whole span. Empty when it would pass. */
   readonly unfit: readonly AuditProblemKind[];
@@ -301,7 +301,8 @@ export interface CompactionPort {
   /** Returns whether a person approved the draft, where the session asks for approval. The first call begins the wait. */
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /**
-   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split also
+   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split
+   * also
    * opens the child and ends the parent.
    */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded>;

@@ -1,7 +1,7 @@
 /**
  * Reads the view beside a new summary, for the choice of its names.
  *
- * Reads and writes nothing. It runs inside the transaction of a commit, so it reads a bounded number of message bytes
+ * Writes nothing. It runs inside the transaction of a commit, so it reads a bounded number of message bytes
  * ({@link AROUND_BYTES}), the newest first. Names from older messages may then be said twice.
  */
 import { earlierSummary, toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";

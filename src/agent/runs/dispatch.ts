@@ -3,8 +3,10 @@
  *
  * Every run ends through any crash (R1), because a run is written before anything is started for it. The watchdog is armed before the run's
  * instance is created, and fires after any restart. It acts on the state that it finds. For a pending run it creates the instance, whose
- * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event, an
- * instance that failed or stays silent is restarted a few times, and a missing one is created again from the paid drafts. The ledger's outcome is final,
+ * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event,
+ * an
+ * instance that failed or stays silent is restarted a few times, and a missing one is created again from the paid drafts. The ledger's
+ * outcome is final,
  * whatever the engine says.
  */
 import { PalimpsestError } from "../../errors.ts";
@@ -77,7 +79,7 @@ export class Dispatcher {
   }
 
   async #createInstance(run: LiveRun): Promise<void> {
-    // The function that began it was removed by a deploy.
+    // A deploy removed the function that was to make this run's summary.
     if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
     // The local engine reports a second creation as an uncaught exception, although it is caught here.
     const made = this.#nudgedAt.has(run.id) ? "joined" : await this.#core.platform.createInstance(run);

@@ -133,7 +133,8 @@ export class SessionMasks {
   }
 
   /**
-   * Chooses the names of the active view anew where a change took them or a summary hid them, and puts them beside its last stub. Most tokens of them are given.
+   * Chooses the names of the active view anew where a change took them or a summary hid them, and puts them beside its last stub. `tokens`
+   * is the most that they may take.
    * Reads the view then, and otherwise no row.
    */
   renewNames(namesTokens: number): void {
@@ -329,7 +330,9 @@ function fitNames(
   return { names, namesTokens: names.length === 0 ? 0 : namesTokens };
 }
 
-/** The view with a leaf in the place of all steps from `leafFrom` on. Another object, so that an edit based on the earlier view is refused. */
+/**
+ * The view with a leaf in the place of all steps from `leafFrom` on. Another object, so that an edit based on the earlier view is refused.
+ */
 function extended(known: Rented, leafFrom: number, row: Pick<ShapeRow, "seq" | "id" | "role" | "facts">): Rented {
   const { steps, places, tokens } = cut(known, leafFrom);
   const own = stepsOf({ row, fromStep: 0, toStep: WHOLE_MESSAGE });

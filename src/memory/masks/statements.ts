@@ -75,7 +75,7 @@ export class MaskStatements {
     this.#db.run(sql, sessionId, at.seq, at.step);
   }
 
-  /** Copies the masks whose line ends in one of the messages. In the copy the view ends at `lastSeq` at most. */
+  /** Copies the masks whose line ends in one of the messages. The copy has no message after `lastSeq`. */
   copy(
     from: string,
     to: string,

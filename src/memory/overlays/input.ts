@@ -21,7 +21,10 @@ export interface OverlayInput {
   readonly details?: Partial<OverlayDetails>;
   /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
   readonly facts?: Facts | undefined;
-  /** The view beside the span, and the tokens that the last summary of that view gives up. Without it the span alone counts. */
+  /**
+   * The view beside the span, and the tokens by which its last summary shrinks, because the new one shows its names. Without it the span
+   * alone counts.
+   */
   readonly beside?: { readonly around: Around; readonly freedTokens: number };
   /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;

@@ -34,7 +34,7 @@ export interface OverlayRecord {
   readonly spanTokens: number;
   /** The number of messages that it stands for. */
   readonly spanMessages: number;
-  /** A digest of the messages as they were summarised. An edit of one of them changes it. */
+  /** The digest of the messages when they were summarised. Edited messages have another one. */
   readonly spanDigest: string;
   /** The run that made it. Null where none did. */
   readonly runId: string | null;

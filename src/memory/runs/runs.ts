@@ -2,7 +2,7 @@
  * The ledger: one record per attempt to compact, from the transaction that asked for it to its one outcome.
  *
  * The ledger is the truth about runs. A run is live until its outcome is recorded here, even if the Workflows engine
- * reports another state. This module knows no workflow, no model and no policy.
+ * reports another state. This module knows no workflow and no model. It stores a run's policy and does not read it.
  *
  * R1: {@link Runs.end} writes an outcome only while the run is live, and returns the outcome that is recorded. R2: one
  * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
@@ -208,7 +208,8 @@ export class Runs {
   }
 
   /**
-   * Gives a live run its outcome, with its record as the caller last changed it, and where messages count their number. Writes nothing for a run that has ended, and returns the
+   * Gives a live run its outcome, with its record as the caller last changed it, and where messages count their number. Writes nothing for
+   * a run that has ended, and returns the
    * run with the outcome that is recorded. Throws `unknown_run`.
    */
   end(run: LiveRun, outcome: Outcome, settled: Pick<EndedRun, "settledMessages"> = {}): EndedRun {

@@ -77,7 +77,7 @@ export function isDue(
   return tokens > lines.thresholdTokens || (lines.maxMessages !== null && messages > lines.maxMessages);
 }
 
-/** The causes that make a view due. One that its size alone makes due has not paid for its edit yet. */
+/** The causes that make a view due. A view over its threshold whose rent is not due is due by its size alone. */
 function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Lines): Cause[] {
   const due: Cause[] = [];
   if (rents?.summary.isDue === true) due.push("rent");

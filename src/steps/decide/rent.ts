@@ -3,8 +3,10 @@
  *
  * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
  * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
- * reaches one and a half times its price. A mask must also free so many tokens. As in the ski rental problem, the total is then at most some
- * two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
+ * reaches one and a half times its price. A mask must also free so many tokens. As in the ski rental problem, the total is then at most
+ * some
+ * two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or
+ * clock.
  */
 import type { Prices } from "./break-even.ts";
 
@@ -51,7 +53,7 @@ export interface RentTerms {
 
 /** One kind of edit, with the cost so far of not making it and its price now. */
 export interface Rent {
-  /** In tokens of uncached input, as prices are. */
+  /** The unit is a token of uncached input, as in prices. */
   readonly paid: number;
   /** What the edit would cost now, in the same unit. */
   readonly price: number;

@@ -1,5 +1,5 @@
 /**
- * Decides when a session is compacted automatically, beside its policy: two lines, a budget, and a least benefit.
+ * Decides when a session is compacted automatically, by a threshold, a hard limit, a budget and a least benefit.
  *
  * Past the threshold a run is asked for. It waits, with a reason, while the breaker is open, the budget is spent or the
  * last run failed a moment ago. It also waits if it would cost more than it saves. Past the hard line it waits no

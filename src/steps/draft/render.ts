@@ -79,7 +79,7 @@ export interface RenderedMessage {
 }
 
 interface Limits {
-  /** Of an earlier summary. Without it a long one would push messages out. */
+  /** Characters of an earlier summary. A long one without a limit would leave no room for messages. */
   readonly summary: number;
   readonly tool: number;
   readonly text: number;

@@ -44,7 +44,7 @@ export interface Since {
   readonly hidden: readonly Words[];
   /** The messages that stood in the view when the overlay was laid. */
   readonly shown: readonly UIMessage[];
-  /** The messages since then. */
+  /** The messages since the compaction. */
   readonly later: readonly UIMessage[];
 }
 

@@ -13,7 +13,10 @@ import { NO_WORDS, type Words } from "../salience/table.ts";
  */
 export type FactKind = "rule" | "task" | "failure" | "change" | "name";
 
-/** What a task is about that only asks the user's question. A user who goes on after an answer settles it, and what the user asks later replaces it. */
+/**
+ * What a task is about that only asks the user's question. A user who goes on after an answer settles it, and what the user asks later
+ * replaces it.
+ */
 export const QUESTION = "question";
 
 /** One fact, word for word. */
@@ -45,7 +48,10 @@ export interface Facts {
   readonly changed: readonly Fact[];
   /** Instruction files, skills, the plan and calls without a result, as they last stood. */
   readonly loaded: readonly Loaded[];
-  /** Calls that worked, and {@link QUESTION}. Each settles earlier failures of the same call, and that one the user's questions. */
+  /**
+   * Calls that worked, and {@link QUESTION}. A call that worked settles earlier failures of the same call. `QUESTION` settles the user's
+   * questions.
+   */
   readonly worked: readonly string[];
   /** True where the first message is a user's. */
   readonly goesOn?: boolean;

@@ -18,7 +18,7 @@ export const NOT_DONE = "Not done. ";
 /** One loaded text in its last state. */
 export interface Loaded {
   /**
-   * A document is a file. An entry of a context block is told apart from a skill that any other tool loads. What shells
+   * A document is a file. An entry of a context block and a skill of another tool have different kinds. What shells
    * touched is one entry, whose text has a line for each name or pattern, and which is never shown.
    */
   readonly kind: "document" | "skill" | "context" | "plan" | "call" | "touched";

@@ -46,7 +46,7 @@ export interface Weights {
    * this power of their number, because few of a long series are needed again.
    */
   readonly series: number;
-  /** Characters that each name costs beside its own, because a tokenizer takes a token for the shortest name as well. */
+  /** Extra characters for each name, because even the shortest takes a token. */
   readonly each: number;
 }
 

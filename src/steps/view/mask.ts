@@ -6,7 +6,8 @@
  *
  * Why it is safe:
  * - The call and its input stay, so call and result remain paired (V2). The stub names the place of the whole output.
- * - A stub consists of its output's size, a reference to its call where `recall` may read it, and words that were chosen once. So it is the same in
+ * - A stub consists of its output's size, a reference to its call where `recall` may read it, and words that were chosen once. So it is the
+ * same in
  *   every view, and the provider's cache of a prompt stays valid until the next edit.
  * - stub.ts says which outputs stay whole, and what stays of the shape of an object.
  */
@@ -171,7 +172,7 @@ interface MaskedOutput {
   readonly step: number;
 }
 
-/** The outputs of some steps that may be masked. */
+/** The outputs of the given steps that may be masked. */
 function maskedOutputs(
   message: UIMessage,
   steps: { readonly from: number; readonly to: number },

@@ -1,8 +1,10 @@
 /**
  * Decides whether a session's active branch should be compacted now, and writes the run's ledger row.
  *
- * Runs inside the transaction of each change that grew the view, so a message is never stored without its due run. With warm caches it
- * reads no row while the view is under the threshold, and none while it waits. It calls nothing outside, and reads no content except to
+ * Runs inside the transaction of each change that grew the view, so a message and the run that it makes due are stored together. With warm
+ * caches it
+ * reads no row while the view is under the threshold, and none while a reason to wait holds. It calls nothing outside, and reads no content
+ * except to
  * mask older outputs.
  *
  * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
@@ -285,7 +287,7 @@ function quietUpTo(last: EndedRun, policy: Policy): number {
 function quietUpToMessages(last: EndedRun, policy: Policy): number {
   const { settledMessages } = last;
   const growth = messageShares(policy)?.span ?? 0;
-  // The run ended before messages counted.
+  // The run is from a time when the session had no bound on messages.
   if (settledMessages === undefined) return 0;
   if (last.settledTokens !== null) return settledMessages + growth;
   return mayFollow(last) ? 0 : settledMessages + growth * requiredSpans(last);
