@@ -7,7 +7,7 @@ import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentO
 import { readSteps, type Played } from "../cost/view.ts";
 import { PAID_SHARE } from "../../src/steps/decide/rent.ts";
 import { MOST_COUNTED } from "../../src/steps/pinned/keep.ts";
-import { EARLY_NAMES_SHARE } from "../../src/steps/pinned/room.ts";
+import { EARLY_NAMES_SHARE } from "../../src/steps/pinned/names-budget.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
 import type { Cell, Check, Finding, Table } from "../finding.ts";

@@ -19,7 +19,7 @@ import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { keepFacts } from "../../src/steps/pinned/keep.ts";
-import { namesRoom } from "../../src/steps/pinned/room.ts";
+import { namesRoom } from "../../src/steps/pinned/names-budget.ts";
 import { renderNames } from "../../src/steps/pinned/render.ts";
 import { chooseMaskWords, maskMessage, namesText, roomForNames, type Maskee } from "../../src/steps/view/mask.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

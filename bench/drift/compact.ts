@@ -18,7 +18,7 @@ import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { NOTHING_AROUND, keepFacts, roomOfSummary, type Around } from "../../src/steps/pinned/keep.ts";
 import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
-import { exceedsShare, tellsWithout } from "../../src/steps/pinned/room.ts";
+import { exceedsShare, tellsWithout } from "../../src/steps/pinned/names-budget.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { renderInForce, renderNames } from "../../src/steps/pinned/render.ts";
 import { planCut, type Plan } from "../../src/steps/plan/plan.ts";

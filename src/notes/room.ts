@@ -10,7 +10,7 @@ import type { LiveRun } from "../memory/runs/runs.ts";
 import { answerOwnTask } from "../model/extractive.ts";
 import { extractEdits } from "./steps/extract.ts";
 import { NOTES_TASK } from "./steps/prompt.ts";
-import { addLine } from "../workflows/lines.ts";
+import { addRunSteps } from "../workflows/run-steps.ts";
 import { notesCalls } from "./calls.ts";
 import { foreseeNotes } from "./forecast.ts";
 import { updateNotes } from "./line.ts";
@@ -35,7 +35,7 @@ export interface NotesExtension extends Extension<NotesMethods, ManagerNotesMeth
 
 /** Adds notes to each session, as in `withCompaction(Base, { rooms: [notes()] })`. */
 export function notes(): NotesExtension {
-  addLine("notes", updateNotes);
+  addRunSteps("notes", updateNotes);
   answerOwnTask(NOTES_TASK.name, extractEdits);
   return { name: "notes", calls: notesCalls, install };
 }

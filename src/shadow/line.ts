@@ -13,7 +13,7 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { groupDrafts } from "../steps/plan/window.ts";
 import { foldDrafts, repairDraft, summarizeChunk, type Drafting } from "../workflows/draft.ts";
 import { isEngineStopping, markOf, type Drafted } from "../workflows/ladder.ts";
-import type { After } from "../workflows/lines.ts";
+import type { After } from "../workflows/run-steps.ts";
 import type { DraftReceipt, FollowUp, FoldSource, PlannedOverlay } from "../workflows/port.ts";
 import { AGENT_CALL, MODEL_CALL } from "../workflows/retries.ts";
 import { shadowPort, type ShadowPort, type ShadowTask } from "./line-port.ts";

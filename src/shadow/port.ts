@@ -9,7 +9,7 @@ import { assert } from "../errors.ts";
 import { MODEL_CALL_MS, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { Core, FollowUpRoom, Graded } from "../agent/core.ts";
 import { redactionOf } from "../agent/redaction.ts";
-import { readAround } from "../agent/runs/around.ts";
+import { readAround } from "../agent/runs/surroundings.ts";
 import { pinBeside } from "../agent/runs/commit.ts";
 import { findChunk, findFold } from "../agent/runs/drafts/askable.ts";
 import { auditAnswer } from "../agent/runs/drafts/audit-answer.ts";

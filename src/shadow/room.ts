@@ -11,7 +11,7 @@ import { gradeView } from "../agent/reports/hindsight.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Hindsight } from "../steps/hindsight/hindsight.ts";
-import { addAfterLine } from "../workflows/lines.ts";
+import { addFollowUp } from "../workflows/run-steps.ts";
 import { shadowCalls } from "./calls.ts";
 import { compareRows, type ShadowComparison } from "./compare.ts";
 import { gradeShadows } from "./grade.ts";
@@ -122,7 +122,7 @@ export interface ShadowExtension extends Extension<ShadowMethods, ManagerShadowM
 
 /** Second summaries that nobody is shown, as in `withCompaction(Base, { rooms: [shadow()] })`. */
 export function shadow(): ShadowExtension {
-  addAfterLine(summarizeShadows);
+  addFollowUp(summarizeShadows);
   return { name: "shadow", calls: shadowCalls, install };
 }
 

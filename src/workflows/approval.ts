@@ -1,6 +1,6 @@
 /**
  * The wait of a run for a person. The room that asks one adds its steps when the Worker starts, as a room adds the steps of its own runs
- * (lines.ts).
+ * (run-steps.ts).
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { PalimpsestError } from "../errors.ts";

@@ -10,7 +10,7 @@ import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type Sum
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentAddress } from "./agent-stub.ts";
 import { markOf } from "./ladder.ts";
-import { followUp, lineOf } from "./lines.ts";
+import { followUp, runStepsOf } from "./run-steps.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -58,7 +58,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
       const port = openPort(this.env, payload.agent, payload.runId);
       const model = await this.#models(payload, step, port);
       if ("outcome" in model) return model.outcome;
-      const ended = await lineOf(payload.kind)(step, model, port);
+      const ended = await runStepsOf(payload.kind)(step, model, port);
       await followUp(step, ended, {
         port,
         choose: (name) => this.#choose(payload, name ?? payload.model ?? null),

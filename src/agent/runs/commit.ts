@@ -11,9 +11,9 @@ import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
 import { keepFacts, roomOfSummary } from "../../steps/pinned/keep.ts";
-import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/room.ts";
+import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/names-budget.ts";
 import { besides, opened } from "../../steps/view/view.ts";
-import { readAround } from "./around.ts";
+import { readAround } from "./surroundings.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";

@@ -13,7 +13,7 @@ import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
 import { isPruned } from "./contents.ts";
-import { invalidate } from "../overlays/invalidation.ts";
+import { invalidate } from "../overlays/replacements.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps } from "../overlays/record.ts";
 import type { ViewSize } from "../masks/session-masks.ts";

@@ -25,7 +25,7 @@ import {
 import { isRecord, isSummary, recordedRules, storedId } from "../view/view.ts";
 import { NO_FACTS, QUESTION, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { changedFile, readLoaded } from "./loaded.ts";
-import { findRules } from "./ledger.ts";
+import { findRules } from "./rules-in-force.ts";
 import { addRules, boundRules, mergeFacts, tasksSettledBy } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
 

@@ -7,7 +7,7 @@
 import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import type { Fact, Facts, PinnedFact } from "./fact.ts";
-import { contentWords } from "./ledger.ts";
+import { contentWords } from "./rules-in-force.ts";
 import { sayingIn } from "./said.ts";
 import { heatOf } from "../salience/table.ts";
 

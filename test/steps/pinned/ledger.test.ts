@@ -4,7 +4,7 @@ import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
 import { gatherFacts, gatherRules } from "../../../src/steps/pinned/gather.ts";
-import { findRules } from "../../../src/steps/pinned/ledger.ts";
+import { findRules } from "../../../src/steps/pinned/rules-in-force.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
 import { prohibits } from "../../../src/steps/facts/prohibitions.ts";
 import { call, say, text } from "../conversations.ts";

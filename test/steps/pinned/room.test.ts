@@ -2,7 +2,7 @@
 import { assert, boolean, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { NOTHING_PINNED, type FactKind, type Pinned, type PinnedFact } from "../../../src/steps/pinned/fact.ts";
-import { EARLY_NAMES_SHARE, exceedsShare, namesRoom, tellsWithout } from "../../../src/steps/pinned/room.ts";
+import { EARLY_NAMES_SHARE, exceedsShare, namesRoom, tellsWithout } from "../../../src/steps/pinned/names-budget.ts";
 
 const tokens = integer({ min: 0, max: 20_000 });
 

@@ -1,6 +1,6 @@
 /**
- * The line of durable steps of each kind of run. A room with runs of its own adds their line when the Worker starts, so a Workflow knows
- * it in whatever isolate it runs.
+ * The durable steps of each kind of run. A room with runs of its own adds their steps when the Worker starts, so a Workflow knows
+ * them in whatever isolate it runs.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { PalimpsestError } from "../errors.ts";
@@ -9,17 +9,17 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { compact } from "./compaction.ts";
 import type { CompactionPort, FollowUp, RunEnded } from "./port.ts";
 
-export type Line = (step: WorkflowStep, model: ChosenModel, port: CompactionPort) => Promise<RunEnded>;
+export type RunSteps = (step: WorkflowStep, model: ChosenModel, port: CompactionPort) => Promise<RunEnded>;
 
-const LINES = new Map<RunRecord["kind"], Line>([
+const RUN_STEPS = new Map<RunRecord["kind"], RunSteps>([
   ["compaction", compact],
-  // Its commit makes the switch.
+  // Its commit opens the child.
   ["split", compact],
 ]);
 
 /** Call where an agent is declared. A second call replaces the first. */
-export function addLine(kind: RunRecord["kind"], line: Line): void {
-  LINES.set(kind, line);
+export function addRunSteps(kind: RunRecord["kind"], steps: RunSteps): void {
+  RUN_STEPS.set(kind, steps);
 }
 
 /** How a room's steps after the end of a run reach the agent and the models of the Workflow. */
@@ -29,24 +29,24 @@ export interface After {
   readonly choose: (name: string | null) => Promise<ChosenModel>;
 }
 
-type AfterLine = (step: WorkflowStep, followUps: readonly FollowUp[], by: After) => Promise<void>;
+type FollowUpSteps = (step: WorkflowStep, followUps: readonly FollowUp[], by: After) => Promise<void>;
 
-let afterLine: AfterLine | null = null;
+let followUpSteps: FollowUpSteps | null = null;
 
 /** Call where an agent is declared. A second call replaces the first. */
-export function addAfterLine(line: AfterLine): void {
-  afterLine = line;
+export function addFollowUp(steps: FollowUpSteps): void {
+  followUpSteps = steps;
 }
 
 /** The steps after the end of a run. The run has its outcome, so a fault here is not one of the run. */
 export async function followUp(step: WorkflowStep, { followUps = [] }: RunEnded, by: After): Promise<void> {
-  if (followUps.length > 0) await afterLine?.(step, followUps, by);
+  if (followUps.length > 0) await followUpSteps?.(step, followUps, by);
 }
 
 /** Throws `not_configured` for a kind of run whose room is in no agent of this Worker. */
-export function lineOf(kind: RunRecord["kind"]): Line {
-  const line = LINES.get(kind);
-  if (line !== undefined) return line;
+export function runStepsOf(kind: RunRecord["kind"]): RunSteps {
+  const steps = RUN_STEPS.get(kind);
+  if (steps !== undefined) return steps;
   throw new PalimpsestError(
     "not_configured",
     `This Worker has no steps for a run of kind "${kind}". Add the room that has them where the agent is declared.`,
