@@ -3,16 +3,12 @@ import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
 import { renderCell, renderTable } from "../report.ts";
 import type { Table } from "../finding.ts";
 import { fourDigits } from "../stats.ts";
-import {
-  DEFAULT_CHUNK_TOKENS,
-  FAILURES_TO_OPEN,
-  HARD_LINE,
-  MAX_OUTLINE_ROWS,
-  MODEL_RETRIES,
-} from "../../src/limits.ts";
+import { HARD_LINE, MAX_OUTLINE_ROWS, MODEL_RETRIES } from "../../src/limits.ts";
 import { MODEL_CALL } from "../../src/workflows/retries.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";
+import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
+import { DEFAULT_CHUNK_TOKENS } from "../../src/steps/plan/policy.ts";
 
 export interface CostsPage {
   readonly operations: Table;

@@ -1,6 +1,6 @@
 /** What a conversation costs under each policy, for the agent's own requests with a prompt cache and for the summariser. */
 import type { UIMessage } from "ai";
-import { RENDER_TOOL_CHARS } from "../../src/limits.ts";
+import { RENDER_TOOL_CHARS } from "../../src/steps/draft/render.ts";
 import type { Case } from "../case.ts";
 import type { Check, Finding, Table } from "../finding.ts";
 import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";

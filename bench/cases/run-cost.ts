@@ -1,5 +1,5 @@
 /** What a run costs its object and its workflow as the span grows. docs/costs.md uses these figures. */
-import { DEFAULT_CHUNK_TOKENS } from "../../src/limits.ts";
+import { DEFAULT_CHUNK_TOKENS } from "../../src/steps/plan/policy.ts";
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import type { Lab, Subject } from "../lab.ts";

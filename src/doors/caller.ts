@@ -5,7 +5,9 @@
  * their connections count together. It knows no agent and no route. It fails closed, so a missing, odd or short credential identifies
  * nobody.
  */
-import { MIN_SECRET_CHARS } from "../limits.ts";
+
+/** Fewest characters of the Worker's secret. Nobody can guess 24 of any usual alphabet. */
+export const MIN_SECRET_CHARS = 24;
 
 export interface DoorEnv {
   /** The secret, whose holder may do everything. Without it only callers on this machine are served. */

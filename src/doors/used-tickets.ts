@@ -5,8 +5,10 @@
  * the agent, one is admitted. The write is durable before the platform sends the answer. Each connection by ticket costs one row, and the
  * row holds ids, never a ticket.
  */
-import { MAX_SPENT_TICKETS } from "../limits.ts";
 import type { Visit } from "./visit.ts";
+
+/** Most used tickets of one agent that are remembered in their minute, in one row. They allow thirty connections a second. */
+export const MAX_SPENT_TICKETS = 2_000;
 
 const KEY = "palimpsest:spent-tickets";
 

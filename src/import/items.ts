@@ -7,9 +7,23 @@
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../limits.ts";
 import type { Pace, Pieces } from "../steps/text/pieces.ts";
 import { importPace } from "./pace.ts";
+
+/**
+ * Most entries of one import. All are in memory at once and are stored in one transaction, which blocks other calls for seconds. Storing
+ * them in pieces would write each row twice, first where no reader looks.
+ */
+export const MAX_IMPORT_ENTRIES = 50_000;
+
+/**
+ * Most characters of one JSON value in an import (a line or a whole document), because parsing it blocks other calls. The largest message
+ * fits with its wrapping, so every export can be imported again.
+ */
+export const MAX_IMPORT_VALUE_CHARS = 18_000_000;
+
+/** Bad entries after which an import stops reading. A person fixes their cause, not each entry. */
+export const MAX_BAD_ENTRIES = 1_000;
 
 /** A JSON value with its place for people, such as `line 17`, `item 3` or `item 3, message 5`. */
 export interface Item {

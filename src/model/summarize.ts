@@ -5,10 +5,12 @@
  * be stopped. Both its length and its time are bounded. Nothing is stored or retried here, because the calling step has the retry policy.
  */
 import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
-import { ANSWER_CHARS_PER_TOKEN } from "../limits.ts";
 import { costOf, type CallCost, type ReportedUsage } from "./call-cost.ts";
 import { inLargerPieces } from "./larger-pieces.ts";
 import { classifyError, failure, type Failure, type FailureCode } from "./failures.ts";
+
+/** Characters that are read of an answer for each allowed token. That is four times the usual number, thoughts included. */
+export const ANSWER_CHARS_PER_TOKEN = 16;
 
 export interface SummarizeInput {
   readonly model: LanguageModel;

@@ -9,8 +9,13 @@ import type { Extension, Installed } from "../agent/extension.ts";
 import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../limits.ts";
 import { FunctionRuns } from "./runs.ts";
+
+/** Default time limit of a session's own compaction function (ms). Slow models answer in minutes. */
+export const DEFAULT_FUNCTION_LIMIT_MS = 300_000;
+
+/** Largest setting of that time limit (ms). A function exists only in memory, and an object rarely lives longer. */
+export const MAX_FUNCTION_LIMIT_MS = 3_600_000;
 
 export interface OnCompactionOptions {
   /** Most time of the function in ms. Default five minutes, at most an hour. */

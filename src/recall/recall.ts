@@ -11,14 +11,7 @@
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import {
-  MAX_FOCUS_CHARS,
-  MAX_ID_CHARS,
-  MAX_RECALL_TOKENS,
-  MIN_RECALL_TOKENS,
-  RECALL_HITS,
-  RECALL_TOKENS,
-} from "../limits.ts";
+import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
 import type { HiddenMessages, Named, Original } from "./hidden-messages.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { Pieces } from "../steps/text/pieces.ts";
@@ -32,6 +25,11 @@ import type { RecalledVersion } from "../agent/core.ts";
 import type { MeaningAsked, Near } from "./by-meaning.ts";
 import { recallWords, sayMeaning } from "./recall-words.ts";
 import type { Recall, RecalledMessage } from "../agent/recalled.ts";
+
+/** Default tokens of one answer of `recall`, and the bounds of that setting. An answer is a page of originals. */
+export const RECALL_TOKENS = 4_000;
+const MIN_RECALL_TOKENS = 200;
+const MAX_RECALL_TOKENS = 50_000;
 
 /** Most originals that share an answer equally, so that the first of many long ones does not take it whole. */
 const RECALL_SHARES = 3;

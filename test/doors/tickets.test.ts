@@ -3,8 +3,7 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test, vi } from "vitest";
 import { readTicket, issueTicket, TICKET_MS } from "../../src/doors/tickets.ts";
-import { spendTicket } from "../../src/doors/used-tickets.ts";
-import { MAX_SPENT_TICKETS } from "../../src/limits.ts";
+import { spendTicket, MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
 import { refusalOf } from "../agents.ts";
 import { AGENT, ask, codeOf, guarded, HOST, open, SECRET, ticketFor, upgrade, withSecret, type Ask } from "./client.ts";
 

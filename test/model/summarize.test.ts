@@ -4,8 +4,7 @@ import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { expectLinear } from "../growth.ts";
 import { redact } from "../../src/model/failures.ts";
-import { stripThinking, summarize, type SummarizeResult } from "../../src/model/summarize.ts";
-import { ANSWER_CHARS_PER_TOKEN } from "../../src/limits.ts";
+import { stripThinking, summarize, type SummarizeResult, ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 
 type Finish = LanguageModelV4FinishReason["unified"];
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import type { ApprovalOptions } from "../../src/approval/approval.ts";
 import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
-import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
+import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -17,6 +17,7 @@ import { everyTable } from "../rows.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";
 import { makeGate, openGates } from "../scripted-model.ts";
 import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
+import { MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 
 skipRetryDelays();
 

@@ -7,7 +7,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { RecalledMessage, Recall } from "../../src/agent/recalled.ts";
-import { RECALL_TOKENS } from "../../src/limits.ts";
+import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { referenceTo } from "../../src/steps/message/reference.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent } from "../agents.ts";

@@ -33,6 +33,41 @@ import {
 } from "../../src/shadow/settings.ts";
 import { MAX_WORDS } from "../../src/steps/salience/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
+import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
+import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
+import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
+import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
+import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
+import { RECALL_TOKENS } from "../../src/recall/recall.ts";
+import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
+import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
+import { DEFAULT_MAX_BREAK_EVEN_CALLS } from "../../src/steps/decide/when.ts";
+import { RENDER_TOOL_CHARS, RENDER_TEXT_CHARS } from "../../src/steps/draft/render.ts";
+import {
+  FIRST_MESSAGE_SHARE_OF_THRESHOLD,
+  OPENING_TOKENS,
+  OPENING_SHARE_OF_THRESHOLD,
+  DEFAULT_TAIL_TOKENS,
+  TAIL_SHARE_OF_THRESHOLD,
+  DEFAULT_MIN_TAIL_MESSAGES,
+  PINNED_SHARE_OF_THRESHOLD,
+  MIN_PINNED_TOKENS,
+  MOST_PINNED_OF_THRESHOLD,
+  LOADED_SHARE_OF_THRESHOLD,
+  MIN_LOADED_TOKENS,
+  MOST_LOADED_OF_THRESHOLD,
+  DEFAULT_SUMMARY_RATIO,
+  SPAN_SHARE_OF_THRESHOLD,
+  MIN_SPAN_TOKENS,
+  DEFAULT_CHUNK_TOKENS,
+} from "../../src/steps/plan/policy.ts";
+import {
+  TRUNCATE_KEEP_RECENT,
+  TRUNCATE_OUTPUT_CHARS,
+  TRUNCATE_TEXT_CHARS,
+  TRUNCATE_STEP,
+} from "../../src/steps/view/truncate.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [
@@ -95,30 +130,30 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
     says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
     says`After ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes one run asks the model again.`,
-    says`Of one text it sees at most ${limits.RENDER_TEXT_CHARS} characters and of one tool output ${limits.RENDER_TOOL_CHARS}, cut`,
-    says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
+    says`Of one text it sees at most ${RENDER_TEXT_CHARS} characters and of one tool output ${RENDER_TOOL_CHARS}, cut`,
+    says`within \`timeoutMs\`: ${minutes(DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
   ],
   "docs/options.md": [
     says`| \`protectHead\` | ${limits.DEFAULT_PROTECT_HEAD} |`,
     says`most messages of a view, at most ${limits.MAX_OUTLINE_ROWS};`,
     says`| \`headTokenBudget\` | ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold;`,
-    says`| \`firstMessageTokens\` | ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
-    says`| \`openingTokens\` | ${limits.OPENING_TOKENS}, at most ${share(limits.OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
-    says`| \`tailTokenBudget\` | ${limits.DEFAULT_TAIL_TOKENS}, at most ${share(limits.TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
-    says`| \`minTailMessages\` | ${limits.DEFAULT_MIN_TAIL_MESSAGES} |`,
+    says`| \`firstMessageTokens\` | ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
+    says`| \`openingTokens\` | ${OPENING_TOKENS}, at most ${share(OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
+    says`| \`tailTokenBudget\` | ${DEFAULT_TAIL_TOKENS}, at most ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
+    says`| \`minTailMessages\` | ${DEFAULT_MIN_TAIL_MESSAGES} |`,
     says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, at least ${limits.MIN_SUMMARY_TOKENS}, at most ${limits.MAX_SUMMARY_TOKENS};`,
     says`leaves at least ${limits.MIN_STACK_TOKENS} tokens |`,
     says`| \`share\` | ${share(limits.STACK_SHARE_OF_THRESHOLD)} |`,
     says`a model's answer is taken up to ${limits.TOLERATED_SUMMARY_TOKENS} in any case |`,
-    says`| \`loadedTokens\` | ${share(limits.LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.MIN_LOADED_TOKENS}, at most ${share(limits.MOST_LOADED_OF_THRESHOLD)} of it |`,
-    says`| \`pinnedTokens\` | ${share(limits.PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.MIN_PINNED_TOKENS}, at most ${share(limits.MOST_PINNED_OF_THRESHOLD)} of it |`,
-    says`| \`maxSummaryRatio\` | ${limits.DEFAULT_SUMMARY_RATIO} |`,
-    says`| \`minSpanTokens\` | ${share(limits.SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.MIN_SPAN_TOKENS} |`,
-    says`| \`chunkTokens\` | ${limits.DEFAULT_CHUNK_TOKENS} |`,
+    says`| \`loadedTokens\` | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it |`,
+    says`| \`pinnedTokens\` | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it |`,
+    says`| \`maxSummaryRatio\` | ${DEFAULT_SUMMARY_RATIO} |`,
+    says`| \`minSpanTokens\` | ${share(SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_SPAN_TOKENS} |`,
+    says`| \`chunkTokens\` | ${DEFAULT_CHUNK_TOKENS} |`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
     says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
-    says`| \`maxBreakEvenCalls\` | ${limits.DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
+    says`| \`maxBreakEvenCalls\` | ${DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
     says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,
     says`without it \`auto\` with a ceiling (${limits.WORKER_THRESHOLD_TOKENS}) |`,
@@ -126,15 +161,15 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
   ],
   "docs/sessions.md": [
-    says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${limits.MAX_PHRASE_WORDS} words.`,
+    says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${MAX_PHRASE_WORDS} words.`,
   ],
   "docs/transcripts.md": [
-    says`It counts how many more there are, up to ${limits.MAX_BAD_ENTRIES}. - One import takes ${limits.MAX_IMPORT_ENTRIES} entries.`,
-    says`A line, or a file that is one JSON document, takes ${limits.MAX_IMPORT_VALUE_CHARS} characters`,
+    says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries.`,
+    says`A line, or a file that is one JSON document, takes ${MAX_IMPORT_VALUE_CHARS} characters`,
   ],
   "docs/views.md": [
     says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
-    says`\`keepRecent\` (${limits.TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${limits.TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${limits.TRUNCATE_TEXT_CHARS}) and \`step\` (${limits.TRUNCATE_STEP}),`,
+    says`\`keepRecent\` (${TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${TRUNCATE_TEXT_CHARS}) and \`step\` (${TRUNCATE_STEP}),`,
   ],
   "docs/notes.md": [
     says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
@@ -147,7 +182,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, at any budget`,
     says`// the last ${word(ofNotes.NOTES_VERSIONS)}, newest first`,
     says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
-    says`the watchdog calls it again, ${word(limits.MAX_HOOK_ATTEMPTS)} times in all.`,
+    says`the watchdog calls it again, ${word(MAX_HOOK_ATTEMPTS)} times in all.`,
     says`with at most ${limits.CARRIED_TOKENS} tokens of one block.`,
     says`after the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
   ],
@@ -162,7 +197,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`A session may have ${MAX_SHADOWS} shadows.`,
   ],
   "docs/recall.md": [
-    says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
+    says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
     says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + TOPIC_ROWS + BEGINNING_ROWS} rows of the index.`,
@@ -174,12 +209,12 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`a byte for each dimension and ${ENTRY_BYTES} more for each piece, in pages of ${EMBEDDED_TOGETHER} messages.`,
     says`for each page of the newest ${SEARCHED_PAGES}, so it searches ${SEARCHED_PAGES * EMBEDDED_TOGETHER} messages by meaning`,
     says`in pieces of ${COMPARED_BYTES / 1_000_000} MB.`,
-    says`**A message is searched up to ${limits.SEARCH_MAX_BYTES / 1_000_000} MB.**`,
+    says`**A message is searched up to ${SEARCH_MAX_BYTES / 1_000_000} MB.**`,
   ],
   "docs/chat.md": [says`so one turn's reply, holds ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB.`],
   "docs/operations.md": [
     says`It lets one run ask again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes.`,
-    says`once the answer is ${limits.ANSWER_CHARS_PER_TOKEN} times as many characters`,
+    says`once the answer is ${ANSWER_CHARS_PER_TOKEN} times as many characters`,
     says`One call takes ${minutes(limits.MODEL_CALL_MS)} minutes at most. All tries of one step together take ${minutes(limits.MODEL_STEP_MS)} minutes at most,`,
     says`at most ${MOST_TIMES_ESTIMATE} times what we estimate for a prompt and ${MOST_FRAMING_TOKENS} more, and at most ${MOST_WRITTEN_TOKENS} for an answer.`,
     says`may redirect a call ${MAX_REDIRECTS} times: to its own origin`,
@@ -187,11 +222,11 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
   "SECURITY.md": [
-    says`, ${limits.MIN_SECRET_CHARS} characters or more, no spaces`,
-    says`(one row, at most ${limits.MAX_SPENT_TICKETS} ids;`,
+    says`, ${MIN_SECRET_CHARS} characters or more, no spaces`,
+    says`(one row, at most ${MAX_SPENT_TICKETS} ids;`,
     says`A frame is at most ${Math.round(limits.MAX_REQUEST_BYTES / 100_000) / 10} M characters`,
     says`A **connection** makes ${limits.CALLS_PER_SECOND} calls a second (\`PALIMPSEST_CALLS_PER_SECOND\`) and ${limits.CALLS_IN_A_ROW} in a row. A **caller** makes ${word(limits.CALLER_SHARE)} times as many`,
-    says`Reading stops after ${limits.MAX_BAD_ENTRIES} bad lines or ${limits.MAX_IMPORT_ENTRIES} entries`,
+    says`Reading stops after ${MAX_BAD_ENTRIES} bad lines or ${MAX_IMPORT_ENTRIES} entries`,
     says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files are read at a time`,
   ],
   "ARCHITECTURE.md": [
@@ -202,16 +237,16 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
     says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
     says`| Outline | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
-    says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
-    says`| Tail | ${limits.DEFAULT_TAIL_TOKENS} tokens or ${share(limits.TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.DEFAULT_MIN_TAIL_MESSAGES} messages |`,
+    says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
+    says`| Tail | ${DEFAULT_TAIL_TOKENS} tokens or ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${DEFAULT_MIN_TAIL_MESSAGES} messages |`,
     says`| Summaries and names | together ${share(limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; one summary at most ${share(limits.SUMMARIES_IN_A_STACK)} of that, and ${limits.MAX_SUMMARY_TOKENS} tokens |`,
-    says`| Loaded | ${share(limits.LOADED_SHARE_OF_THRESHOLD)} of the threshold beside the last summary, at least ${limits.MIN_LOADED_TOKENS} tokens, at most ${share(limits.MOST_LOADED_OF_THRESHOLD)} |`,
-    says`| Still in force | ${share(limits.PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${limits.MIN_PINNED_TOKENS} tokens, at most ${share(limits.MOST_PINNED_OF_THRESHOLD)} |`,
-    says`| Chunk | ${limits.DEFAULT_CHUNK_TOKENS} tokens,`,
+    says`| Loaded | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold beside the last summary, at least ${MIN_LOADED_TOKENS} tokens, at most ${share(MOST_LOADED_OF_THRESHOLD)} |`,
+    says`| Still in force | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${MIN_PINNED_TOKENS} tokens, at most ${share(MOST_PINNED_OF_THRESHOLD)} |`,
+    says`| Chunk | ${DEFAULT_CHUNK_TOKENS} tokens,`,
     says`| Hard line | the model's window if given, else ${limits.HARD_LINE} thresholds |`,
-    says`| ${limits.ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
+    says`| ${ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
     says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
-    says`opens after ${limits.FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
+    says`opens after ${FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
     says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update before each compaction, or each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
     says`one look every ${limits.WATCHDOG_SECONDS} s while a run is live`,
   ],

@@ -6,7 +6,7 @@
  * threshold.
  */
 import type { UIMessage } from "ai";
-import { RECALL_TOKENS } from "../../../src/limits.ts";
+import { RECALL_TOKENS } from "../../../src/recall/recall.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
 import { Bill, summarise } from "../../policies/summariser.ts";

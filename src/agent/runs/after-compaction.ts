@@ -9,10 +9,14 @@
  * overlay would no longer be smaller than its source (V3).
  */
 import { PalimpsestError } from "../../errors.ts";
-import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits.ts";
+import { HOOK_TOKENS } from "../../limits.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
 import type { Core, Needs } from "../core.ts";
+
+/** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */
+const HOOK_LIMIT_MS = 60_000;
+export const MAX_HOOK_ATTEMPTS = 5;
 
 /** Call inside the transaction that gives the run its outcome. */
 export function queueHook(

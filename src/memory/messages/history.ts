@@ -13,7 +13,7 @@ import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
 import { isPruned } from "./contents.ts";
-import { invalidate } from "../overlays/replacements.ts";
+import { showDraftsOf } from "../overlays/replacements.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps } from "../overlays/record.ts";
 import type { ViewSize } from "../masks/session-masks.ts";
@@ -232,7 +232,7 @@ export class History extends SessionOverlays {
     this.#uncovered ||= gone.length > 0;
     const { laid, sessionId } = this;
     const { drafts, countTokens } = this.options;
-    invalidate({ laid, sessionId, drafts, countTokens }, gone);
+    showDraftsOf({ laid, sessionId, drafts, countTokens }, gone);
   }
 
   /** True when an edit invalidated an overlay since the last call. */

@@ -23,7 +23,7 @@ export interface Standing {
   readonly countTokens: CountTokens;
 }
 
-export function invalidate(standing: Standing, gone: readonly OverlayRow[]): void {
+export function showDraftsOf(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
     const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderInForce(details.pinned)));

@@ -5,10 +5,20 @@
  * So any part of a longer run is found. Every term is quoted, so nothing in a query is an operator and no query is
  * malformed.
  */
-import { MAX_PHRASE_WORDS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
+import { MAX_QUERY_TERMS } from "../../limits.ts";
 import type { Ask } from "../steps/asked.ts";
 import { formsOfText, isUnspaced, languageOf, spellingsOf } from "../steps/stems.ts";
 import { utf8Length } from "../../memory/messages/content.ts";
+
+/** Most words of one phrase that must be adjacent, counted from its start. In a script without spaces, each character is a word. */
+export const MAX_PHRASE_WORDS = 128;
+
+/**
+ * Most bytes of one message in the search index, half of the platform's 2 MB for a value. A longer text is cut, but keeps at least this
+ * many characters.
+ */
+export const SEARCH_MAX_BYTES = 1_000_000;
+const SEARCH_LEAST_CHARS = 1_000;
 
 /** Characters of a query that are read. A search asks for words, not for a document. */
 const MAX_QUERY_CHARS = 2_000;

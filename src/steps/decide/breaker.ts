@@ -7,7 +7,10 @@
  * keeps the state (src/memory/runs/health.ts). It is safe because admitting a probe starts the next cooldown. So each
  * cooldown has at most one probe, and no code waits for its result.
  */
-import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../limits.ts";
+import { COOLDOWNS_MS } from "../../limits.ts";
+
+/** Failures of a summariser in a row that open its breaker. That is as many as one step tries, so a short fault does not open it. */
+export const FAILURES_TO_OPEN = 5;
 
 export interface Breaker {
   /** Failures since the last answer. */

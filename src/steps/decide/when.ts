@@ -7,9 +7,12 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
-import { DEFAULT_MAX_BREAK_EVEN_CALLS, DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
+import { DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
 import type { Prices } from "./break-even.ts";
 import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
+
+/** Model calls within which a compaction should pay for itself. They are a few long turns, and a usual turn takes some thirty. */
+export const DEFAULT_MAX_BREAK_EVEN_CALLS = 300;
 
 export interface When {
   /** With `ceiling`, a view over the threshold is due. With `rent`, a view is also due once its rent is (rent.ts). */

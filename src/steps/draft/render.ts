@@ -22,7 +22,6 @@
  * models never see.
  */
 import type { FileUIPart, UIMessage } from "ai";
-import { RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../../limits.ts";
 import { fileBytes } from "../message/measure.ts";
 import {
   fieldText,
@@ -35,6 +34,15 @@ import {
   type Part,
   type ToolPart,
 } from "../message/tool-parts.ts";
+
+/**
+ * Characters of one tool output in the summariser's prompt. Its start and end show the result of the call. Names are gathered from the
+ * whole output, so a shorter excerpt loses no name (docs/decisions/0014).
+ */
+export const RENDER_TOOL_CHARS = 1_000;
+
+/** Characters of one text in the summariser's prompt. The middle of a long paste rarely matters. */
+export const RENDER_TEXT_CHARS = 16_000;
 
 /** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;

@@ -4,12 +4,15 @@
  * {@link Facts} in and out, without reading a message again. Repeated merges are safe. A word's heat fades by the same
  * factor for each message. A rule is removed only when a later one takes it back (rules-in-force.ts). Every list is bounded.
  */
-import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
+import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS } from "../../limits.ts";
 import { firmestFirst } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
 import { mergeLoaded } from "./loaded.ts";
 import { NO_FACTS, QUESTION, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./rules-in-force.ts";
+
+/** Most successful calls that the facts of a span remember. A failed call is retried soon or never. */
+export const MAX_WORKED = 100;
 
 /** The number of a user's newest messages with requests whose requests stay open. */
 const STANDING = 2;

@@ -4,12 +4,17 @@
  * The text that replaces a span (summary and pinned facts) and the span's facts in, a score out. Scores are comparable
  * between runs, because the same text and facts always give the same score. A fact is weighted by the cost of its loss.
  */
-import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import type { Fact, Facts, PinnedFact } from "./fact.ts";
 import { contentWords } from "./rules-in-force.ts";
 import { sayingIn } from "./said.ts";
 import { heatOf } from "../salience/table.ts";
+
+/** Most names that a survival score considers, the most valuable ones first. A summary is no index and need not hold the rest. */
+const MAX_SCORED_NAMES = 60;
+
+/** Most facts listed in a report of a summary's losses. Nobody reads more. */
+const MAX_MISSING_FACTS = 20;
 
 export interface Survival {
   /**

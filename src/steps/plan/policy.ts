@@ -4,38 +4,72 @@
 import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import {
-  DEFAULT_CHUNK_TOKENS,
-  DEFAULT_MIN_TAIL_MESSAGES,
   DEFAULT_PROTECT_HEAD,
-  DEFAULT_SUMMARY_RATIO,
-  FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   FOLD_BEYOND,
   HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
-  DEFAULT_TAIL_TOKENS,
   MAX_OUTLINE_ROWS,
   MAX_NAME_CHARS,
-  MIN_SPAN_MESSAGES,
   MAX_SUMMARY_TOKENS,
-  MIN_PINNED_TOKENS,
-  MOST_PINNED_OF_THRESHOLD,
-  LOADED_SHARE_OF_THRESHOLD,
-  MIN_LOADED_TOKENS,
-  MOST_LOADED_OF_THRESHOLD,
-  PINNED_SHARE_OF_THRESHOLD,
-  MIN_SPAN_TOKENS,
   MIN_STACK_TOKENS,
   MIN_SUMMARY_TOKENS,
-  OPENING_SHARE_OF_THRESHOLD,
-  OPENING_TOKENS,
-  SPAN_SHARE_OF_MESSAGES,
-  SPAN_SHARE_OF_THRESHOLD,
-  STACK_SHARE_OF_MESSAGES,
   STACK_SHARE_OF_THRESHOLD,
   SUMMARIES_IN_A_STACK,
-  TAIL_SHARE_OF_MESSAGES,
-  TAIL_SHARE_OF_THRESHOLD,
 } from "../../limits.ts";
+
+/**
+ * Divisor of the threshold that bounds the user's first message if it is kept whole by default. It is nearly always the task. The tail and
+ * a stack of summaries still have room to grow beside it.
+ */
+export const FIRST_MESSAGE_SHARE_OF_THRESHOLD = 4;
+
+/**
+ * Tokens of the beginning and the rules of a larger first message, which stand beside a summary. They take at most a fortieth of the
+ * threshold.
+ */
+export const OPENING_TOKENS = 1_000;
+export const OPENING_SHARE_OF_THRESHOLD = 40;
+
+/** Recent tokens that are kept by default, where the threshold leaves room for them. */
+export const DEFAULT_TAIL_TOKENS = 20_000;
+
+/** Divisor of the threshold that bounds the default tail. Two thirds remain for compaction. */
+export const TAIL_SHARE_OF_THRESHOLD = 3;
+
+/** Recent messages that are kept by default at any size. They are the last question and the reply to it. */
+export const DEFAULT_MIN_TAIL_MESSAGES = 2;
+
+/**
+ * Tokens of rules, tasks and errors still in force beside a summary. They take a thirtieth of the threshold, at least this many tokens, and
+ * at most a fifth.
+ */
+export const PINNED_SHARE_OF_THRESHOLD = 30;
+export const MIN_PINNED_TOKENS = 400;
+export const MOST_PINNED_OF_THRESHOLD = 5;
+/** Tokens of skills, instruction files, the plan and open calls beside the last summary. They take a tenth of the threshold, at least this many, and at most a fifth. */
+export const LOADED_SHARE_OF_THRESHOLD = 10;
+export const MIN_LOADED_TOKENS = 2_000;
+export const MOST_LOADED_OF_THRESHOLD = 5;
+
+/** Largest share of its source that a summary may take. A larger one frees too little for its cost. */
+export const DEFAULT_SUMMARY_RATIO = 0.8;
+
+/** Divisor of the number of messages that bounds the messages of a tail, as with tokens. */
+const TAIL_SHARE_OF_MESSAGES = 3;
+
+/** The summaries of a view are folded into one where they are more than a sixth of the number of messages. */
+const STACK_SHARE_OF_MESSAGES = 6;
+
+/** The smallest span in messages is a twentieth of their number, and at least two, because a summary takes the place of one. */
+const SPAN_SHARE_OF_MESSAGES = 20;
+const MIN_SPAN_MESSAGES = 2;
+
+/** The default smallest span is a twentieth of the threshold, and at least this many tokens. */
+export const SPAN_SHARE_OF_THRESHOLD = 20;
+export const MIN_SPAN_TOKENS = 200;
+
+/** Default source tokens per summariser call. The span of a threshold of 60,000 fits into one call. A smaller window lowers it. */
+export const DEFAULT_CHUNK_TOKENS = 48_000;
 
 /**
  * The largest share of a threshold for summaries and names. A larger one, beside tail and head, leaves too little room

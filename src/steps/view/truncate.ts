@@ -14,18 +14,21 @@
  */
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../../known-fields.ts";
-import {
-  ENCODED_OUTPUT_CHARS,
-  TRUNCATE_KEEP_RECENT,
-  TRUNCATE_OUTPUT_CHARS,
-  TRUNCATE_STEP,
-  TRUNCATE_TEXT_CHARS,
-} from "../../limits.ts";
+import { ENCODED_OUTPUT_CHARS } from "../../limits.ts";
 import { isEncoded } from "../text/encoded.ts";
 import { cutMiddle } from "../draft/render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 import { readStub } from "./stub.ts";
 import { isSummary } from "./view.ts";
+
+/**
+ * Defaults of `truncate`. They are the newest messages that stay whole, and the characters of an older tool output and an older text. The
+ * last is the number of messages by which the boundary moves, so that a provider's cache holds in between.
+ */
+export const TRUNCATE_KEEP_RECENT = 4;
+export const TRUNCATE_OUTPUT_CHARS = 500;
+export const TRUNCATE_TEXT_CHARS = 10_000;
+export const TRUNCATE_STEP = 8;
 
 export interface TruncateOptions {
   /** Newest messages that are always left whole. Default 4. Up to `step - 1` more stay whole until the line moves. */

@@ -6,13 +6,14 @@ import { PARALLEL_CHUNKS } from "../../../src/workflows/parallel.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../../src/limits.ts";
+import { COOLDOWNS_MS } from "../../../src/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { makeGate, openGates, summaryOf, type Script } from "../../scripted-model.ts";
 import { everything } from "../../tries.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { kinds, settle, sound, withPolicy } from "../runs.ts";
+import { FAILURES_TO_OPEN } from "../../../src/steps/decide/breaker.ts";
 
 skipRetryDelays();
 

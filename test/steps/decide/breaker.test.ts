@@ -1,7 +1,7 @@
 /** When the breaker stops calls to a summariser, and when it lets one through again. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../../src/limits.ts";
+import { COOLDOWNS_MS } from "../../../src/limits.ts";
 import {
   admit,
   afterFailure,
@@ -9,6 +9,7 @@ import {
   explainFailure,
   isOpen,
   type Breaker,
+  FAILURES_TO_OPEN,
 } from "../../../src/steps/decide/breaker.ts";
 
 const HOUR = 3_600_000;

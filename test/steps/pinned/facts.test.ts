@@ -3,10 +3,10 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
+import { MAX_CHANGED, MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS } from "../../../src/limits.ts";
 import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
-import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
+import { mergeFacts, MAX_WORKED } from "../../../src/steps/pinned/merge.ts";
 import { lookAround } from "../../../src/steps/pinned/around.ts";
 import {
   type Around,
