@@ -471,7 +471,7 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
   if (!ignoreBudget || may("override")) return;
   throw new PalimpsestError(
     "unauthorized",
-    'Clients of this agent may not go past a spent budget or an open breaker. Leave ignoreBudget out, or open "override" where the agent is declared.',
+    'Clients of this agent may not ignore the budget. Open "override" where the agent is declared.',
   );
 }
 

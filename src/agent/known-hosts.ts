@@ -47,7 +47,7 @@ function mustBeAgent(base: unknown): void {
   throw new PalimpsestError(
     "invalid_options",
     isCopy
-      ? 'This Agent is from another copy of "agents" than the one that palimpsest imports, so it would refuse each call. `npm ls agents` shows both. Bring them to one version.'
+      ? 'This Agent is from another copy of "agents" than palimpsest imports, so it would refuse each call. Bring `npm ls agents` to one version.'
       : 'withCompaction takes Agent of "agents", or a class that extends it.',
   );
 }
@@ -75,7 +75,7 @@ export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
   const advice =
     missing.length < host.methods.length
-      ? `This ${host.name} has no ${missing.join(", ")}: ${from} has changed, and this version of palimpsest does not know it. Install the version before it, or a later palimpsest.`
+      ? `This ${host.name} has no ${missing.join(", ")}: ${from} has changed. Install the version before it, or a later palimpsest.`
       : `withCompaction of ${host.door} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`;
   throw new PalimpsestError("invalid_options", advice);
 }

@@ -17,7 +17,7 @@ import { Telemetry, type TelemetryEnv } from "./reports/telemetry.ts";
 
 /** The binding of the Workflow for every run. */
 const BINDING = "COMPACTION_WORKFLOW";
-const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "<your worker>-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc. The name must be unique in your account.`;
+const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "<your worker>-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`;
 
 /** The part of a Worker's environment that sets the watchdog. */
 export interface WatchdogEnv {
@@ -150,7 +150,7 @@ function bindingOf(env: Cloudflare.Env, id: DurableObjectId, name: string): stri
   }
   throw new PalimpsestError(
     "not_configured",
-    `No Durable Object binding leads to the agent "${name}". Workflows reach an agent by binding and name: address it with idFromName or getAgentByName.`,
+    `No Durable Object binding leads to the agent "${name}". Workflows reach it by binding and name: use idFromName or getAgentByName.`,
   );
 }
 

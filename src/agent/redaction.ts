@@ -40,7 +40,7 @@ export function noRules(sessionId: string): PalimpsestError {
 }
 
 const HOW_TO =
-  'Import them and pass them on, where the session is created or in configureSession(): `import { secretRules } from "palimpsest/redact"` and `session.redactSecrets(secretRules())`.';
+  'Pass them on, where the session is created or in configureSession(): `import { secretRules } from "palimpsest/redact"` and `session.redactSecrets(secretRules())`.';
 
 const AS_IT_CAME: Redaction = {
   names: [],

@@ -318,7 +318,7 @@ function resolveThreshold(
   }
   if (ceiling === undefined && windowTokens === undefined) {
     throw invalidOptions(
-      'compactAfter("auto") needs a bound: give ceiling, the most tokens that a view may have, or windowTokens, the context window of the conversation\'s own model.',
+      'compactAfter("auto") needs a bound: give ceiling, the most tokens of a view, or windowTokens, the window of the conversation\'s own model.',
     );
   }
   if (ceiling === undefined) return Math.floor((windowTokens ?? 0) * CEILING_OF_WINDOW);

@@ -241,7 +241,7 @@ function explained(error: unknown): unknown {
 function storageFull(cause?: unknown): PalimpsestError {
   return new PalimpsestError(
     "storage_full",
-    "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that are no longer needed, then make the call again.",
+    "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that are no longer needed.",
     { cause },
   );
 }

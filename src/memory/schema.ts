@@ -276,7 +276,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (row.version > SCHEMA_VERSION) {
     throw new PalimpsestError(
       "unknown_schema",
-      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a schema version is not supported.`,
+      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again.`,
     );
   }
   const made = row.made.split(" ");
@@ -285,7 +285,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
-      `This database has tables that this code does not know: ${unknown.join(", ")}. Another version made them. Deploy that version again, or, where it was one before 0.1.0, delete the object's storage: its tables are not migrated.`,
+      `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the version that made them again. Tables from before 0.1.0 are not migrated.`,
     );
   }
   return new Set(made as Family[]);

@@ -30,7 +30,7 @@ export function inLargerPieces(model: LanguageModel): LanguageModel {
     return { ...answer, stream: joinPieces(answer.stream) };
   };
   return new Proxy(model, {
-    get: (target, name): unknown => (name === "doStream" ? doStream : Reflect.get(target, name, target)),
+    get: (target, name): unknown => (name === "doStream" ? doStream : Reflect.get(target, name)),
   });
 }
 

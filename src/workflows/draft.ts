@@ -300,13 +300,13 @@ async function giveUp(
   const waitMs = Math.min(retryAfterMs ?? 0, MAX_POLITE_WAIT_MS);
   const failed = { model: model.name, code, reason, cost, tookMs, waitMs, answerId: crypto.randomUUID() };
   const noted = await tell(() => port.noteFailure(mark, failed));
+  // The next try of a continued prompt makes the plain call.
+  if (!isContinued) {
+    const again = retryable && noted.kind === "noted" && noted.again;
+    if (!again) throw new NonRetryableError(OF_SOURCE.has(code) ? SOURCE_FAULT + code : code);
+    // The provider named this wait. The step's own backoff is added to it.
+    await scheduler.wait(waitMs);
+  }
   // The engine keeps what is thrown, and the reason may quote the prompt. The run's record has it (S2).
-  const failure = `The model failed: ${code}.`;
-  // The next try of the step makes the plain call.
-  if (isContinued) throw new Error(failure);
-  const again = retryable && noted.kind === "noted" && noted.again;
-  if (!again) throw new NonRetryableError(`${OF_SOURCE.has(code) ? SOURCE_FAULT : ""}${failure}`);
-  // The provider named this wait. The step's own backoff is added to it.
-  await scheduler.wait(waitMs);
-  throw new Error(failure);
+  throw new Error(code);
 }

@@ -237,7 +237,7 @@ export class Session extends Configured {
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
-      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, and tell of it as it is now. It may not cut through earlier summaries.`,
+      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, tell of it as it is now, and cut through no other summary.`,
     );
   }
 

@@ -244,7 +244,7 @@ function notSerializable(visit: Visit, what: string): PalimpsestError {
   for (let at = visit; at.up !== null; at = at.up) path = `${pathKey(at.key)}${path}`;
   return new PalimpsestError(
     "not_serializable",
-    `Message ${show(visit.messageId)} holds ${what} at ${path.replace(/^\./, "") || "its root"}, which JSON cannot keep. Replace it by a string, a finite number, a boolean, null, an array or a plain object.`,
+    `Message ${show(visit.messageId)} holds ${what} at ${path.replace(/^\./, "") || "its root"}, which JSON cannot keep.`,
   );
 }
 

@@ -26,8 +26,7 @@ export interface PastView extends View {
   readonly changed: readonly string[];
 }
 
-const WITHHELD =
-  "What this summary said is not shown: messages under it were edited or deleted after it was written. Read what is left of them, or the conversation as it is now.";
+const WITHHELD = "What this summary said is not shown, because messages under it were edited or deleted later.";
 
 /**
  * The view of an overlay's branch right after that overlay was added. It has the messages up to that time and the

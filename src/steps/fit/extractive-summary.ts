@@ -47,9 +47,7 @@ const SHORT: Template = {
 
 export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
   const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
-  const frame =
-    `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
-    "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
+  const frame = `[${countOf(messages, "message")} left out to fit${failures(gap)}, not a request, made without a model]`;
   let room = tokens - countTokens(frame);
   if (room < FIT_EXTRACT_TOKENS) return notice(gap, options);
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= room / 4);

@@ -253,7 +253,7 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
-      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}): every append would compact. Raise the threshold or shorten the system prompt and tools.`,
+      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}). Raise the threshold or shorten the system prompt and tools.`,
     );
   }
   const room = thresholdTokens - overheadTokens;
