@@ -91,6 +91,8 @@ export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRec
     carried: [],
     opening: null,
     context: null,
+    // It quotes what the summary lost.
+    survival: null,
   };
   return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }
