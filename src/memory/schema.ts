@@ -157,7 +157,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        text          TEXT NOT NULL,
        PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
-    // The health of each summariser across the agent, and the tokens spent on them (runs/health-statements.ts).
+    // The health of each summariser across the agent, and the tokens spent on them (runs/health.ts).
     `CREATE TABLE palimpsest_health (
        model    TEXT PRIMARY KEY,
        failures INTEGER NOT NULL,
@@ -209,7 +209,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        attempts   INTEGER NOT NULL
      ) WITHOUT ROWID`,
   ],
-  // Token counts of model calls, by session and model (runs/usage-statements.ts).
+  // Token counts of model calls, by session and model (runs/usage.ts).
   usage: [
     `CREATE TABLE palimpsest_usage (
        session_id       TEXT NOT NULL,

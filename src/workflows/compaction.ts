@@ -6,8 +6,8 @@
  *     plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ approval ─▶ add compaction
  *
  * The step that makes the whole summary, from the only chunk or from all drafts, also commits it, unless a person is asked before. The
- * commit of a split opens its child. The draft is stored first. Where it is not committed at once, because it has a fault, the session began to ask a person, or the
- * run was paused, the line goes on with the steps of any other run.
+ * commit of a split opens its child. The draft is stored first. It is not committed at once where it has a fault, the session began to ask
+ * a person, or the run was paused. Then the run goes on to a step that commits.
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
  * receipt says whether the draft would pass as the summary of the whole span.
