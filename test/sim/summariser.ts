@@ -68,6 +68,8 @@ export class Summariser {
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
   /** Runs whose own function waits or never settles, with their session. The function dies with the object. */
   readonly #own = new Map<string, string>();
+  /** Runs whose own function never settles. It keeps the object in memory until its run ends, also once it was taken away. */
+  readonly #hanging = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
 
@@ -103,7 +105,7 @@ export class Summariser {
 
   /** Whether a function is running inside the object. */
   get isOwnAtWork(): boolean {
-    return this.#own.size > 0;
+    return this.#own.size > 0 || this.#hanging.size > 0;
   }
 
   /** A session's own function waits like a slow call. */
@@ -118,7 +120,11 @@ export class Summariser {
   /** A session's own function never settles. */
   hang({ runId, sessionId, signal }: Pick<InlineContext, "runId" | "sessionId" | "signal">): Promise<never> {
     this.#own.set(runId, sessionId);
-    signal.addEventListener("abort", () => this.#own.delete(runId));
+    this.#hanging.add(runId);
+    signal.addEventListener("abort", () => {
+      this.#own.delete(runId);
+      this.#hanging.delete(runId);
+    });
     return new Promise(() => undefined);
   }
 
@@ -126,6 +132,7 @@ export class Summariser {
   die(): void {
     for (const runId of this.#own.keys()) this.letGo(runId);
     this.#own.clear();
+    this.#hanging.clear();
   }
 
   /** A deploy took a session's function away. Nothing waits for its calls any more, because a workflow takes over their runs. */
