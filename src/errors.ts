@@ -85,3 +85,8 @@ export function assert(condition: unknown, why: string): asserts condition {
 export function unreachable(value: never): never {
   throw new PalimpsestError("broken_invariant", `Unexpected case: ${JSON.stringify(value)}`);
 }
+
+/** A wrong value as a message shows it. A string has quotes, so that `"3"` does not look like 3. */
+export function inWords(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}

@@ -1,7 +1,7 @@
 /**
  * Refuses unknown options, because a misspelt name would otherwise be ignored silently, and values that are no whole numbers.
  */
-import { PalimpsestError } from "./errors.ts";
+import { inWords, PalimpsestError } from "./errors.ts";
 
 /** The names of an options type's fields. A missing or extra name does not compile. */
 export type FieldNames<Options> = { readonly [Name in keyof Required<Options>]: true };
@@ -24,5 +24,5 @@ export function checkFields<Options>(what: string, options: Options | undefined,
 export function checkWhole(name: string, value: number, least: number, most = Infinity): void {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return;
   const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number ${range}.`);
+  throw new PalimpsestError("invalid_options", `${name} is ${inWords(value)}: give a whole number ${range}.`);
 }

@@ -5,7 +5,7 @@
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
@@ -324,7 +324,7 @@ function resolveThreshold(
   if (ceiling === undefined) return Math.floor((windowTokens ?? 0) * CEILING_OF_WINDOW);
   if (Number.isSafeInteger(ceiling) && ceiling >= 1 && ceiling <= (windowTokens ?? ceiling)) return ceiling;
   const most = windowTokens === undefined ? "" : ` and at most ${windowTokens}, the window`;
-  throw invalidOptions(`ceiling is ${String(ceiling)}: give a whole number of at least 1${most}.`);
+  throw invalidOptions(`ceiling is ${inWords(ceiling)}: give a whole number of at least 1${most}.`);
 }
 
 function adviceFor(threshold: unknown): string {

@@ -5,7 +5,7 @@
  * (wait.ts). The commit is fenced as without a person, so a late or repeated approval, or one after an edit, writes nothing.
  * A person's own text passes the same audit as a model's.
  */
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { LEAST_APPROVAL_MS } from "../limits.ts";
 import { waitsForPerson } from "../memory/runs/record.ts";
@@ -69,7 +69,7 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < LEAST_APPROVAL_MS || timeoutMs > MAX_APPROVAL_MS) {
     throw new PalimpsestError(
       "invalid_options",
-      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from ${LEAST_APPROVAL_MS} to ${MAX_APPROVAL_MS}.`,
+      `timeoutMs is ${inWords(timeoutMs)}: give whole milliseconds from ${LEAST_APPROVAL_MS} to ${MAX_APPROVAL_MS}.`,
     );
   }
   if (onTimeout !== "apply" && onTimeout !== "discard") {

@@ -5,7 +5,7 @@
  * They are pure functions over messages, for code that moves here. Nothing else in the project uses them.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import type { InlineSummary } from "../agent/settings.ts";
 import { buildPrompt } from "../steps/draft/prompt.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
@@ -113,7 +113,7 @@ export function createCompactFunction(
   const tailTokenBudget = options.tailTokenBudget ?? options.keepRecentTokens ?? TAIL_TOKENS;
   for (const [name, value] of Object.entries({ protectHead, minTailMessages, tailTokenBudget })) {
     if (Number.isSafeInteger(value) && value >= 0) continue;
-    throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number of at least 0.`);
+    throw new PalimpsestError("invalid_options", `${name} is ${inWords(value)}: give a whole number of at least 0.`);
   }
   return async (messages) => {
     const from = alignBoundaryForward(messages, Math.min(protectHead, messages.length));

@@ -3,7 +3,7 @@
  *
  * Arithmetic alone. It has no list of its own, because prices change and differ by contract.
  */
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { EXTRACTIVE_NAME } from "../steps/extract/extract.ts";
 
@@ -65,7 +65,7 @@ export function checkPrices(list: PriceList): PriceList {
       if (typeof price === "number" && Number.isFinite(price) && price >= 0) continue;
       throw new PalimpsestError(
         "invalid_options",
-        `prices["${model}"].${name} is ${String(price)}: give what a million tokens cost, a number of at least 0.`,
+        `prices["${model}"].${name} is ${inWords(price)}: give what a million tokens cost, a number of at least 0.`,
       );
     }
   }

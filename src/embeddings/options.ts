@@ -1,5 +1,5 @@
 /** Checks the options of `embeddings` at once. */
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 
@@ -46,7 +46,7 @@ export function checkOptions(options: EmbeddingsOptions): CheckedOptions {
     throw invalid("embeddings: embed is a function that takes texts and returns a vector for each.");
   }
   if (!Number.isSafeInteger(dayTokens) || dayTokens < 0) {
-    throw invalid(`embeddings: dayTokens is ${String(dayTokens)}: give a whole number of at least 0.`);
+    throw invalid(`embeddings: dayTokens is ${inWords(dayTokens)}: give a whole number of at least 0.`);
   }
   return { model, embed, dayTokens };
 }

@@ -5,7 +5,7 @@
  * that it imports.
  */
 import type { LanguageModel, UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import type { Prices } from "../steps/decide/break-even.ts";
 import type { PromptInput } from "../steps/draft/prompt.ts";
 import { extractiveModel } from "./extractive.ts";
@@ -82,7 +82,7 @@ export function checkModel({ model, windowTokens, name, fallback, chunks, contin
   if (!Number.isSafeInteger(windowTokens) || windowTokens < MIN_WINDOW_TOKENS) {
     throw new PalimpsestError(
       "invalid_options",
-      `windowTokens of a summariser is ${String(windowTokens)}: give its context window, a whole number of at least ${MIN_WINDOW_TOKENS} tokens.`,
+      `windowTokens of a summariser is ${inWords(windowTokens)}: give its context window, a whole number of at least ${MIN_WINDOW_TOKENS} tokens.`,
     );
   }
   return {

@@ -1,6 +1,6 @@
 /** Checks the options of `keepNotes` at once, and derives the numbers that depend on the threshold. */
 import { checkBlock } from "../context/declared.ts";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import {
   LEAST_NOTES_GROWTH_SHARE,
@@ -111,6 +111,6 @@ function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { l
   const upTo = most === undefined ? "" : ` and at most ${most}`;
   throw new PalimpsestError(
     "invalid_options",
-    `keepNotes: ${name} is ${String(value)}. Give a whole number of at least ${least}${upTo}.`,
+    `keepNotes: ${name} is ${inWords(value)}. Give a whole number of at least ${least}${upTo}.`,
   );
 }

@@ -7,7 +7,7 @@ import type { Core } from "../agent/core.ts";
 import type { Told } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { FunctionRuns } from "./runs.ts";
 
@@ -35,7 +35,7 @@ function resolveInline(
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_FUNCTION_LIMIT_MS) {
     throw new PalimpsestError(
       "invalid_options",
-      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
+      `timeoutMs is ${inWords(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
     );
   }
   return { compact, timeoutMs };

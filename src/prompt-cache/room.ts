@@ -9,7 +9,7 @@ import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { DEFAULT_PRICES } from "../limits.ts";
 import { wrapCalls } from "./wrap-calls.ts";
@@ -94,7 +94,7 @@ export function promptCache(options: PromptCacheOptions = {}): PromptCacheExtens
   if (!Number.isFinite(keptForMs) || keptForMs <= 0) {
     throw new PalimpsestError(
       "invalid_options",
-      `keptForMs is ${String(keptForMs)}: give the milliseconds for which your provider keeps a prompt, such as ${KEPT_FOR_MS}.`,
+      `keptForMs is ${inWords(keptForMs)}: give the milliseconds for which your provider keeps a prompt, such as ${KEPT_FOR_MS}.`,
     );
   }
   return { name: "prompt-cache", calls: NO_CALLS, install: (core: Core) => install(core, keptForMs) };

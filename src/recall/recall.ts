@@ -10,7 +10,7 @@
  */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
 import type { HiddenMessages, Named, Original } from "./hidden-messages.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
@@ -221,7 +221,7 @@ function checkRequest(request: RecallRequest): Asked {
 function checkStart({ ids = [], from = 0, notes = 0, query, around }: RecallRequest): void {
   for (const [name, value] of Object.entries({ notes, from })) {
     if (Number.isSafeInteger(value) && value >= 0) continue;
-    throw new PalimpsestError("invalid_input", `${name} is ${String(value)}: give a whole number of at least 0.`);
+    throw new PalimpsestError("invalid_input", `${name} is ${inWords(value)}: give a whole number of at least 0.`);
   }
   const isOneText = notes > 0 || ids.filter((id) => filled(id) !== undefined).length === 1;
   if (from > 0 && (!isOneText || filled(query) !== undefined || filled(around) !== undefined))

@@ -1,6 +1,6 @@
 /** Checks the options of `shadow` at once, and keeps the shadows of a session among its settings. */
 import type { SessionSettings } from "../agent/settings.ts";
-import { PalimpsestError } from "../errors.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { parseTemplate, type Template, type TemplateInput } from "../steps/draft/template.ts";
@@ -106,7 +106,7 @@ function checkShadow(options: ShadowOptions): Shadow {
     );
   }
   if (!Number.isSafeInteger(dayTokens) || dayTokens < 1) {
-    throw invalid(`shadow: dayTokens is ${String(dayTokens)}: give a whole number of at least 1.`);
+    throw invalid(`shadow: dayTokens is ${inWords(dayTokens)}: give a whole number of at least 1.`);
   }
   const checked = checkPolicy(policy);
   const sections = template === undefined ? null : parseTemplate(template);
@@ -134,7 +134,7 @@ function checkPolicy(policy: ShadowPolicy): Partial<Policy> {
     const isRatio = name === "maxSummaryRatio";
     if (isRatio ? value > 0 && value < 1 : Number.isSafeInteger(value) && value >= LEAST[name]) continue;
     const wanted = isRatio ? "a share between 0 and 1" : `a whole number of at least ${LEAST[name]}`;
-    throw invalid(`shadow: policy.${name} is ${String(value)}: give ${wanted}.`);
+    throw invalid(`shadow: policy.${name} is ${inWords(value)}: give ${wanted}.`);
   }
   return Object.fromEntries(given);
 }

@@ -7,7 +7,7 @@
  * S2: delete is one transaction over every table of this room that has rows of the session. Two lists name those
  * tables: `Statements.clearSession` for content, and `SessionStatements.deleteSession` for the rest.
  */
-import { PalimpsestError } from "../../errors.ts";
+import { inWords, PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
@@ -179,7 +179,7 @@ export class Sessions {
       if (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER) continue;
       throw new PalimpsestError(
         "invalid_input",
-        `${field} is ${String(value)}: give a number of at least 0 and at most ${Number.MAX_SAFE_INTEGER}.`,
+        `${field} is ${inWords(value)}: give a number of at least 0 and at most ${Number.MAX_SAFE_INTEGER}.`,
       );
     }
     this.#mustExist(id);

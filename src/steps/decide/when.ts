@@ -5,7 +5,7 @@
  * last run failed a moment ago. It also waits if it would cost more than it saves. Past the hard line it waits no
  * longer. If no model may be asked then, the run ends in an extractive summary, which needs none.
  */
-import { PalimpsestError } from "../../errors.ts";
+import { inWords, PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
 import type { Prices } from "./break-even.ts";
@@ -69,7 +69,7 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
   };
   for (const [name, price] of Object.entries(prices)) {
     if (Number.isFinite(price) && price >= 0) continue;
-    throw new PalimpsestError("invalid_options", `prices.${name} is ${String(price)}: give a number of at least 0.`);
+    throw new PalimpsestError("invalid_options", `prices.${name} is ${inWords(price)}: give a number of at least 0.`);
   }
   if (prices.cacheWrite < prices.cacheRead) {
     throw new PalimpsestError(
@@ -86,5 +86,5 @@ function atLeast(name: keyof WhenOptions, value: number, least: number): void {
     name === "windowTokens" && value > 0
       ? `give a threshold below the window, not ${least}`
       : `give a whole number of at least ${least}${least > 1 ? ", the threshold" : ""}`;
-  throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: ${advice}.`);
+  throw new PalimpsestError("invalid_options", `${name} is ${inWords(value)}: ${advice}.`);
 }

@@ -190,3 +190,10 @@ test("prices that are no numbers, and fields that there are not, are refused", (
   for (const none of [null, [], 5]) expect(() => checkPrices(none as never), String(none)).toThrow(refused);
   expect(() => checkPrices({ big: { input: 1, output: 1, cached: 1 } as never })).toThrow(refused);
 });
+
+test("a price that is a string is shown with its quotes, so that it does not look like the number", () => {
+  const price = "3" as unknown as number;
+  expect(() => checkPrices({ big: { input: price, output: 15 } })).toThrow(
+    'input is "3": give what a million tokens cost',
+  );
+});
