@@ -14,7 +14,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
 import { lostAmong, readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
-import type { Pieces } from "../../steps/text/pieces.ts";
+import { atOnce, type Pieces } from "../../steps/text/pieces.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../../memory/messages/contents.ts";
@@ -69,6 +69,15 @@ interface Stretch {
   readonly last: number;
 }
 
+/** A session of the index, with how far it is indexed. */
+type IndexedSession = IndexedRow & { readonly sessionId: string };
+
+/** What was indexed to its end, and the rows that the object had written by then. */
+interface CaughtUp {
+  readonly indexed: readonly IndexedSession[];
+  readonly written: number;
+}
+
 interface HoldingOptions {
   readonly sessionId: string;
   readonly ranges: readonly SeqRange[];
@@ -92,10 +101,13 @@ export class MessageSearch extends SearchRows {
   readonly #read: ReadContent;
   readonly #sql: SearchStatements;
   readonly #db: Db;
+  /** By session, and under undefined for all of them. It holds until a row is written, so a search looks for new messages once. */
+  readonly #caughtUp: Map<string | undefined, CaughtUp>;
 
   constructor(db: Db, read: ReadContent) {
     super(db);
     this.#db = db;
+    this.#caughtUp = db.cached(new Map());
     this.#read = read;
     this.#sql = new SearchStatements(db);
   }
@@ -112,11 +124,7 @@ export class MessageSearch extends SearchRows {
     if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
     const match = matchExpression(query);
     if (match === "") return [];
-    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
-    const indexed = sessionIds.flatMap((each) => {
-      const row = this.#catchUp(each);
-      return row === null ? [] : [{ ...row, sessionId: each }];
-    });
+    const indexed = this.#indexed(sessionId);
     if (indexed.length === 0) return [];
     const only = sessionId === undefined ? null : (indexed[0]?.n ?? null);
     const all = this.#sql.matches(`words : (${match})`, only, limit);
@@ -175,8 +183,8 @@ export class MessageSearch extends SearchRows {
    * messages tells little, no matter which of them are known.
    */
   holding(asks: readonly Ask[], { sessionId, ranges, rows }: HoldingOptions): Holding[] {
-    const indexed = this.#catchUp(sessionId);
-    if (indexed === null) return asks.map(() => ({ seqs: [], isAll: true }));
+    const [indexed] = this.#indexed(sessionId);
+    if (indexed === undefined) return asks.map(() => ({ seqs: [], isAll: true }));
     const stretches = ranges
       .toSorted((a, b) => b.toSeq - a.toSeq)
       .map(({ fromSeq, toSeq }) => ({ first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) }));
@@ -210,13 +218,30 @@ export class MessageSearch extends SearchRows {
    * or one message. Finished pieces stay indexed if the caller stops, and the next search indexes the rest.
    */
   *catchUp(sessionId?: string): Pieces<void> {
-    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
-    for (const each of sessionIds) while (!this.#index(each, INDEX_PIECE_CHARS).isAll) yield;
+    yield* this.#indexAll(sessionId, INDEX_PIECE_CHARS);
   }
 
-  /** Indexes everything that is left. Null when the session never had a message to index. */
-  #catchUp(sessionId: string): IndexedRow | null {
-    return this.#index(sessionId, Infinity).indexed;
+  /** Indexes everything that is left. Sessions that never had a message to index are missing. */
+  #indexed(sessionId?: string): readonly IndexedSession[] {
+    return atOnce(this.#indexAll(sessionId, Infinity));
+  }
+
+  *#indexAll(sessionId: string | undefined, chars: number): Pieces<readonly IndexedSession[]> {
+    const known = this.#caughtUp.get(sessionId);
+    if (known?.written === this.#db.meter.rowsWritten) return known.indexed;
+    const indexed: IndexedSession[] = [];
+    let isPaused = false;
+    for (const each of sessionId === undefined ? this.#sql.sessionIds() : [{ sessionId }]) {
+      let reached = this.#index(each.sessionId, chars);
+      for (; !reached.isAll; reached = this.#index(each.sessionId, chars)) {
+        yield;
+        isPaused = true;
+      }
+      if (reached.indexed !== null) indexed.push({ ...reached.indexed, ...each });
+    }
+    // In a pause a session that was done may have got new messages.
+    if (!isPaused) this.#caughtUp.set(sessionId, { indexed, written: this.#db.meter.rowsWritten });
+    return indexed;
   }
 
   /** Indexes until that many characters were read. */
