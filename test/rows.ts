@@ -15,7 +15,7 @@ export function tables(storage: DurableObjectStorage): Map<string, string> {
     .toArray()
     .filter(({ name, sql }) => name.startsWith("palimpsest_") && !sql.startsWith("CREATE VIRTUAL"))
     .filter(
-      ({ name }) => !/_(?:schema|health|day_spend|shadow_spend)$/.test(name) && !/_(?:config|idx|docsize)$/.test(name),
+      ({ name }) => !/_(?:schema|health|shadow_spend)$/.test(name) && !/_(?:config|idx|docsize)$/.test(name),
     );
   return new Map(found.map(({ name }) => [name, textOfTable(storage, name)]));
 }

@@ -17,10 +17,10 @@ const ABOUT = [
   "Rows read and written by one operation in an agent with so many sessions of four messages each.",
   "A page of the list is 50 sessions; open is the view of one.",
   "The first search makes the index.",
-  "A search goes over all sessions and finds one message: it reads two rows for each session, its own and whether anything in it is yet to be indexed, because an append writes nothing for the index.",
+  "A search goes over all sessions and finds one message: it reads two rows for each session, its own and whether anything in it is yet to be indexed, because an append writes nothing for the index. A search again, with no row written since, reads neither.",
   "A search in one session asks that one alone, however many others there are.",
   "A deletion reads the row of each session twice, to find those that were forked or split from the one that goes: there is no index by parent.",
-  "So a search over all and a deletion grow by two rows with each session.",
+  "So a search over all after a write, and a deletion, grow by two rows with each session.",
   "Cold comes right after an eviction, without what the agent's own start reads.",
 ];
 

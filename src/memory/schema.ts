@@ -42,9 +42,8 @@ const TABLES = {
   sessions: ["sessions", "messages"],
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
-  compactions: ["overlays", "drafts", "health", "spend", "day_spend"],
+  compactions: ["runs", "overlays", "drafts", "health", "spend"],
   lines: ["masks"],
-  runs: ["runs"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
   costs: ["costs"],
@@ -117,6 +116,17 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
   ],
   // What a run writes. An agent that never compacts has none of these.
   compactions: [
+    // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.
+    `CREATE TABLE palimpsest_runs (
+       session_id TEXT NOT NULL,
+       n          INTEGER NOT NULL,
+       run_id     TEXT NOT NULL,
+       live       INTEGER NOT NULL,
+       record     TEXT NOT NULL,
+       PRIMARY KEY (session_id, n)
+     ) WITHOUT ROWID`,
+    `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
+    `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
     // `n` numbers a session's overlays. The newest wins where two cover exactly the same span. `top_seq` is the newest
     // message when the overlay was added. `changes` records how its state changed since (overlays/changes.ts).
     `CREATE TABLE palimpsest_overlays (
@@ -157,7 +167,9 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        text          TEXT NOT NULL,
        PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
-    // The health of each summariser across the agent, and the tokens spent on them (runs/health.ts).
+    // Tokens that summarisers cost. The key is a session's id or the number of a day, and no text equals a number (runs/spend.ts).
+    `CREATE TABLE palimpsest_spend (key PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
+    // The health of each summariser across the agent (runs/health.ts).
     `CREATE TABLE palimpsest_health (
        model    TEXT PRIMARY KEY,
        failures INTEGER NOT NULL,
@@ -167,8 +179,6 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        code     TEXT,
        heard_at INTEGER NOT NULL
      ) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
   // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
   // where they are to be chosen anew.
@@ -187,19 +197,6 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        created_at INTEGER NOT NULL,
        PRIMARY KEY (session_id, to_seq, to_step)
      ) WITHOUT ROWID`,
-  ],
-  // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.
-  runs: [
-    `CREATE TABLE palimpsest_runs (
-       session_id TEXT NOT NULL,
-       n          INTEGER NOT NULL,
-       run_id     TEXT NOT NULL,
-       live       INTEGER NOT NULL,
-       record     TEXT NOT NULL,
-       PRIMARY KEY (session_id, n)
-     ) WITHOUT ROWID`,
-    `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
-    `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
   ],
   // Ended runs whose hook was not called yet (runs/hook-outbox.ts).
   hookOutbox: [

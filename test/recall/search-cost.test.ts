@@ -112,7 +112,7 @@ test("a search again, with no row written since, looks for new messages in no se
     for (let n = 0; n < 9; n++) memory.session(`s${n}`).append(say(`x${n}`, "thing"));
     history.append(say("n1", "needle"));
     const undone = () =>
-      memory.db.transaction(() => {
+      memory.db.transaction((): void => {
         memory.search.find("needle");
         throw new Error("undone");
       });

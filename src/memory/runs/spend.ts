@@ -20,13 +20,9 @@ export class SpendTable {
 
   of(sessionId: string, now: number): Spend {
     const day = utcDay(now);
-    const spent = (sql: string, key: string | number): number =>
-      this.#db.run<{ tokens: number }>(sql, key)[0]?.tokens ?? 0;
-    const sessionTokens =
-      this.#sessions.get(sessionId) ?? spent("SELECT tokens FROM palimpsest_spend WHERE session_id = ?", sessionId);
+    const sessionTokens = this.#sessions.get(sessionId) ?? this.#spent(sessionId);
     this.#sessions.set(sessionId, sessionTokens);
-    if (this.#day?.day !== day)
-      this.#day = { day, tokens: spent("SELECT tokens FROM palimpsest_day_spend WHERE day = ?", day) };
+    if (this.#day?.day !== day) this.#day = { day, tokens: this.#spent(day) };
     return { sessionTokens, dayTokens: this.#day.tokens };
   }
 
@@ -34,16 +30,19 @@ export class SpendTable {
   add(sessionId: string, tokens: number, now: number): void {
     if (tokens === 0) return;
     const day = utcDay(now);
-    // Budgets count the current day only.
-    this.#db.run("DELETE FROM palimpsest_day_spend WHERE day < ?", day);
-    this.#db.insert("palimpsest_spend", { sessionId, tokens }, ADDED_UP);
-    this.#db.insert("palimpsest_day_spend", { day, tokens }, ADDED_UP);
+    // Budgets count the current day only. A number is less than any text, so no session is among these.
+    this.#db.run("DELETE FROM palimpsest_spend WHERE key < ?", day);
+    for (const key of [sessionId, day]) this.#db.insert("palimpsest_spend", { key, tokens }, ADDED_UP);
     this.#sessions.delete(sessionId);
     this.#day = null;
   }
 
   /** For a session that is deleted. Call it inside that transaction. */
   delete(sessionId: string): void {
-    this.#db.run("DELETE FROM palimpsest_spend WHERE session_id = ?", sessionId);
+    this.#db.run("DELETE FROM palimpsest_spend WHERE key = ?", sessionId);
+  }
+
+  #spent(key: string | number): number {
+    return this.#db.run<{ tokens: number }>("SELECT tokens FROM palimpsest_spend WHERE key = ?", key)[0]?.tokens ?? 0;
   }
 }

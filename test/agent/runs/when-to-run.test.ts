@@ -222,7 +222,7 @@ test("a deleted session leaves no row of what it cost (S2)", async () => {
   await startRun(agent, "one");
   await settle(agent, "one");
   await runInDurableObject(stub, async (instance: PalimpsestAgent, state) => {
-    const rows = () => state.storage.sql.exec("SELECT * FROM palimpsest_spend WHERE session_id = 'one'").toArray();
+    const rows = () => state.storage.sql.exec("SELECT * FROM palimpsest_spend WHERE key = 'one'").toArray();
     expect(rows()).toHaveLength(1);
     await SessionManager.create(instance).delete("one");
     expect(rows()).toEqual([]);
