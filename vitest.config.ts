@@ -84,7 +84,7 @@ export default defineConfig({
           // Loading modules anew for each file would take a third of the time.
           isolate: false,
           include: [
-            "test/{steps,*/steps,compat,react,redact,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache}/pure}/**/*.test.ts",
+            "test/{steps,*/steps,compat,react,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache,redact}/pure}/**/*.test.ts",
           ],
           testTimeout: PATIENCE_MS,
         },
@@ -97,12 +97,12 @@ export default defineConfig({
           }),
         ],
         // The page is built where a browser opens it.
-        resolve: { alias: { "#page-files": new URL("test/doors/page-files.ts", import.meta.url).pathname } },
+        resolve: { alias: { "#page-files": new URL("test/page/page-files.ts", import.meta.url).pathname } },
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",
           include: [
-            "test/{memory,agent,approval,inspect,notes,own-function,recall,shadow,sim,turn,workflows,doors,{context,costs,events,prompt-cache}/workerd}/**/*.test.ts",
+            "test/{memory,agent,approval,embeddings,inspect,notes,own-function,page,recall,shadow,sim,turn,workflows,doors,{context,costs,events,prompt-cache,redact}/workerd}/**/*.test.ts",
           ],
           exclude: ["test/*/steps/**", "test/workflows/faults/faults.test.ts"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.

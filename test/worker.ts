@@ -21,7 +21,7 @@ import type { Outcome } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
-import { scriptedEmbed } from "./recall/scripted-embedder.ts";
+import { scriptedEmbed } from "./embeddings/scripted-embedder.ts";
 import { cachingModel } from "./prompt-cache/caching-provider.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
 import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";

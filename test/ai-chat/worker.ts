@@ -16,7 +16,7 @@ import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { embeddings } from "../../src/embeddings/embeddings.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
 import { cachingModel } from "../prompt-cache/caching-provider.ts";
-import { scriptedEmbed } from "../recall/scripted-embedder.ts";
+import { scriptedEmbed } from "../embeddings/scripted-embedder.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";

@@ -13,9 +13,9 @@ test("docs/recall.md shows what is run in test/recall/looking-back.test.ts, lett
 });
 
 test.each(["example of a model", "example"])(
-  "docs/recall.md shows the %s of test/recall/embeddings.test.ts",
+  "docs/recall.md shows the %s of test/embeddings/embeddings.test.ts",
   (mark) => {
-    const source = readFileSync(resolve(root, "test/recall/embeddings.test.ts"), "utf8");
+    const source = readFileSync(resolve(root, "test/embeddings/embeddings.test.ts"), "utf8");
     const example = new RegExp(`// ${mark}\\n([^]*?)\\n *// end`).exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
     expect(example).toMatch(/embeddings|byMeaning/);
     expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);

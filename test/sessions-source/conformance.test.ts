@@ -13,7 +13,7 @@ import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
 import { say, talk } from "../conversation.ts";
-import { scriptEmbedder } from "../recall/scripted-embedder.ts";
+import { scriptEmbedder } from "../embeddings/scripted-embedder.ts";
 
 /** A conversation, written through the store's own calls. */
 interface Kept {

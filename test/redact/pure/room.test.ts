@@ -5,9 +5,9 @@ import { gzipSync } from "node:zlib";
 import { rules as library } from "@secretlint/secretlint-rule-preset-recommend";
 import { expect, test } from "vitest";
 import { build, type Rolldown } from "vite";
-import { secretRules } from "../../src/redact/secret-rules.ts";
+import { secretRules } from "../../../src/redact/secret-rules.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "../../..");
 
 async function bundle(entry: string, external: RegExp): Promise<Rolldown.OutputChunk[]> {
   const built = await build({

@@ -6,7 +6,7 @@ import { createPage, type PageOptions } from "../../src/page/create-page.ts";
 import { writeVisit } from "../../src/doors/visit.ts";
 import { MAX_CALLS, relay, type WatchedNamespace } from "../../src/page/relay.ts";
 import { newAgent } from "../agents.ts";
-import { codeOf, HOST, open, upgrade, type Line } from "./client.ts";
+import { codeOf, HOST, open, upgrade, type Line } from "../doors/client.ts";
 
 // What fails on purpose is written to the log.
 vi.spyOn(console, "error").mockImplementation(() => undefined);

@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { secretRules } from "../../src/redact/secret-rules.ts";
-import { expectLinear } from "../growth.ts";
-import { readTranscript } from "../steps/transcripts.ts";
+import { secretRules } from "../../../src/redact/secret-rules.ts";
+import { expectLinear } from "../../growth.ts";
+import { readTranscript } from "../../steps/transcripts.ts";
 
 const { redactText, redactMessage } = secretRules();
 

@@ -1,15 +1,15 @@
 /**
  * Secrets in a conversation. With the option no summariser sees one. Stored messages are unchanged, and an export may leave secrets out.
  */
-import { Session } from "../../src/agent/sessions/session.ts";
+import { Session } from "../../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { secretRules } from "../../src/redact/secret-rules.ts";
-import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
-import { say, talk } from "../conversation.ts";
-import { noting, sayAll, SESSION } from "../noted.ts";
-import { summaryOf } from "../scripted-model.ts";
-import type { PalimpsestAgent } from "../worker.ts";
+import { secretRules } from "../../../src/redact/secret-rules.ts";
+import { newAgent, refusalOf, skipRetryDelays } from "../../agents.ts";
+import { say, talk } from "../../conversation.ts";
+import { noting, sayAll, SESSION } from "../../noted.ts";
+import { summaryOf } from "../../scripted-model.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
 
 skipRetryDelays();
 
