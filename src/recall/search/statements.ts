@@ -7,7 +7,7 @@ export type SourceRow = { seq: number; id: string; role: string; parts: number; 
 export type MatchRow = { rowid: number; rank: number };
 export type FoundRow = { id: string; role: string; createdAt: number };
 
-defineTables("search", [
+defineTables("searched", [
   // How far each session is indexed. A session has no row until it is first searched.
   `CREATE TABLE palimpsest_searched_sessions (
      n          INTEGER PRIMARY KEY,
@@ -16,9 +16,10 @@ defineTables("search", [
    )`,
   `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
   "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
-  // Messages that are too long to be indexed whole.
-  `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
 ]);
+
+// Messages that are too long to be indexed whole. Few conversations have any, so the table is made with the first.
+defineTables("searchedPartly", [`CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`]);
 
 export class SearchStatements extends ForgetStatements {
   readonly #db: Db;
