@@ -283,7 +283,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
-      `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the version that made them again. Tables from before 0.1.0 are not migrated.`,
+      `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the version that made them again.`,
     );
   }
   return new Set(made as Family[]);

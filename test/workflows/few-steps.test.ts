@@ -83,8 +83,7 @@ test("a run waits for the disk once in each call but the one that reads the outl
   const run = await startRun(agent);
   await agent.waitForRun({ runId: run.id });
   const summarize = expect.stringMatching(/^summarize and add 1 of 1 · /);
-  const tables = ["compactions", "costs"];
-  expect(written).toEqual(["sessions", "runs", "plan the cut", summarize, ...tables, summarize, "fingerprints"]);
+  expect(written).toEqual(["sessions", "summaries", "plan the cut", summarize, "costs", summarize, "fingerprints"]);
 });
 
 /** A run of one chunk, with something that happens in the agent between the storing of its draft and the commit. */

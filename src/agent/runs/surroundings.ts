@@ -31,13 +31,13 @@ interface Seen {
 
 /**
  * Also returns how many tokens the other summaries take by the count for names, whose words may be among the names, and how many tokens of
- * names the previous last summary gives up, because names stand beside the last summary alone.
+ * names the previous last summary gives up, because names stand beside the last summary alone. One in the span is counted with it.
  * `shownAs` may put other texts in the place of overlays.
  */
 export function readAround(
   core: Needs<"memory" | "settings">,
   { sessionId, ...leaf }: Seen,
-  { span }: Pick<SpanPlan, "span">,
+  { span, overlayIds }: Pick<SpanPlan, "span" | "overlayIds">,
   shownAs: (row: OverlayRow) => Pick<OverlayRecord, "summary" | "details"> = toRecord,
 ): { around: Around; summaryTokens: number; namesOf: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
@@ -61,6 +61,6 @@ export function readAround(
     }),
     summaryTokens: summaries.reduce((sum, text) => sum + roomOfSummary(text), 0),
     namesOf: before.overlays.map(({ overlayId }) => overlayId),
-    freedTokens: behind.overlays.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
+    freedTokens: behind.overlays.length + overlayIds.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
   };
 }

@@ -228,7 +228,8 @@ export class Session extends Configured {
         if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
         const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
         const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
-        const { namesOf, ...beside } = readAround(this.#core, seen, { span });
+        const { overlayIds = [] } = history.spanDigest(span) ?? {};
+        const { namesOf, ...beside } = readAround(this.#core, seen, { span, overlayIds });
         const details = { namesOf };
         const facts = gathered?.facts;
         return history.addOverlay({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
@@ -237,7 +238,7 @@ export class Session extends Configured {
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
-      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, tell of it as it is now, and cut through no other summary.`,
+      `The summary was not added (${commit.reason}). It must be smaller than what it replaces, tell of it as it is now, and cut no other.`,
     );
   }
 

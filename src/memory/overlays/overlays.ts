@@ -217,7 +217,7 @@ export class Overlays {
     const twin = findTwin(input, others, { range, digest: found.digest });
     if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
     const row = this.#newRow(input, { range, found, overlayId });
-    const refused = this.#whyRefused(row, input);
+    const refused = this.#whyRefused(row, found, input);
     if (refused !== null) return { kind: "stale", reason: refused };
     this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
     this.#tree.flush();
@@ -270,7 +270,7 @@ export class Overlays {
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
-    if (this.#isLarger(row, found.tokens)) return { kind: "stale", reason: "larger" };
+    if (this.#isLarger(row, found)) return { kind: "stale", reason: "larger" };
     // The names stay only if every overlay that they come from is in force, because only then they are known to be
     // true.
     const { namesOf } = parseDetails(row.details);
@@ -434,24 +434,25 @@ export class Overlays {
 
   /**
    * Returns whether a view would be larger with the overlay (V3). The last overlay shows the names and loaded texts of all that
-   * is hidden, and the overlay that showed them so far drops them. An overlay with another one behind it shows none.
+   * is hidden, and the overlay that showed them so far drops them. That one counts in the span where it stands there. An overlay with
+   * another one behind it shows none.
    */
-  #isLarger(row: Pick<OverlayRow, "tokens" | "details">, spanTokens: number): boolean {
+  #isLarger(row: Pick<OverlayRow, "tokens" | "details">, { tokens, overlayIds }: SpanDigest): boolean {
     const { namesOf, weights } = parseDetails(row.details);
     const last = namesOf.at(-1);
-    const before = last === undefined ? undefined : this.#row(last);
+    const before = last === undefined || overlayIds.length > 0 ? undefined : this.#row(last);
     const freed = before?.state === "active" ? parseDetails(before.details).weights.names : 0;
-    return row.tokens - weights.names + (weights.open ?? 0) >= spanTokens || row.tokens >= spanTokens + freed;
+    return row.tokens - weights.names + (weights.open ?? 0) >= tokens || row.tokens >= tokens + freed;
   }
 
   /**
    * Returns why an overlay cannot be shown, or null. Throws `invalid_range` for an open approval when the input has no
    * digest.
    */
-  #whyRefused(row: OverlayRow, { digest, leafId }: OverlayInput): StaleReason | null {
+  #whyRefused(row: OverlayRow, found: SpanDigest, { digest, leafId }: OverlayInput): StaleReason | null {
     const planned = leafId === undefined ? null : this.#tree.seqOf(leafId);
     const open = this.#hiddenApproval(row, planned ?? row.toSeq);
-    if (open === null) return this.#isLarger(row, row.spanTokens) ? "larger" : null;
+    if (open === null) return this.#isLarger(row, found) ? "larger" : null;
     if (digest === undefined) throw openApproval(open);
     return "open";
   }

@@ -261,7 +261,8 @@ function findQuiet(
 
 /**
  * Whether so much left the tail since a summary that another run brings the view back under its threshold, although it hardly grew. A
- * summary keeps the newest messages whatever their size. Each such run hides the least span, so runs stay as few as by growth.
+ * summary keeps the newest messages whatever their size. Each such run hides the least span, so runs stay as few as by growth. A caller's
+ * function may have left it in view, so nothing has left the tail while the view is no larger than that run made it.
  */
 function hasLeftTail(
   { masks }: History,
@@ -271,7 +272,9 @@ function hasLeftTail(
   if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null) return false;
   const view = masks.rented();
   const hidden = view === null ? 0 : weighTail(view, policy).hidden;
-  return hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens;
+  return (
+    tokens > last.outcome.tokensAfter && hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens
+  );
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
