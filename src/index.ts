@@ -47,9 +47,9 @@ export type { HealthRow } from "./memory/runs/health.ts";
 export type { Prices } from "./steps/decide/break-even.ts";
 export type { Budget, Spend } from "./steps/decide/budget.ts";
 export type { Waiting, WhyNot } from "./steps/decide/why-not.ts";
-export type { FitStep, Fitting } from "./steps/fit/fit-view.ts";
-export type { PreviewOptions } from "./steps/view/preview.ts";
-export { truncateOlderMessages, type TruncateOptions } from "./steps/view/truncate.ts";
+export type { FitStep, Fitting } from "./fit/fit-view.ts";
+export type { PreviewOptions } from "./fit/preview.ts";
+export { truncateOlderMessages, type TruncateOptions } from "./fit/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type {
   EndedRun,
@@ -71,6 +71,6 @@ export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export type { OverlayHindsight } from "./memory/overlays/session-overlays.ts";
 export type { BulletSource } from "./steps/draft/provenance.ts";
-export type { Hindsight } from "./steps/hindsight/hindsight.ts";
+export type { Hindsight } from "./facts/hindsight.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

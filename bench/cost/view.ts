@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { messageSteps } from "../../src/steps/message/slice.ts";
 import { jsonText, toolPart } from "../../src/steps/message/tool-parts.ts";
-import { readSayings } from "../../src/steps/pinned/gather.ts";
+import { readSayings } from "../../src/facts/gather.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Priced } from "../prices.ts";
 import type { RareWords } from "../ruler/rare-words.ts";

@@ -6,7 +6,7 @@
  * comes from the seed alone.
  */
 import type { UIMessage } from "ai";
-import { gatherFacts } from "../../src/steps/pinned/gather.ts";
+import { gatherFacts } from "../../src/facts/gather.ts";
 import type { Summariser } from "./compact.ts";
 
 export interface Lossy {

@@ -1,7 +1,7 @@
 /** The share of a conversation's facts that survives each of many compactions, under three policies of equal size. */
 import type { UIMessage } from "ai";
-import { renderPinned } from "../../src/steps/pinned/render.ts";
-import { sayingIn } from "../../src/steps/pinned/said.ts";
+import { renderPinned } from "../../src/facts/render.ts";
+import { sayingIn } from "../../src/facts/said.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { compactAlong, weigh, type Compaction, type Standing } from "./compact.ts";
 import { forgetful, type Lossy, type Told } from "./lossy.ts";

@@ -7,12 +7,11 @@
  * Safe to compare between policies. Whether a fact goes is drawn from the seed, the fact and the whole input, so neither the order of calls
  * nor a repetition changes it.
  */
-import { extractConstraints } from "../../src/steps/facts/facts.ts";
+import { extractConstraints } from "../../src/facts/rules/constraints.ts";
 import { extractIdentifiers, type IdentifierKind } from "./identifiers.ts";
 import { digest } from "../../src/steps/text/digest.ts";
-import type { Topic } from "../../src/steps/extract/bullet.ts";
-import { readTranscript, type Entry } from "../../src/steps/extract/entries.ts";
-import { layOut, placeTopics, readSummary } from "../../src/steps/extract/summary-shape.ts";
+import { readTranscript, type Entry } from "../../src/extractive/entries.ts";
+import { layOut, placeTopics, readSummary, type Topic } from "../../src/steps/draft/summary-shape.ts";
 import { readSectionTokens } from "../../src/notes/steps/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Asked } from "./asked.ts";

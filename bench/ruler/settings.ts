@@ -5,7 +5,7 @@
  * of those scores is an honest figure for a source that nobody has seen. One weight at a time differs from those of the product. The last
  * candidate has the weights from before heat had a power.
  */
-import { WEIGHTS, type Weights } from "../../src/steps/salience/choose.ts";
+import { WEIGHTS, type Weights } from "../../src/facts/names/choose.ts";
 import { mean } from "../drift/measure.ts";
 
 export interface Candidate {

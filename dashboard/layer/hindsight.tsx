@@ -1,6 +1,6 @@
 /** What came of the names that one overlay's view hid. */
 import { NOT_KNOWN_YET } from "../../src/inspect/steps/tell-hindsight.ts";
-import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../../src/facts/hindsight.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, plural } from "../format.ts";

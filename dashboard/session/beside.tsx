@@ -1,5 +1,5 @@
 /** The column beside the conversation, with the current plan, pinned facts, the prompt's blocks and other branches. */
-import type { PinnedFact } from "../../src/steps/pinned/fact.ts";
+import type { PinnedFact } from "../../src/facts/fact.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";

@@ -3,7 +3,7 @@
  *
  * A pure function from one value to one string. Safe for any transcript, because its text is stripped of terminal control sequences.
  */
-import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../../src/facts/hindsight.ts";
 import { lineChart } from "./chart.ts";
 import { createPaint, type Paint, type Style } from "./paint.ts";
 import { strata } from "./strata.ts";

@@ -6,7 +6,7 @@
  * session's own.
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
-import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
+import { checkPreviews, type PreviewOptions } from "../fit/preview.ts";
 import { missingRoom, ROOM_OF_SETTING } from "./missing-room.ts";
 import {
   type AfterCompaction,

@@ -17,7 +17,7 @@ import {
 } from "../limits.ts";
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
-import type { TruncateOptions } from "../steps/view/truncate.ts";
+import type { TruncateOptions } from "../fit/truncate.ts";
 import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./sessions/shown-view.ts";
@@ -71,7 +71,7 @@ export const message = z.custom<UIMessage>(
 );
 export const messages = z.array(message).max(MAX_BATCH_MESSAGES);
 
-/** Ranges are checked where messages are shortened. See src/steps/view/truncate.ts. */
+/** Ranges are checked where messages are shortened. See src/fit/truncate.ts. */
 const truncate = z.strictObject({
   keepRecent: z.number().optional(),
   maxToolOutputChars: z.number().optional(),

@@ -7,8 +7,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
-import type { Fact, Facts } from "../steps/pinned/fact.ts";
-import type { WordRow } from "../steps/salience/table.ts";
+import type { Fact, Facts } from "../facts/fact.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface Redaction {
@@ -87,7 +86,7 @@ function redactWith(rules: SecretRules): Redaction {
  * The words that the rules leave unchanged. All words are checked in one text, because rules take as long for one word as for a page of
  * them.
  */
-function keepClean(rows: readonly WordRow[], text: (said: string) => string): readonly WordRow[] {
+function keepClean(rows: Facts["words"]["rows"], text: (said: string) => string): Facts["words"]["rows"] {
   const said = rows.map(([word]) => word);
   const left = text(said.join("\n")).split("\n");
   const clean = left.length === said.length ? left : said.map(text);

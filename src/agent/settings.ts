@@ -9,7 +9,7 @@ import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { PreviewOptions } from "../steps/view/preview.ts";
+import type { PreviewOptions } from "../fit/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/plan/policy.ts";
 import { resolveWhen, type When, type WhenOptions } from "../steps/decide/when.ts";
 import { ESTIMATE, guardCounter } from "./token-counter.ts";

@@ -12,7 +12,7 @@ import { waitsForPerson } from "../memory/runs/record.ts";
 import type { Approval, LiveRun, Outcome, RunRecord } from "../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
-import { tellsSomething } from "../steps/extract/summary-shape.ts";
+import { tellsSomething } from "../steps/draft/summary-shape.ts";
 import { findInvisible, stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { AgentCore } from "../agent/agent-core.ts";

@@ -32,7 +32,7 @@ export {
   setSessionMemoryCompactConfig,
   type SessionMemoryCompactConfig,
 } from "./session-memory.ts";
-export { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
+export { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
 
 /** Messages at the start that are kept, tokens and messages at the end, where nothing else is said. */
 const HEAD_MESSAGES = 3;

@@ -11,7 +11,7 @@ import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
 import type { ContextBlocks } from "./blocks.ts";
 import type { Declared } from "./declared.ts";
 import { oneLine, renderFill, type ContextBlock } from "./render.ts";
-import { LOAD_TOOL, NOT_DONE } from "../steps/pinned/loaded.ts";
+import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";
 
 type ToolBlock = Pick<Declared, "config" | "shape">;
 

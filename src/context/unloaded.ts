@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { carriedDocuments } from "../steps/view/view.ts";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
-import { LOAD_TOOL, NOT_DONE } from "../steps/pinned/loaded.ts";
+import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";
 
 /** Returns `label:key`. It is unambiguous, because a label has no colon. */
 export function skillName(label: string, key: string): string {

@@ -5,7 +5,7 @@
  */
 import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import { EXTRACTIVE_NAME } from "../steps/extract/extract.ts";
+import { EXTRACTIVE_NAME } from "../extractive/extract.ts";
 
 /** What a million tokens cost, in one currency for all models. */
 export interface ModelPrices {

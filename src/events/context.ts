@@ -9,7 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { checkShape } from "../memory/messages/content.ts";
 import { repairMessages } from "../steps/view/repair.ts";
-import { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
+import { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
 import type { ModelFormatAdapter } from "./adapters/adapter.ts";
 import type { ConversationEvent } from "./event.ts";
 import { eventsToMessages } from "./project.ts";
@@ -28,7 +28,7 @@ export interface ContextMessage {
 export interface WorkingContextOptions {
   /** System text that stands before the conversation. Never stored. */
   readonly system?: string;
-  /** Shortens long content of older messages (steps/view/truncate.ts). Default: nothing is shortened. */
+  /** Shortens long content of older messages (src/fit/truncate.ts). Default: nothing is shortened. */
   readonly truncate?: TruncateOptions;
   /**
    * Your own reading of the events, each as a message, or as null for none. Default: the stored messages. The context still pairs every

@@ -1,6 +1,6 @@
 /** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
-import { MOST_COUNTED } from "../steps/pinned/keep.ts";
+import { MOST_COUNTED } from "../facts/keep.ts";
 import { breakEven, type Prices } from "../steps/decide/break-even.ts";
 import type { MaskReport } from "../memory/masks/session-masks.ts";
 import type { Rent, Rents } from "../steps/decide/rent.ts";

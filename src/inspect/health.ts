@@ -4,7 +4,7 @@
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../memory/runs/runs.ts";
-import type { Hindsight } from "../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../facts/hindsight.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/budget.ts";
 import { listUsage, type ModelUsage } from "../agent/reports/usage.ts";

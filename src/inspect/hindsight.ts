@@ -2,7 +2,7 @@
 import { gradeView } from "../agent/reports/hindsight.ts";
 import type { Needs } from "../agent/core.ts";
 import type { OverlayHindsight } from "../memory/overlays/session-overlays.ts";
-import type { Hindsight } from "../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../facts/hindsight.ts";
 
 /** The hindsight of one branch. Without a word of the conversation. */
 export interface HindsightReport {

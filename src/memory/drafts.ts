@@ -6,7 +6,7 @@
  */
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Span } from "../steps/plan/outline.ts";
-import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import type { Db } from "./db.ts";
 import type { Statements } from "./statements.ts";
 

@@ -5,7 +5,7 @@
  * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
-import { EXTRACTIVE_NAME, extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
+import { EXTRACTIVE_NAME, extractSummary, type ExtractInput as Extracted } from "../extractive/extract.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";

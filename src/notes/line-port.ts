@@ -1,7 +1,7 @@
 /** The steps of an update that the agent does, as its Workflow calls them through the port. */
 import type { NotesSection, NotesShape } from "./steps/document.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
+import type { Facts } from "../facts/fact.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Askable, ChunkRequest, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";
 

@@ -12,7 +12,7 @@ import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection
 import { findOpenFence } from "../steps/text/fences.ts";
 import { hintsOf } from "./steps/prompt.ts";
 import { withholdNotes } from "./steps/withhold.ts";
-import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
 import { parseInput } from "../agent/inputs.ts";
 import { notesInputs, type NotesEdit } from "./inputs.ts";

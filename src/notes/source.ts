@@ -8,8 +8,8 @@ import { earlierSummary, type OverlayRecord } from "../memory/overlays/record.ts
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
-import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
-import { mergeFacts } from "../steps/pinned/merge.ts";
+import { NO_FACTS, type Facts } from "../facts/fact.ts";
+import { mergeFacts } from "../facts/merge.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";

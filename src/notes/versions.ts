@@ -15,7 +15,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { pointedVersions, POINTER } from "./steps/pointer.ts";
 import type { NotesGrowth } from "./steps/due.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
+import type { Facts } from "../facts/fact.ts";
 import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";

@@ -1,5 +1,5 @@
 /** Compares shadows with the real summaries beside them: what each would have kept, and what it cost. Arithmetic alone. */
-import type { Hindsight } from "../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../facts/hindsight.ts";
 import type { ShadowOutcome, ShadowRow, Spent } from "./record.ts";
 
 /** One summary of a compaction. */

@@ -8,8 +8,8 @@ import type { Graded, Needs } from "../agent/core.ts";
 import { parseDetails } from "../memory/overlays/details.ts";
 import { textOf } from "../memory/messages/since.ts";
 import type { OverlayRow } from "../memory/statements.ts";
-import { countAgain, type Hindsight } from "../steps/hindsight/hindsight.ts";
-import type { Pinned } from "../steps/pinned/fact.ts";
+import { countAgain, type Hindsight } from "../facts/hindsight.ts";
+import type { Pinned } from "../facts/fact.ts";
 import type { ShadowRow } from "./record.ts";
 import type { ShadowStatements } from "./statements.ts";
 

@@ -1,8 +1,8 @@
 /** What is kept of a shadow. Shapes alone. */
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
-import type { Hindsight } from "../steps/hindsight/hindsight.ts";
-import type { Pinned } from "../steps/pinned/fact.ts";
+import type { Hindsight } from "../facts/hindsight.ts";
+import type { Pinned } from "../facts/fact.ts";
 
 /**
  * How a shadow ended:

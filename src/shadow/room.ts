@@ -10,7 +10,7 @@ import { parseInput } from "../agent/inputs.ts";
 import { gradeView } from "../agent/reports/hindsight.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { Hindsight } from "../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../facts/hindsight.ts";
 import { addFollowUp } from "../workflows/run-steps.ts";
 import { shadowCalls } from "./calls.ts";
 import { compareRows, type ShadowComparison } from "./compare.ts";

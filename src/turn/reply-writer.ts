@@ -14,7 +14,7 @@ import { cutMiddle } from "../steps/draft/render.ts";
 import { withoutMark } from "../steps/view/repair.ts";
 import { answerCalls } from "./call-results.ts";
 import { isSaid, toolPart, type CallResult, type Part } from "../steps/message/tool-parts.ts";
-import { shortenOutput } from "../steps/view/truncate.ts";
+import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { ChangeParts } from "../agent/sessions/session-messages.ts";
 import type { WriteOptions } from "../agent/sessions/session-state.ts";

@@ -13,7 +13,7 @@ import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Outline } from "../steps/plan/outline.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
+import type { Facts } from "../facts/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
 import type { ChunkPlan } from "../steps/plan/chunk.ts";
 import type { Template } from "../steps/draft/template.ts";

@@ -12,7 +12,7 @@ import { calls, type FullManager, type FullSession } from "../rooms.ts";
 import { keepTurn, viewBeforeStep } from "../../src/turn/turn.ts";
 import { errorCode } from "../../src/errors.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
-import { truncateOlderMessages } from "../../src/steps/view/truncate.ts";
+import { truncateOlderMessages } from "../../src/fit/truncate.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { tables } from "../rows.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
+import { NO_FACTS } from "../../src/facts/fact.ts";
 import { Memory, type MemoryOptions } from "../../src/memory/memory.ts";
 import { MessageSearch } from "../../src/recall/search/search.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";

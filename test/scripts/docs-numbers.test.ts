@@ -31,7 +31,7 @@ import {
   MAX_SHADOWS,
   MAX_TEMPLATE_CHARS,
 } from "../../src/shadow/settings.ts";
-import { MAX_WORDS } from "../../src/steps/salience/table.ts";
+import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
@@ -67,7 +67,7 @@ import {
   TRUNCATE_OUTPUT_CHARS,
   TRUNCATE_TEXT_CHARS,
   TRUNCATE_STEP,
-} from "../../src/steps/view/truncate.ts";
+} from "../../src/fit/truncate.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { showShadows } from "../../scripts/cli/show.ts";
 import { compareRows } from "../../src/shadow/compare.ts";
 import type { ShadowOutcome, ShadowRow } from "../../src/shadow/record.ts";
-import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../../src/facts/hindsight.ts";
 
 const counts = (inView: number, missed: number): Hindsight => ({
   messages: 9,

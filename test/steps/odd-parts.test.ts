@@ -10,7 +10,7 @@ import { repairMessages } from "../../src/steps/view/repair.ts";
 import { sliceMessage, stepCount } from "../../src/steps/message/slice.ts";
 import { titleOf } from "../../src/steps/message/title.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
-import { truncateOlderMessages } from "../../src/steps/view/truncate.ts";
+import { truncateOlderMessages } from "../../src/fit/truncate.ts";
 import { say } from "./conversations.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { tries } from "../tries.ts";

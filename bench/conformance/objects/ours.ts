@@ -8,7 +8,7 @@ import { ALL_ROOMS, type AllRooms } from "../../../src/rooms.ts";
 import { SessionManager, type ManagerOf } from "../../../src/agent/sessions/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/chosen.ts";
-import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
+import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/workflow.ts";
 import { answeringModel } from "../../objects/answering-model.ts";
 import { Meter } from "../../objects/meter.ts";

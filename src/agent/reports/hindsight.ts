@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import type { History } from "../../memory/messages/history.ts";
 import type { Slice } from "../../memory/messages/slices.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
-import { countAgain, findAgain } from "../../steps/hindsight/hindsight.ts";
+import { countAgain, findAgain } from "../../facts/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
 import type { Core, Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";

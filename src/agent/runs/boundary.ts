@@ -7,7 +7,7 @@ import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits.ts";
 import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
 import type { LiveRun } from "../../memory/runs/runs.ts";
-import { beginningWords, wholeWords } from "../../steps/facts/opening.ts";
+import { beginningWords, wholeWords } from "../../facts/opening.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";

@@ -5,13 +5,13 @@
  * audited the text, because each path handles a refusal in its own way.
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
-import { EXTRACTIVE_NAME, STAND_IN_NAME } from "../../steps/extract/extract.ts";
+import { EXTRACTIVE_NAME, STAND_IN_NAME } from "../../extractive/extract.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
-import { keepFacts, roomOfSummary } from "../../steps/pinned/keep.ts";
-import { exceedsShare, namesRoom, tellsWithout } from "../../steps/pinned/names-budget.ts";
+import type { Facts, Pinned } from "../../facts/fact.ts";
+import { keepFacts, roomOfSummary } from "../../facts/keep.ts";
+import { exceedsShare, namesRoom, tellsWithout } from "../../facts/names-budget.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./surroundings.ts";
 import { describeBoundary } from "./boundary.ts";

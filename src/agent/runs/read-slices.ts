@@ -4,9 +4,9 @@
  * A host's messages are fetched slice by slice, too.
  */
 import type { UIMessage } from "ai";
-import type { Facts } from "../../steps/pinned/fact.ts";
-import { gatherFacts } from "../../steps/pinned/gather.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { Facts } from "../../facts/fact.ts";
+import { gatherFacts } from "../../facts/gather.ts";
+import { mergeFacts } from "../../facts/merge.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { redactionOf } from "../redaction.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";

@@ -12,7 +12,7 @@ import { assert, PalimpsestError } from "../../errors.ts";
 import type { LiveRun, LiveSplit, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import type { History } from "../../memory/messages/history.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
+import type { Facts } from "../../facts/fact.ts";
 import { hasResult, toolPart } from "../../steps/message/tool-parts.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";

@@ -7,10 +7,10 @@
 import { earlierSummary, toRecord, type OverlayRecord } from "../../memory/overlays/record.ts";
 import type { OverlayRow } from "../../memory/statements.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
-import { lookAround } from "../../steps/pinned/around.ts";
-import { besideEarlier } from "../../steps/pinned/fact.ts";
-import { roomOfSummary, NOTHING_AROUND, type Around } from "../../steps/pinned/keep.ts";
-import { renderInForce } from "../../steps/pinned/render.ts";
+import { lookAround } from "../../facts/around.ts";
+import { besideEarlier } from "../../facts/fact.ts";
+import { roomOfSummary, NOTHING_AROUND, type Around } from "../../facts/keep.ts";
+import { renderInForce } from "../../facts/render.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";

@@ -10,10 +10,10 @@ import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View } from "../../memory/messages/view.ts";
-import { checkRoom, fitView, type Fitting } from "../../steps/fit/fit-view.ts";
+import { checkRoom, fitView, type Fitting } from "../../fit/fit-view.ts";
 import { measureMessage } from "../../steps/message/measure.ts";
-import { previewOutputs } from "../../steps/view/preview.ts";
-import { truncateOlderMessages, type TruncateOptions } from "../../steps/view/truncate.ts";
+import { previewOutputs } from "../../fit/preview.ts";
+import { truncateOlderMessages, type TruncateOptions } from "../../fit/truncate.ts";
 import { unseenTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 

@@ -4,8 +4,8 @@
  * Summaries in, bullets out, for people who check a compaction. A reworded bullet counts as kept, and its earlier
  * wording is shown beside it.
  */
-import { meaningfulWords, saysTheSame } from "../../steps/extract/rank.ts";
-import { readBullets, type SummaryBullet } from "../../steps/extract/summary-shape.ts";
+import { meaningfulWords, saysTheSame } from "../../extractive/rank.ts";
+import { readBullets, type SummaryBullet } from "../../steps/draft/summary-shape.ts";
 import { splitReferences } from "../../steps/draft/provenance.ts";
 
 export interface KeptBullet extends SummaryBullet {

@@ -1,5 +1,5 @@
 /** Hindsight in words, for a person. Pure. */
-import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../../facts/hindsight.ts";
 
 /** What is said before anything was said after a compaction. */
 export const NOT_KNOWN_YET = "not known yet";

@@ -10,7 +10,7 @@ import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { stepCount } from "../../steps/message/slice.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
-import { chooseMaskWords, namesText, roomForNames, type Maskee, type StubWords } from "../../steps/view/mask.ts";
+import { namesText, type StubWords } from "../../steps/view/mask.ts";
 import type { Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { wholeStep, type Line, type NewMask } from "./masks.ts";
@@ -18,6 +18,7 @@ import { elementTokens, hasNames, shownSteps, walkShown, type Element } from "..
 import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
+import { chooseMaskWords, roomForNames, type Maskee } from "../../facts/mask-words.ts";
 
 /** A view's line, for reports. */
 export interface MaskReport {

@@ -7,7 +7,7 @@ import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { besideEarlier, withoutDocuments } from "../../steps/pinned/fact.ts";
+import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";

@@ -5,8 +5,8 @@
  * caller added by hand, so rows of any origin are safe to read.
  */
 import type { Span } from "../../steps/plan/outline.ts";
-import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../steps/pinned/fact.ts";
-import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
+import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../facts/fact.ts";
+import type { Hindsight } from "../../facts/hindsight.ts";
 
 /** A chunk as a run cut it, with the draft made of it. */
 export interface Leaf extends Span {

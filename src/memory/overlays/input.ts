@@ -2,8 +2,8 @@
 import { PalimpsestError } from "../../errors.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
-import type { Facts } from "../../steps/pinned/fact.ts";
-import type { Around } from "../../steps/pinned/keep.ts";
+import type { Facts } from "../../facts/fact.ts";
+import type { Around } from "../../facts/keep.ts";
 import type { OverlayDetails } from "./details.ts";
 
 export interface OverlayInput {

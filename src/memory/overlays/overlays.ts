@@ -10,11 +10,11 @@
  * that it replaces, in any view that shows it.
  */
 import type { UIMessage } from "ai";
-import { besideEarlier } from "../../steps/pinned/fact.ts";
+import { besideEarlier } from "../../facts/fact.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
-import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
+import type { Hindsight } from "../../facts/hindsight.ts";
 import { isSameSpan, WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";

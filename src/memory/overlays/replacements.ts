@@ -8,8 +8,8 @@
  */
 import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import { keepFacts } from "../../steps/pinned/keep.ts";
-import { renderInForce } from "../../steps/pinned/render.ts";
+import { keepFacts } from "../../facts/keep.ts";
+import { renderInForce } from "../../facts/render.ts";
 import type { Drafts } from "../drafts.ts";
 import type { Leaf, Opening } from "./details.ts";
 import { toRecord } from "./record.ts";

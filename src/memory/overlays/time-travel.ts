@@ -11,7 +11,7 @@ import { wasInForce } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
 import { toRecord, type OverlayRecord } from "./record.ts";
 import type { Overlays } from "./overlays.ts";
-import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
+import { NOTHING_PINNED } from "../../facts/fact.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import { overlayMessage, readView, type View, type ViewReading } from "../messages/view.ts";

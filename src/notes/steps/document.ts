@@ -6,7 +6,7 @@
  */
 import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../limits.ts";
 import { checkWhole } from "../../known-fields.ts";
-import { NOTHING, tellsSomething } from "../../steps/extract/summary-shape.ts";
+import { NOTHING, tellsSomething } from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { CAP_STEP, cutSection, isWithin } from "../../steps/draft/cut-section.ts";
 import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../../steps/draft/template.ts";

@@ -17,7 +17,7 @@
  */
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../limits.ts";
 import { findFalseAnswers, type AuditProblem } from "../../steps/draft/audit.ts";
-import { NOTHING } from "../../steps/extract/summary-shape.ts";
+import { NOTHING } from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { splitReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";

@@ -6,22 +6,22 @@
  * to a file. Only our own bullets are removed, when a newer one supersedes them or when a full section needs room.
  */
 import { NOTES_CONDENSE_SHARE } from "../limits.ts";
-import { extractSummary, type ExtractInput } from "../../steps/extract/extract.ts";
+import { extractSummary, type ExtractInput } from "../../extractive/extract.ts";
+import { lineOf, type Bullet } from "../../extractive/bullet.ts";
+import { fileOf, mergeFiles } from "../../extractive/carry-on.ts";
+import { NAME_LIST } from "../../extractive/names.ts";
+import { meaningfulWords, saysTheSame } from "../../extractive/rank.ts";
 import {
+  NOTHING,
+  topicOf,
   ASKED_USER,
   ASSISTANT_SAID,
   BLOCKED,
   LAST_ACTION,
-  lineOf,
   PASSING_LABELS,
   TO_DO,
   USER_SAID,
-  type Bullet,
-} from "../../steps/extract/bullet.ts";
-import { fileOf, mergeFiles } from "../../steps/extract/carry-on.ts";
-import { NAME_LIST } from "../../steps/extract/names.ts";
-import { meaningfulWords, saysTheSame } from "../../steps/extract/rank.ts";
-import { NOTHING, topicOf } from "../../steps/extract/summary-shape.ts";
+} from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { joinReferences, splitReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";

@@ -3,9 +3,9 @@
  * of summaries as given.
  */
 import type { UIMessage } from "ai";
-import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
-import { gatherFacts } from "../../steps/pinned/gather.ts";
-import { mergeFacts } from "../../steps/pinned/merge.ts";
+import { NO_FACTS, type Facts } from "../../facts/fact.ts";
+import { gatherFacts } from "../../facts/gather.ts";
+import { mergeFacts } from "../../facts/merge.ts";
 import type { TranscriptElement } from "../../steps/draft/render.ts";
 
 /**

@@ -8,9 +8,9 @@
  */
 import { GUARDED_SECTION_WORDS, LEAST_NOTES_SHARE, MAX_FORGOTTEN_LINES, NOTES_CONDENSE_SHARE } from "../limits.ts";
 import type { AuditProblem } from "../../steps/draft/audit.ts";
-import { clip, oneLine, PASSING_LABELS } from "../../steps/extract/bullet.ts";
-import { meaningfulWords } from "../../steps/extract/rank.ts";
-import { tellsSomething, topicOf } from "../../steps/extract/summary-shape.ts";
+import { clip } from "../../extractive/bullet.ts";
+import { meaningfulWords } from "../../extractive/rank.ts";
+import { tellsSomething, topicOf, oneLine, PASSING_LABELS } from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { dropReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";

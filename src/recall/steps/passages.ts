@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../../steps/draft/render.ts";
-import { wordsIn } from "../../steps/salience/words.ts";
+import { wordsIn } from "../../facts/words.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
 import { Pace, type Pieces } from "../../steps/text/pieces.ts";
 import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";

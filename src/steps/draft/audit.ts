@@ -7,7 +7,7 @@
  */
 import { withoutEmptySections } from "./empty-sections.ts";
 import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
-import { tellsSomething } from "../extract/summary-shape.ts";
+import { tellsSomething } from "./summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Policy } from "../plan/policy.ts";
 import { dropReferences } from "./provenance.ts";

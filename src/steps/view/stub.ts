@@ -14,7 +14,7 @@
 import { ENCODED_OUTPUT_CHARS } from "../../limits.ts";
 import { contentOf, tellsError } from "../message/output.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
-import { showsLoaded } from "../pinned/loaded.ts";
+import { showsLoaded } from "../../facts/loaded.ts";
 import { isEncoded } from "../text/encoded.ts";
 
 /** The beginning of each stub. */

@@ -1,6 +1,6 @@
 /**
  * Elements of a view that no caller wrote: summaries, the visible part of a message, and extractive summaries in a fitted view
- * (src/steps/fit/fit-view.ts).
+ * (src/fit/fit-view.ts).
  *
  * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}
  * recognises such an echo, so that it is never stored as a caller's message.
@@ -12,9 +12,9 @@
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
-import type { Pinned, PinnedFact } from "../pinned/fact.ts";
-import { IN_FORCE_HEADING, renderInForce, renderNames } from "../pinned/render.ts";
-import { withoutHeading } from "../pinned/said.ts";
+import type { Pinned, PinnedFact } from "../../facts/fact.ts";
+import { IN_FORCE_HEADING, renderInForce, renderNames } from "../../facts/render.ts";
+import { withoutHeading } from "../../facts/said.ts";
 
 /** The prefix of our own ids. No message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";

@@ -3,7 +3,7 @@ import type { FullManager } from "../../rooms.ts";
 import { expect, test } from "vitest";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
 import type { Draft } from "../../../src/memory/drafts.ts";
-import { NO_FACTS } from "../../../src/steps/pinned/fact.ts";
+import { NO_FACTS } from "../../../src/facts/fact.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { settled } from "../../engine.ts";

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { viewBeforeStep } from "../../../src/turn/turn.ts";
-import { renderInForce } from "../../../src/steps/pinned/render.ts";
+import { renderInForce } from "../../../src/facts/render.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";

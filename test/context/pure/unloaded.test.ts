@@ -2,8 +2,8 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { hideUnloadedSkills, skillName, skillsNotCarried } from "../../../src/context/unloaded.ts";
-import { NOTHING_PINNED } from "../../../src/steps/pinned/fact.ts";
-import { NOT_DONE } from "../../../src/steps/pinned/loaded.ts";
+import { NOTHING_PINNED } from "../../../src/facts/fact.ts";
+import { NOT_DONE } from "../../../src/facts/loaded.ts";
 import { summaryMessage } from "../../../src/steps/view/view.ts";
 
 function loading(id: string, key: string, output: string): UIMessage {

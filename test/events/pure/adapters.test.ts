@@ -12,7 +12,7 @@ import { anthropicAdapter, type AnthropicPrompt } from "../../../src/events/adap
 import { openAiAdapter, workersAiAdapter, type ChatMessage } from "../../../src/events/adapters/chat-completions.ts";
 import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
 import { importTranscript } from "../../../src/import/import.ts";
-import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
+import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { conversation } from "../../steps/conversations.ts";
 import { anyMessage } from "./messages.ts";
 import { tries } from "../../tries.ts";

@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { factsOfElements } from "../../../src/notes/steps/facts.ts";
-import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
+import { gatherFacts } from "../../../src/facts/gather.ts";
 import { say, text } from "../../steps/conversations.ts";
 
 const RULE = "Never touch the orders table.";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditSummary } from "../../../src/steps/draft/audit.ts";
-import { extractSummary } from "../../../src/steps/extract/extract.ts";
+import { extractSummary } from "../../../src/extractive/extract.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { buildPrompt, parsePrompt, type PromptInput } from "../../../src/steps/draft/prompt.ts";
 import { cutMiddle, parseTranscript, renderTranscript } from "../../../src/steps/draft/render.ts";

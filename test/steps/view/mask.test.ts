@@ -3,8 +3,8 @@ import { convertToModelMessages, type Tool, type ToolSet, type UIMessage } from 
 import { expect, test } from "vitest";
 import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { maskMessage } from "../../../src/steps/view/mask.ts";
-import { previewOutputs } from "../../../src/steps/view/preview.ts";
-import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
+import { previewOutputs } from "../../../src/fit/preview.ts";
+import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { secretRules } from "../../../src/redact/secret-rules.ts";
 import { readStub, stubIn } from "../../../src/steps/view/stub.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";

@@ -8,7 +8,7 @@ import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
-import { mergeFacts } from "../../../steps/pinned/merge.ts";
+import { mergeFacts } from "../../../facts/merge.ts";
 import type { ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 import { redactionOf } from "../../redaction.ts";

@@ -11,7 +11,7 @@ import type { Leaf } from "../../../memory/overlays/details.ts";
 import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlays.ts";
 import { planOf, type LiveRun, type RunRecord } from "../../../memory/runs/runs.ts";
 import { isSameSpan, type Span } from "../../../steps/plan/outline.ts";
-import { NO_FACTS, type Facts } from "../../../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../../../facts/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";

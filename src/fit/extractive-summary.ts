@@ -1,0 +1,129 @@
+/**
+ * The extractive summary of messages that do not fit into a view. It is made on the fly without a model and never stored.
+ *
+ * Summarises them in a few hundred tokens, the user's rules first. Pure, so the same messages give the same
+ * text. It is framed as a record (src/steps/view/view.ts) and carries a reserved id. It counts failed tool calls, so no error is
+ * left out silently.
+ */
+import { withoutEmptySections } from "../steps/draft/empty-sections.ts";
+import type { UIMessage } from "ai";
+import { FIT_EXTRACT_TOKENS, FIT_SECTIONS_TOKENS } from "../limits.ts";
+import { extractSummary } from "../extractive/extract.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import type { PinnedFact } from "../facts/fact.ts";
+import { readLoaded, type Loaded } from "../facts/loaded.ts";
+import { readLoadedNames } from "../facts/loaded/render-loaded.ts";
+import { IN_FORCE_HEADING } from "../facts/render.ts";
+import { oneLine, sayingIn } from "../facts/said.ts";
+import { referenceTo } from "../steps/message/reference.ts";
+import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
+import { isStub } from "../steps/view/repair.ts";
+import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/template.ts";
+import { fieldText, toolName, toolPart } from "../steps/message/tool-parts.ts";
+import { fittedMessageId, isSummary } from "../steps/view/view.ts";
+import { renderRules } from "./rules.ts";
+
+/**
+ * Characters of the omitted messages that it reads. The limit keeps it fast, because the caller is about to ask a
+ * model.
+ */
+const FIT_EXTRACT_SOURCE_CHARS = 80_000;
+
+export interface ExtractOptions {
+  /** Approximate token limit, rules not counted. */
+  readonly tokens: number;
+  readonly template?: Template | undefined;
+  /** The number of messages that it replaces. The newest of them may be replaced in part. */
+  readonly messages: number;
+  /** The user's rules in them. */
+  readonly rules: readonly PinnedFact[];
+  readonly countTokens: CountTokens;
+}
+
+/** The template of one without room for eight headings. */
+const SHORT: Template = {
+  sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /rules|errors|state/i.test(title)),
+};
+
+export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
+  const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
+  const frame = `[${countOf(messages, "message")} left out to fit${failures(gap)}, not a request, made without a model]`;
+  let room = tokens - countTokens(frame);
+  if (room < FIT_EXTRACT_TOKENS) return notice(gap, options);
+  const loaded = nameLoaded(gap, (text) => countTokens(text) <= room / 4);
+  room -= countTokens(loaded);
+  const told = extractSummary({
+    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
+    previous: null,
+    drafts: [],
+    template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
+    summaryTokens: room,
+    countTokens,
+  });
+  const summary = withoutEmptySections(told);
+  const says = sayingIn(summary);
+  const unsaid = rules.filter(({ value }) => !says(value));
+  return synthetic(gap, [frame, summary, loaded, renderRules(unsaid)]);
+}
+
+/** Names the instruction files, skills and plans in the messages and beside their summaries, the newest last. */
+function nameLoaded(gap: readonly UIMessage[], fits: (text: string) => boolean): string {
+  const names = gap.flatMap((message) => {
+    const [part] = message.parts;
+    if (isSummary(message) && part?.type === "text") {
+      const said = fieldText(part.text);
+      const at = said.lastIndexOf(`\n${IN_FORCE_HEADING}\n`);
+      return at === -1 ? [] : readLoadedNames(said.slice(at));
+    }
+    const found = readLoaded(message, { messageId: message.id, nameCall: toolName });
+    return found.filter(({ kind, text }) => kind !== "call" && text !== "").map(nameWithReference);
+  });
+  let left = [...new Set(names)];
+  const tell = (): string =>
+    left.length === 0 ? "" : `Loaded earlier, left out to fit (recall has it): ${left.join(", ")}`;
+  while (left.length > 0 && !fits(tell())) left = left.slice(1);
+  return tell();
+}
+
+function nameWithReference({ name, messageId }: Loaded): string {
+  return `${oneLine(name)} (${referenceTo(messageId)})`;
+}
+
+/** The shortest notice of omitted messages. */
+export function notice(
+  gap: readonly UIMessage[],
+  { messages, rules }: Pick<ExtractOptions, "messages" | "rules">,
+): UIMessage {
+  return synthetic(gap, [`[${countOf(messages, "message")} left out to fit${failures(gap)}.]`, renderRules(rules)]);
+}
+
+function synthetic(gap: readonly UIMessage[], paragraphs: readonly string[]): UIMessage {
+  const text = paragraphs.filter((each) => each !== "").join("\n\n");
+  return {
+    id: fittedMessageId(gap[0]?.id ?? "", 0),
+    role: "user",
+    metadata: { palimpsest: { kind: "extract" } },
+    parts: [{ type: "text", text }],
+  };
+}
+
+function failures(gap: readonly UIMessage[]): string {
+  const failed = gap.flatMap(({ parts }) =>
+    parts.filter((part) => {
+      const tool = toolPart(part);
+      return tool?.state === "output-error" && !isStub(tool);
+    }),
+  ).length;
+  return failed === 0 ? "" : `, ${countOf(failed, "failed tool call")} among them`;
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** An overlay's text begins with its frame in brackets. The rest is the summary, which is carried on. */
+function toElement(message: UIMessage): TranscriptElement {
+  const [part] = message.parts;
+  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
+  return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
+}
