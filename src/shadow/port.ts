@@ -40,7 +40,7 @@ import type {
 } from "../workflows/port.ts";
 import { gradeShadows, shownAs, withSummary } from "./grade.ts";
 import type { ShadowPort, ShadowTask } from "./line-port.ts";
-import { newRecord, type ShadowOutcome, type ShadowRecord, type ShadowWords } from "./record.ts";
+import { newRecord, type Reserved, type ShadowOutcome, type ShadowRecord, type ShadowWords } from "./record.ts";
 import { shadowsOf, type Shadow } from "./settings.ts";
 import type { ShadowStatements } from "./statements.ts";
 
@@ -98,10 +98,12 @@ export class Shadows implements FollowUpRoom {
     const overlay = run === null ? undefined : overlayOf(this.#core, run);
     if (run === null || overlay === undefined) return;
     for (const row of this.#sql.beside(run.sessionId, overlay.n)) {
-      if (row.record.outcome !== null) continue;
+      const { record } = row;
+      if (record.outcome !== null) continue;
+      spend({ core: this.#core, sql: this.#sql }, row.name, { reserved: record.reserved, tokens: 0 });
       this.#sql.put(run.sessionId, {
         ...row,
-        record: { ...row.record, outcome: { kind: "failed", code: "unfinished" } },
+        record: { ...record, reserved: [], outcome: { kind: "failed", code: "unfinished" } },
       });
     }
   }
@@ -200,18 +202,32 @@ function find(
     if (record.model === null) put(call, { model });
     return { ...receiptOf(core, run, known, wholeOf(call)), soundKey };
   }
-  const skipped = findObstacle(call, model, record.calls === 0 ? Math.max(tokens, planOf(run).spanTokens) : tokens);
+  const input = record.calls === 0 ? Math.max(tokens, planOf(run).spanTokens) : tokens;
+  const day = utcDay(core.platform.now());
+  const needed: Reserved = { day, tokens: input + PROMPT_OVERHEAD_TOKENS + run.policy.summaryTokens };
+  const skipped = findObstacle(call, model, needed);
   if (skipped !== null) return end(call, { kind: "skipped", reason: skipped });
-  put(call, { model });
+  call.sql.addSpend(day, call.shadow.name, needed.tokens);
+  put(call, { model, reserved: [...record.reserved, needed] });
   return null;
 }
 
 /** Why no model is asked: another call of this size would go past the day's tokens, or the real runs wait for the model as well. */
-function findObstacle({ core, sql, shadow, run }: ShadowCall, model: string, tokens: number) {
-  const now = core.platform.now();
-  if (core.health.isOpen(model, now)) return "breaker-open";
-  const expected = tokens + PROMPT_OVERHEAD_TOKENS + run.policy.summaryTokens;
-  return sql.spend(utcDay(now), shadow.name) + expected > shadow.dayTokens ? "budget-spent" : null;
+function findObstacle({ core, sql, shadow }: ShadowCall, model: string, { day, tokens }: Reserved) {
+  if (core.health.isOpen(model, core.platform.now())) return "breaker-open";
+  return sql.spend(day, shadow.name) + tokens > shadow.dayTokens ? "budget-spent" : null;
+}
+
+/** Adds tokens to the day's, in place of those that were set aside for them. */
+function spend({ core, sql }: Pick<ShadowCall, "core" | "sql">, name: string, { reserved, tokens }: Bill): void {
+  const today = utcDay(core.platform.now());
+  const more = reserved.reduce((left, each) => (each.day === today ? left - each.tokens : left), tokens);
+  if (more !== 0) sql.addSpend(today, name, more);
+}
+
+interface Bill {
+  readonly reserved: readonly Reserved[];
+  readonly tokens: number;
 }
 
 function saveDraft(call: ShadowCall, answered: DraftInput): DraftReceipt | RunEnded {
@@ -291,12 +307,14 @@ function bill(
   call: ShadowCall,
   { answerId, model, cost }: { readonly answerId: string; readonly model: string; readonly cost: CallCost },
 ): Partial<ShadowRecord> {
-  const { core, sql, shadow, run } = call;
-  const { billed, calls, inputTokens, outputTokens } = stored(call).record;
+  const { core, shadow, run } = call;
+  const { billed, reserved, calls, inputTokens, outputTokens } = stored(call).record;
   if (billed.includes(answerId)) return {};
-  sql.addSpend(utcDay(core.platform.now()), shadow.name, cost.inputTokens + cost.outputTokens);
+  const tokens = cost.inputTokens + cost.outputTokens;
+  spend(call, shadow.name, { reserved: reserved.slice(0, 1), tokens });
   core.rooms.counted?.(run.sessionId, { model, summariser: cost, isShadow: true });
   return {
+    reserved: reserved.slice(1),
     billed: [...billed, answerId],
     calls: calls + 1,
     inputTokens: inputTokens + cost.inputTokens,
@@ -326,7 +344,12 @@ function put(call: ShadowCall, patch: Partial<ShadowRecord>, words: Partial<Shad
   const row = stored(call);
   const told = { ...NO_WORDS, ...row.words, ...words };
   const isEmpty = told.key === null && told.reason === null;
-  call.sql.put(call.run.sessionId, { ...row, record: { ...row.record, ...patch }, words: isEmpty ? null : told });
+  const { reserved, ...rest } = { ...row.record, ...patch };
+  const isDone = rest.outcome !== null;
+  // A call that was cut off has no bill.
+  if (isDone) spend(call, row.name, { reserved, tokens: 0 });
+  const record = { ...rest, reserved: isDone ? [] : reserved };
+  call.sql.put(call.run.sessionId, { ...row, record, words: isEmpty ? null : told });
 }
 
 function end(

@@ -37,6 +37,13 @@ export interface RealSummary extends Spent {
   readonly tokens: number;
 }
 
+/** Tokens set aside for one call. */
+export interface Reserved {
+  /** The UTC day of the call. */
+  readonly day: number;
+  readonly tokens: number;
+}
+
 export interface ShadowRecord extends Spent {
   /** Null while it is not done. */
   readonly outcome: ShadowOutcome | null;
@@ -47,6 +54,8 @@ export interface ShadowRecord extends Spent {
   readonly real: RealSummary;
   /** Null until the next compaction is planned, and while nothing was said since. */
   readonly hindsight: Hindsight | null;
+  /** Calls at work, oldest first. The day's tokens hold them until their costs are known. */
+  readonly reserved: readonly Reserved[];
   /** The names of the answers that its costs include. */
   readonly billed: readonly string[];
   /** By step, an answer that the audit refused. The step does not ask for it again. */
@@ -89,6 +98,7 @@ export function newRecord(
     outputTokens: 0,
     real: { ...real, calls: modelCalls, inputTokens, outputTokens },
     hindsight: null,
+    reserved: [],
     billed: [],
     refused: {},
   };

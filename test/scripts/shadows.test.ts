@@ -24,7 +24,17 @@ function row(n: number, told: Told = {}): ShadowRow {
   const { name = "cheap", outcome = { kind: "kept", tokens: 300 }, hindsight = null } = told;
   const spent = { calls: 1, inputTokens: 900, outputTokens: 100 };
   const real = { model: "large", tokens: 400, calls: 2, inputTokens: 1_800, outputTokens: 200 };
-  const record = { ...spent, outcome, model: "small", createdAt: n, real, hindsight, billed: [], refused: {} };
+  const record = {
+    ...spent,
+    outcome,
+    model: "small",
+    createdAt: n,
+    real,
+    hindsight,
+    reserved: [],
+    billed: [],
+    refused: {},
+  };
   return { n, name, overlayId: `ov_${n}`, record, words: null };
 }
 

@@ -305,6 +305,34 @@ test("a shadow costs at most its tokens of a day, over all sessions of the agent
   expect(small.asked).toHaveLength(0);
 });
 
+test("calls that are under way in other sessions count as well, until their costs are known", async () => {
+  const shadows = [{ ...CHEAP, dayTokens: 5_000 }];
+  const gate = makeGate();
+  const made = shadowed({
+    shadows,
+    script: async (prompt) => {
+      await gate.pass();
+      return { text: summaryOf(prompt, OTHER), finishReason: "stop", usage: [2_000, 100] };
+    },
+  });
+  const one = await startRun(made.agent);
+  await gate.reached();
+  shadowsOfTests.set(`${made.name}/two`, shadows);
+  const two = await startRun(made.agent, "two");
+  await settled(two.id);
+  gate.open();
+  await settled(one.id);
+  expect(made.asked).toHaveLength(1);
+  const outcomeOf = async (sessionId?: string) =>
+    (await made.agent.compareShadows({ sessionId })).compactions[0]?.shadows[0]?.outcome;
+  expect([await outcomeOf(), await outcomeOf("two")]).toMatchObject([
+    { kind: "kept" },
+    { kind: "skipped", reason: "budget-spent" },
+  ]);
+  const spent = await runInDurableObject(made.stub, (_, { storage }) => rowsOf(storage, "palimpsest_shadow_spend"));
+  expect(spent).toMatchObject([{ tokens: 2_100 }]);
+});
+
 test("a shadow's model that is left alone after failures in real runs is not asked", async () => {
   const made = shadowed();
   await inside(made, (_, agent) => {
@@ -382,7 +410,7 @@ test("without a shadow a run takes no step more and no row; an append beside sha
   expect((await meter()).rowsWritten - before.rowsWritten).toBe(1);
 });
 
-test("a shadow of one chunk takes a step, three calls of the agent and six rows, and its run two more", async () => {
+test("a shadow of one chunk takes a step, three calls of the agent and seven rows, and its run two more", async () => {
   const gate = makeGate();
   const made = shadowed({
     script: async (prompt) => {
@@ -403,7 +431,7 @@ test("a shadow of one chunk takes a step, three calls of the agent and six rows,
   const done = await meter();
   expect(plan.steps.slice(2)).toHaveLength(1);
   expect(plan.calls.slice(4)).toEqual(["doFollowUp", "doFollowUp", "doFollowUp"]);
-  // Before the model was asked, the row of the shadow was written. Then the draft, its cost by day and in the room of costs, and the shadow's row twice.
+  // Before the model was asked, the row of the shadow was written, and what its call may cost. Then the draft, its cost by day and in the room of costs, and the shadow's row twice.
   expect(done.rowsWritten - begun.rowsWritten).toBe(5);
   expect(done.rowsRead - begun.rowsRead).toBeLessThan(60);
 });
