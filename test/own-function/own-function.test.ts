@@ -60,6 +60,21 @@ async function start(agent: BuiltAgent, from = 0): Promise<RunRecord> {
   return run;
 }
 
+test("a function that leaves most of a large tail in view is not asked again before something is appended (R4)", async () => {
+  let calls = 0;
+  const { agent } = await newBuilt(async (messages) => {
+    calls++;
+    return { summary: "They talked.", fromMessageId: messages[1]?.id ?? "", toMessageId: messages[3]?.id ?? "" };
+  });
+  await agent.appendAll({ sessionId, messages: talk(0, 30) });
+  await settle(agent as unknown as PalimpsestAgent, sessionId);
+  expect(calls).toBe(1);
+  expect((await agent.getView({ sessionId })).tokens).toBeGreaterThan(2_000);
+  await agent.append({ sessionId, message: say(30) });
+  await settle(agent as unknown as PalimpsestAgent, sessionId);
+  expect(calls).toBe(2);
+});
+
 test("plan says that the function names the range, and nothing of what the workflow would do", async () => {
   const { agent } = await newBuilt(async () => null);
   await agent.appendAll({ sessionId, messages: talk(0, 4) });
