@@ -89,11 +89,15 @@ function notRevised(facts: readonly Fact[], later: readonly Fact[]): readonly Fa
 /** The rules in force after `later` ones. A rule said again moves to the end as it was first said. */
 export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
   let standing = [...earlier];
+  if (later.length === 0) return standing;
+  const sayings = new Map(standing.map((rule) => [rule, sayingOf(rule.value)]));
   for (const rule of later) {
     const said = sayingOf(rule.value);
-    const before = standing.find((each) => sayingOf(each.value) === said && each.revises === rule.revises);
+    const before = standing.find((each) => sayings.get(each) === said && each.revises === rule.revises);
     standing = notRevised(standing, [rule]).filter((each) => each !== before);
-    standing.push(before === undefined ? rule : { ...before, age: rule.age });
+    const last = before === undefined ? rule : { ...before, age: rule.age };
+    standing.push(last);
+    sayings.set(last, said);
   }
   return standing;
 }

@@ -34,7 +34,8 @@ function flatten(text: string): string {
   return oneLine(text).toLowerCase();
 }
 
-const BREAKS = /[\s\p{Cc}\u2028\u2029]+/gu;
+/** All but a single blank, which stays. */
+const BREAKS = /[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu;
 const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
 
 /** The start of a line that a reader could take for the heading of the facts in force. */

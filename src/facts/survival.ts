@@ -51,7 +51,7 @@ export function scoreSurvival(text: string, facts: Facts): Survival {
   let sentences: readonly Said[] | null = null;
   // Most texts have each fact word for word, and are never cut into sentences.
   const saysSentence = ({ value }: PinnedFact): boolean =>
-    says(value) || (sentences ??= sentencesOf(text)).some((each) => saysTheSame(each, value));
+    says(value) || saysTheSame((sentences ??= sentencesOf(text)), value);
   const parts: readonly Part[] = [
     {
       share: 0.5,
@@ -110,9 +110,12 @@ function sentencesOf(text: string): readonly Said[] {
 }
 
 /** Only a sentence that forbids can say the same as a prohibition. */
-function saysTheSame(sentence: Said, rule: string): boolean {
-  const wanted = contentWords(rule);
-  if (wanted.size < 2 || (prohibits(rule) && !sentence.forbids)) return false;
-  const held = [...wanted].filter((word) => sentence.words.has(word)).length;
-  return held / wanted.size >= SAME_WORDS;
+function saysTheSame(sentences: readonly Said[], rule: string): boolean {
+  const wanted = [...contentWords(rule)];
+  if (wanted.length < 2) return false;
+  const forbids = prohibits(rule);
+  return sentences.some(
+    (each) =>
+      (each.forbids || !forbids) && wanted.filter((word) => each.words.has(word)).length / wanted.length >= SAME_WORDS,
+  );
 }

@@ -63,10 +63,11 @@ export function wordsIn(text: string): string[] {
     found.push(...(plain.match(WINDOWS_PATH) ?? []).filter((path) => path.length <= MOST_LETTERS));
   const spaced = plain.replaceAll(UNSPACED_RUN, " ");
   for (const each of spaced.match(WORD) ?? []) {
-    const word = trim(each).replace(PARTICLE, "$1");
-    const least = KOREAN.test(word) ? LEAST_SYLLABLES : LEAST_LETTERS;
-    if (word.length < least || word.length > MOST_LETTERS) continue;
-    if (!SHORT_NUMBER.test(word) && !isOrdinary(word)) found.push(word);
+    const bare = trim(each);
+    const isKorean = KOREAN.test(bare);
+    const word = isKorean ? bare.replace(PARTICLE, "$1") : bare;
+    if (word.length < (isKorean ? LEAST_SYLLABLES : LEAST_LETTERS) || word.length > MOST_LETTERS) continue;
+    if (!isOrdinary(word) && !SHORT_NUMBER.test(word)) found.push(word);
   }
   if (spaced !== plain) found.push(...termsIn(plain));
   return found;

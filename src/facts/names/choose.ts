@@ -190,11 +190,12 @@ function nameTalk(rows: readonly WordRow[], talk: Talk): (word: string) => numbe
   const told = new Map<string, number>();
   for (const [word, share] of talk)
     for (const part of partsOf(word)) told.set(part, Math.max(share, told.get(part) ?? 0));
+  const parts = new Map(rows.map(([word]) => [word, partsOf(word)]));
   const counts = new Map<string, number>();
-  for (const [word] of rows) for (const part of new Set(partsOf(word))) counts.set(part, (counts.get(part) ?? 0) + 1);
+  for (const own of parts.values()) for (const part of new Set(own)) counts.set(part, (counts.get(part) ?? 0) + 1);
   return (word) => {
     let [held, sum] = [0, 0];
-    for (const part of partsOf(word)) {
+    for (const part of parts.get(word) ?? []) {
       const rare = Math.log((rows.length + 1) / ((counts.get(part) ?? 0) + 1));
       sum += rare;
       held += rare * (told.get(part) ?? 0);

@@ -13,22 +13,21 @@ const MAX_CONSTRAINT = 400;
 /** What happened after, within or without something is no wish. */
 const NOT_TOLD =
   "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|runs|loads?|was|were|had|starts|begins|is(?= (?:before|after))) (?:\\w+ ){0,2})";
-/** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
+/** An order or a wish that outlives its turn, in small letters. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
-  /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
-  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+|close|tired|wrong|broken|missing|expired|stuck|mistaken|kidding|joking|(?:in|at) the)\b|admit|say))(?<!\b(?:he|she) must)/i,
-  /\b(?:i|we|you|it|they)(?:'d| would)?(?: strongly| much)? (?:prefer|rather)\b|\bpreferabl[ey]\b|\bmy preference\b/i,
-  /\b(?:use|do|make|put|let'?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than|by default)\b/i,
-  /(?:^|\b(?:we|please|always) )use (?:[\w.@/-]+ ){0,3}(?!(?:is|are|was|were|do|does|did|can|could|will) )[\w.@/-]+,? not [\w.@/-]+[.!]*$|^[\w-]+, not [\w-]+[.!]*$/i,
-  /(?<!\b(?:is|are|was|were|ha[sd]|have|saw) )\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|^(?!(?:i|we|it|s?he|they|the\w*|this|that|an?) ).* only[.!]*$|\b(?:i|we) only (?!have|had|saw|see|got|get|know|found|\w+ed\b)|^only\b/i,
-  /(?<!\bI(?:'ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|^(?:please,? )?(?:stay (?:within|inside)|work exclusively|(?:limit|restrict|confine) (?:your|all|any|every|edits|changes|the ))|\bkeep (?:this|it|that) (?:between us|to yourself|secret|private)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|(?<!\bis )\brequire(?:d?\b|ments?:)|\bunless\b/i,
+  /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/,
+  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+|close|tired|wrong|broken|missing|expired|stuck|mistaken|kidding|joking|(?:in|at) the)\b|admit|say))(?<!\b(?:he|she) must)/,
+  /\b(?:i|we|you|it|they)(?:'d| would)?(?: strongly| much)? (?:prefer|rather)\b|\bpreferabl[ey]\b|\bmy preference\b/,
+  /\b(?:use|do|make|put|let'?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than|by default)\b/,
+  /(?:^|\b(?:we|please|always) )use (?:[\w.@/-]+ ){0,3}(?!(?:is|are|was|were|do|does|did|can|could|will) )[\w.@/-]+,? not [\w.@/-]+[.!]*$|^[\w-]+, not [\w-]+[.!]*$/,
+  /(?<!\b(?:is|are|was|were|ha[sd]|have|saw) )\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|^(?!(?:i|we|it|s?he|they|the\w*|this|that|an?) ).* only[.!]*$|\b(?:i|we) only (?!have|had|saw|see|got|get|know|found|\w+ed\b)|^only\b/,
+  /(?<!\bi(?:'ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|^(?:please,? )?(?:stay (?:within|inside)|work exclusively|(?:limit|restrict|confine) (?:your|all|any|every|edits|changes|the ))|\bkeep (?:this|it|that) (?:between us|to yourself|secret|private)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|(?<!\bis )\brequire(?:d?\b|ments?:)|\bunless\b/,
   new RegExp(
-    `${NOT_TOLD}\\b(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|max(?:imum)?\\.?|minimum|before|after) [$€£]?\\d`,
-    "i",
+    `\\b(?=[abilmnuw])${NOT_TOLD}(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|max(?:imum)?\\.?|minimum|before|after) [$€£]?\\d`,
   ),
-  /\bfrom (?:now|here) on\b|\bgoing forward\b|\b(?:remember|don'?t forget) (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/i,
-  new RegExp(`${NOT_TOLD}\\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`, "i"),
-  /\b(?:i|we)(?:'d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
+  /\bfrom (?:now|here) on\b|\bgoing forward\b|\b(?:remember|don'?t forget) (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/,
+  new RegExp(`\\b(?=without)${NOT_TOLD}without (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`),
+  /\b(?:i|we)(?:'d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/,
 ];
 /** Scripts that may write a sentence without a blank. */
 export const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
@@ -60,7 +59,8 @@ export function constraintsOf({ text, withList }: Sentence): string[] {
   const [, ...items] = withList?.trim().split(/\s*\n\s*/) ?? [];
   const whole = constraintsIn(text);
   // Lines that are only a rule by themselves were joined by mistake.
-  const found = whole.length > 0 ? whole : text.split("\n").flatMap((line) => constraintsIn(line.trim()));
+  const isJoined = whole.length === 0 && text.includes("\n");
+  const found = isJoined ? text.split("\n").flatMap((line) => constraintsIn(line.trim())) : whole;
   return withList === undefined || found.length === 0 || items.every(isRule) ? found : [withList];
 }
 
@@ -79,12 +79,14 @@ export function isRule(sentence: string): boolean {
   const enough = DENSE_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
   if (!enough || looksLikeData(said) || PRINTED.test(said)) return false;
   if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return ASKS_NOT.test(said) && forbids(said);
-  return forbids(said) || WISHES.some((wish) => wish.test(said));
+  if (forbids(said)) return true;
+  const small = said.toLowerCase();
+  return WISHES.some((wish) => wish.test(small));
 }
 
 /** Detects program text and logs by few letters among the signs, or by the marks of a statement, a tag or a stack frame. */
 export function looksLikeData(sentence: string): boolean {
-  const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
+  const letters = sentence.replaceAll(/[^\p{L} ]/gu, "").length;
   return letters < sentence.length * 0.6 || CODE.test(sentence) || (sentence.endsWith(");") && /\w\(/.test(sentence));
 }
 

@@ -32,7 +32,7 @@ const PERMITS = new RegExp(
   `${LEAD}(?:you|we)(?: may| can| could|(?: are|['’]re) (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
   "i",
 );
-/** Says that a rule holds no more, in words that do not tell surely which rule. Such a sentence stands beside the rules and removes none. */
+/** Says in small letters that a rule holds no more, in words that do not tell surely which rule. Such a sentence stands beside the rules and removes none. */
 const LIFTS = new RegExp(
   [
     String.raw`${LEAD}\w+ing (?:\S+ )+?(?:is|are) (?:fine|ok|okay|safe) (?:now|again)[.! ]*$|\b(?:allowed|permitted|fair game) (?:now|again)\b`,
@@ -46,7 +46,7 @@ const LIFTS = new RegExp(
     String.raw`^(?:vergiss|oublie|olvida|dimentica|esquece)(?!\p{L}).*(?<!\p{L})(?:regeln?|verbot|gesagt|règles?|dit|reglas?|dije|regol[ae]|detto|regras?|disse)(?!\p{L})`,
     "(?:现在|以后|今後).*(?:可以(?!开始|继续|看|再)|てもいい|て(?:も)?大丈夫)",
   ].join("|"),
-  "iu",
+  "u",
 );
 /** "We can … again" may be an order or news, and "You can now …" the last line of an installer. */
 const TELLS = new RegExp(`${LEAD}(?:we|you can now) `, "i");
@@ -189,7 +189,11 @@ function readCorrection(later: string): ((earlier: string) => boolean) | null {
 
 function revokes(sentence: string): boolean {
   if (sentence.length > MAX_RULE_CHARS || sentence.includes("?")) return false;
-  return TAKES_BACK.test(sentence) || LIFTS.test(sentence) || (PERMITS.test(sentence) && AFTER_ALL.test(sentence));
+  return (
+    TAKES_BACK.test(sentence) ||
+    LIFTS.test(sentence.toLowerCase()) ||
+    (PERMITS.test(sentence) && AFTER_ALL.test(sentence))
+  );
 }
 
 /** The words of the clause after the pattern. Null when the pattern does not match, or when more text follows the clause. */

@@ -50,7 +50,11 @@ export function findInvisible(text: string): string[] {
   return [...found];
 }
 
+/** Most texts have only these characters, and are never searched for others. */
+const SEEN = /^[\t\n -~]*$/;
+
 function replaceUnseen(text: string, by: (character: string) => string): string {
+  if (SEEN.test(text)) return text;
   return text.replaceAll("\r\n", "\n").replaceAll(UNSEEN, (character: string, at: number, whole: string) => {
     IN_PLACE.lastIndex = at;
     return IN_PLACE.test(whole) ? character : by(character);
