@@ -6,17 +6,19 @@ import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
 import { Health } from "../memory/runs/health.ts";
 import { HookOutbox } from "../memory/runs/hook-outbox.ts";
-import { Runs, type EndedRun, type RunRecord } from "../memory/runs/runs.ts";
+import { Runs, type EndedRun, type LiveRun, type Outcome, type RunRecord } from "../memory/runs/runs.ts";
 import { SpendTable } from "../memory/runs/spend.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
-import type { Hooks, Marks, Platform } from "./core.ts";
+import type { Hooks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
 import { installRooms, joinHooks, type InstalledRoom, type Rooms } from "./extension.ts";
 import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction } from "./runs/after-compaction.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
+import { endRun } from "./runs/end-run.ts";
+import { Triggers } from "./runs/start/trigger.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
 interface CoreOptions {
@@ -59,7 +61,7 @@ export class AgentCore {
   /** @internal */
   readonly dispatcher: Dispatcher;
   /** @internal */
-  readonly marks: Marks;
+  readonly trigger: Triggers;
   /** @internal */
   readonly hookOutbox: HookOutbox;
   /** @internal */
@@ -92,11 +94,8 @@ export class AgentCore {
     this.health = new Health(this.db);
     this.spend = new SpendTable(this.db);
     this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));
-    this.marks = {
-      branchLeaf: this.db.cached(new Map()),
-      nothingUpTo: this.db.cached(new Map()),
-    };
     this.dispatcher = new Dispatcher(this);
+    this.trigger = new Triggers(this);
     this.installed = installRooms(this, rooms);
     this.rooms = joinHooks(this.installed);
   }
@@ -105,6 +104,11 @@ export class AgentCore {
   async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
     const hosted = this.hosted.get(sessionId);
     return hosted === undefined ? work() : hosted.read(work);
+  }
+
+  /** @internal */
+  endRun(run: LiveRun, outcome: Outcome): Outcome {
+    return endRun(this, run, outcome);
   }
 
   /** @internal */

@@ -12,7 +12,16 @@ import type { SinceOverlay } from "../memory/messages/since.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
-import type { EndedRun, LiveRun, Outcome, RunPatch, RunRecord, Runs, StepRecord } from "../memory/runs/runs.ts";
+import type {
+  EndedRun,
+  LiveRun,
+  Outcome,
+  RunPatch,
+  RunRecord,
+  Runs,
+  StepRecord,
+  Trigger,
+} from "../memory/runs/runs.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
@@ -21,8 +30,8 @@ import type { SentPrompt } from "../model/chosen.ts";
 import type { Again, Hindsight } from "../facts/hindsight.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../facts/survival.ts";
-import type { SpanPlan } from "../steps/plan/plan.ts";
-import type { Policy } from "../steps/plan/policy.ts";
+import type { Decision } from "../steps/decide/decide.ts";
+import type { PlanOptions, SpanPlan } from "../steps/plan/plan.ts";
 import type { ApprovalReading, DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
@@ -307,16 +316,52 @@ export interface HostedReads {
   read<T>(work: () => T | Promise<T>): Promise<T>;
 }
 
-/** Caches since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
-export interface Marks {
-  /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
-  readonly branchLeaf: Map<string, string>;
-  /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
-  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number; readonly messages: number }>;
+/** A branch, by its leaf. `continues` is the leaf that was just appended to, where that is known. */
+export interface Branch {
+  readonly leafId: string | null;
+  readonly continues?: string | null;
+}
+
+export interface RunRequest {
+  readonly trigger: Trigger;
+  readonly leafId: string;
+  readonly focus?: string | null;
+  readonly manual?: boolean;
+  /** Starts, and asks the model, although the summariser is down or the budget is spent. */
+  readonly ignoreBudget?: boolean;
+  readonly fresh?: boolean;
+  readonly retryOf?: string | null;
+  readonly only?: PlanOptions["only"];
+  /** Makes the run a split. After its compaction the session continues in a child of this name. Null takes the parent's. */
+  readonly childName?: string | null;
+}
+
+/** Decides when runs start. Call it inside the transaction of the change, but for {@link RunTrigger.decide}. */
+export interface RunTrigger {
+  /**
+   * After a change that may have grown the active view. Starts a due run, masks older outputs that are due, and asks for what an edit
+   * uncovered. `continues` is the leaf that was just appended to, where the caller knows it.
+   */
+  changed(sessionId: string, continues?: string | null): void;
+  /** After a change that must not start a run by size. */
+  mendIfUncovered(sessionId: string): void;
+  /** After the end of a run, because an append during it was coalesced into it, and may be due now. */
+  ended(run: LiveRun): void;
+  /** Starts a run when the threshold is crossed and none is live on this branch (R2). */
+  startIfDue(sessionId: string, continues?: string | null): LiveRun | null;
+  /** Whether a run would start on a branch now, or the first reason that keeps the trigger from it. Starts none. */
+  decide(sessionId: string, branch: Branch): Decision;
+  /** Starts a run, or returns the live one of this branch. Throws `session_ended`, `not_configured`. */
+  startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean };
+  /** Starts a run, whatever else is live. Throws `not_configured`. */
+  start(sessionId: string, request: RunRequest): LiveRun;
+  /** Lowers the recorded size after messages were removed, because the old size would keep the trigger quiet too long. */
+  measureAfresh(sessionId: string): void;
 }
 
 /**
- * The members of the core that a function needs, by name. Functions that start, end or commit a run need nearly all, and take the whole.
+ * The members of the core that a function needs, by name. Only what holds an agent as a whole takes all of it: the handle of a session, the
+ * port of a Workflow, the dispatcher, and a room where it is installed.
  */
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
@@ -334,7 +379,7 @@ export interface Core {
   readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
-  readonly marks: Marks;
+  readonly trigger: RunTrigger;
   /** Ended runs that a caller's function has yet to take. */
   readonly hookOutbox: HookOutbox;
   /** Long work waits for the calls of others by it. */
@@ -347,6 +392,11 @@ export interface Core {
    * all that it needs is at hand.
    */
   read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T>;
+  /**
+   * Gives a run its outcome, unless it has one, with all that follows. Call inside a transaction, after any change that keeps another run
+   * from being due. Returns the outcome that stands.
+   */
+  endRun(run: LiveRun, outcome: Outcome): Outcome;
   /** Reports the state of a live run to clients. Called after the transaction, never inside it. */
   announce(run: RunRecord): void;
   /** Resolves when the run has its outcome. Throws `unknown_run`. */

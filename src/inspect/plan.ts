@@ -8,7 +8,6 @@ import type { Core } from "../agent/core.ts";
 import { planNow } from "../agent/runs/start/dry-run.ts";
 import { rentsNow } from "../agent/runs/start/rents.ts";
 import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
-import { decideNow } from "../agent/runs/start/trigger.ts";
 
 /** The compaction that a plan is asked for. */
 export interface PlanQuestion {
@@ -35,7 +34,7 @@ export async function reportPlan(
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
   const { when, inline } = core.settings.get(sessionId);
-  const decision = asked.manual ? null : decideNow(core, sessionId, branch);
+  const decision = asked.manual ? null : core.trigger.decide(sessionId, branch);
   const waiting = decision?.kind === "wait" ? decision.waiting : null;
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen =

@@ -15,8 +15,6 @@ import { HostDiffers, isToBeReadAgain, NotAtHand } from "../memory/messages/cont
 import type { MessageSource, SourceEvent } from "./message-source.ts";
 import { forgetWhatWasSaid } from "../agent/sessions/clear-session.ts";
 import type { Core } from "../agent/core.ts";
-import { mendIfUncovered } from "../agent/runs/start/mend.ts";
-import { measureAfresh, maskIfDue, triggerIfDue } from "../agent/runs/start/trigger.ts";
 import { HostIndex } from "./host-index.ts";
 import { HostedContents } from "./hosted-contents.ts";
 
@@ -132,7 +130,7 @@ export class HostedSession {
       index.rewrite(event.message);
     } else if (event.kind === "delete") {
       index.delete(event.ids, event);
-      measureAfresh(this.#core, this.sessionId);
+      this.#core.trigger.measureAfresh(this.sessionId);
     } else if (event.kind === "clear") {
       index.clear();
       forgetWhatWasSaid(this.#core, this.sessionId);
@@ -146,13 +144,7 @@ export class HostedSession {
   #look(continues: string | null): void {
     const { sessionId } = this;
     const core = this.#core;
-    const look = (): void =>
-      core.db.transaction(() => {
-        triggerIfDue(core, sessionId, continues);
-        maskIfDue(core, sessionId, continues);
-        mendIfUncovered(core, sessionId);
-        core.rooms.summaries?.grew(sessionId);
-      });
+    const look = (): void => core.db.transaction(() => core.trigger.changed(sessionId, continues));
     try {
       look();
     } catch (error) {
@@ -242,7 +234,7 @@ export class HostedSession {
     if (gone.length > 0) index.delete(gone, { retention: this.#source.prunes() ? () => true : null });
     for (const message of changed) index.update(message);
     for (const { message, after } of added) index.append(message, after);
-    measureAfresh(this.#core, this.sessionId);
+    this.#core.trigger.measureAfresh(this.sessionId);
   }
 }
 

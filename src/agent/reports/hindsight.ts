@@ -11,7 +11,7 @@ import type { Slice } from "../../memory/messages/slices.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
 import { countAgain, findAgain } from "../../facts/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
-import type { Core, Graded, Needs } from "../core.ts";
+import type { Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
 import { factsOf } from "../runs/drafts/sources.ts";
 import { readListed } from "../runs/read-slices.ts";
@@ -42,7 +42,7 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
 }
 
 /** Counts for a run that is being planned, and keeps the counts beside the overlay. A second count replaces the first. */
-export async function noteHindsight(core: Core, runId: string): Promise<void> {
+export async function noteHindsight(core: Reads & Needs<"db" | "rooms" | "runs">, runId: string): Promise<void> {
   const run = core.runs.get(runId);
   if (run === null || run.outcome !== null) return;
   const graded = await gradeView(core, run.sessionId, run.leafId);

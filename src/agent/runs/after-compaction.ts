@@ -12,7 +12,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { HOOK_TOKENS } from "../../limits.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
-import type { Core, Needs } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 /** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */
 const HOOK_LIMIT_MS = 60_000;
@@ -28,8 +28,10 @@ export function queueHook(
     core.hookOutbox.add(id, sessionId);
 }
 
+type Tells = Needs<"db" | "hookOutbox" | "memory" | "platform" | "runs" | "settings">;
+
 /** One attempt for a run that has ended. Does nothing while another attempt is running. Never throws. */
-export async function tellAfterCompaction(core: Core, runId: string): Promise<void> {
+export async function tellAfterCompaction(core: Tells, runId: string): Promise<void> {
   if (core.hookOutbox.underWay.has(runId)) return;
   core.hookOutbox.underWay.add(runId);
   try {
@@ -39,7 +41,7 @@ export async function tellAfterCompaction(core: Core, runId: string): Promise<vo
   }
 }
 
-async function attempt(core: Core, runId: string): Promise<void> {
+async function attempt(core: Tells, runId: string): Promise<void> {
   const begun = core.db.transaction(() => begin(core, runId));
   if (begun === null) return;
   const { tell, run, overlay, attempts } = begun;
@@ -63,7 +65,7 @@ async function attempt(core: Core, runId: string): Promise<void> {
 }
 
 /** Null when nothing is left to report, or no function is set. The outbox row is then removed. */
-function begin(core: Core, runId: string) {
+function begin(core: Tells, runId: string) {
   const attempts = core.hookOutbox.attempt(runId);
   if (attempts === 0) return null;
   const run = core.runs.get(runId);

@@ -16,7 +16,6 @@ import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
-import { endRun } from "./end-run.ts";
 import { startSplit } from "./split.ts";
 import { askForRun } from "./start/ask.ts";
 
@@ -212,7 +211,7 @@ export class Dispatcher {
   end(runId: string, outcome: Outcome): RunRecord {
     this.#core.db.transaction(() => {
       const run = this.#core.runs.mustGet(runId);
-      if (run.outcome === null) endRun(this.#core, run, outcome);
+      if (run.outcome === null) this.#core.endRun(run, outcome);
     });
     return this.#core.runs.mustGet(runId);
   }

@@ -4,29 +4,25 @@
  */
 import type { EndedRun, Outcome, LiveRun } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
-import type { Core } from "../core.ts";
-import { mendIfUncovered } from "./start/mend.ts";
-import { triggerIfDue } from "./start/trigger.ts";
+import type { Needs } from "../core.ts";
 
-/**
- * Writes the outcome unless one exists, and checks the triggers in the same transaction. An append during this run was coalesced into it,
- * and may be due now. Call inside a transaction, after any change that keeps another run from being due. Returns the outcome that stands.
- */
-export function endRun(core: Core, run: LiveRun, outcome: Outcome): Outcome {
+/** Behind {@link Core.endRun}. */
+export function endRun(
+  core: Needs<"hookOutbox" | "memory" | "platform" | "runs" | "settings" | "trigger">,
+  run: LiveRun,
+  outcome: Outcome,
+): Outcome {
   const at = core.platform.now();
   const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
   const ended = core.runs.end({ ...run, steps }, outcome, settledSize(core, run));
   if (ended.outcome !== outcome) return ended.outcome;
   queueHook(core, run, outcome);
-  core.marks.branchLeaf.delete(run.id);
-  triggerIfDue(core, run.sessionId);
-  mendIfUncovered(core, run.sessionId, run);
-  core.rooms.summaries?.ended(run);
+  core.trigger.ended(run);
   return outcome;
 }
 
 /** The messages of the branch that the run looked at, where its policy counts them. Appends during the run count as growth. */
-function settledSize(core: Core, { sessionId, leafId, policy }: LiveRun): Pick<EndedRun, "settledMessages"> {
+function settledSize(core: Needs<"memory">, { sessionId, leafId, policy }: LiveRun): Pick<EndedRun, "settledMessages"> {
   if (policy.maxMessages === undefined) return {};
   const history = core.memory.session(sessionId);
   return { settledMessages: history.size(history.has(leafId) ? leafId : null).messages };

@@ -6,8 +6,7 @@
 import { MODEL_STEP_MS } from "../../limits.ts";
 import { closeStep, markStep, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
-import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
-import { endRun } from "./end-run.ts";
+import type { Core, Needs, StepCall, StepPatch, StepResult } from "../core.ts";
 import { conclude } from "./split.ts";
 
 export class PortCall implements StepCall {
@@ -60,7 +59,7 @@ export class PortCall implements StepCall {
   }
 
   end(outcome: Outcome): RunEnded {
-    return this.#over(endRun(this.core, this.#run, outcome));
+    return this.#over(this.core.endRun(this.#run, outcome));
   }
 
   /** As {@link end}, with the outcome of the run's compaction. A split switches to its child first. */
@@ -80,7 +79,7 @@ export class PortCall implements StepCall {
 }
 
 /** Tells a Workflow that its run is over, and what is left to do after it. */
-function tellEnded(core: Core, run: RunRecord, outcome: Outcome): RunEnded {
+function tellEnded(core: Needs<"rooms">, run: RunRecord, outcome: Outcome): RunEnded {
   const followUps = core.rooms.followUps?.due(run, outcome) ?? [];
   return { kind: "ended", outcome, ...(followUps.length > 0 && { followUps }) };
 }

@@ -16,11 +16,9 @@ import type { Facts } from "../../facts/fact.ts";
 import { hasResult, toolPart } from "../../steps/message/tool-parts.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core, Needs } from "../core.ts";
-import { endRun } from "./end-run.ts";
+import type { Needs } from "../core.ts";
 import { factsOf } from "./drafts/sources.ts";
 import { openSpan } from "./read-slices.ts";
-import { startRun, triggerIfDue } from "./start/trigger.ts";
 
 export interface SplitOptions {
   /** A person's words about the summary's focus. */
@@ -38,6 +36,9 @@ interface SplitRequest extends SplitOptions {
   readonly retryOf?: string | undefined;
 }
 
+/** What a switch to a child reads and writes. */
+type Splits = Needs<"endRun" | "memory" | "rooms" | "runs" | "settings" | "trigger" | "usage">;
+
 /**
  * Splits a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
  * beside it. Any live run of the session ends as `cancelled`. The facts of the view are read in slices before one transaction does the
@@ -45,7 +46,7 @@ interface SplitRequest extends SplitOptions {
  * summary that is no smaller than the view, and `invalid_state` while a call waits for its result.
  */
 export async function splitWithSummary(
-  core: Core,
+  core: Splits & Needs<"db" | "read" | "uses">,
   sessionId: string,
   request: SplitRequest & { summary: string },
 ): Promise<RunRecord> {
@@ -65,13 +66,13 @@ export async function splitWithSummary(
 }
 
 function splitNow(
-  core: Core,
+  core: Splits,
   sessionId: string,
   request: SplitRequest & { summary: string },
   { span, facts }: { span: Span; facts: Facts | undefined },
 ): RunRecord {
   for (const run of core.runs.live(sessionId)) {
-    if (run.kind === "split") endRun(core, run, { kind: "cancelled" });
+    if (run.kind === "split") core.endRun(run, { kind: "cancelled" });
   }
   const { run } = startSplit(core, sessionId, { ...request, ignoreBudget: true });
   assert(run.kind === "split", "A split was just asked for.");
@@ -81,7 +82,7 @@ function splitNow(
     .session(sessionId)
     .addOverlay({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
   if (result.kind === "stale") throw notAdded(result.reason);
-  endRun(core, run, switchToChild(core, run, result.overlay.id));
+  core.endRun(run, switchToChild(core, run, result.overlay.id));
   return core.runs.mustGet(run.id);
 }
 
@@ -136,7 +137,11 @@ function mustSplit(core: Needs<"memory">, sessionId: string): History {
  * inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
  * messages, `not_configured`.
  */
-export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: LiveRun; joined: boolean } {
+export function startSplit(
+  core: Needs<"endRun" | "memory" | "runs" | "trigger">,
+  sessionId: string,
+  request: SplitRequest,
+): { run: LiveRun; joined: boolean } {
   const leafId = mustSplit(core, sessionId).leafId();
   assert(leafId !== null, "A session that may be split has a leaf.");
   const name = cleanText("name", request.name);
@@ -144,7 +149,7 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   if (known !== undefined) return { run: known, joined: true };
   const { focus, fresh, ignoreBudget, retryOf } = request;
   const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, manual: true } as const;
-  const run = startRun(core, sessionId, {
+  const run = core.trigger.start(sessionId, {
     ...asked,
     ignoreBudget: ignoreBudget ?? false,
     retryOf: retryOf ?? null,
@@ -158,14 +163,14 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
  * Ends a run with the outcome of its compaction. A split switches to its child first, unless it has no sound summary. Call inside the
  * transaction of the commit, because any error rolls all of it back. Returns the outcome that stands.
  */
-export function conclude(core: Core, run: LiveRun, compacted: Outcome): Outcome {
+export function conclude(core: Splits, run: LiveRun, compacted: Outcome): Outcome {
   const isReady = ["applied", "rebased", "nothing"].includes(compacted.kind);
-  if (run.kind !== "split" || !isReady) return endRun(core, run, compacted);
-  return endRun(core, run, switchToChild(core, run, "overlayId" in compacted ? compacted.overlayId : null));
+  if (run.kind !== "split" || !isReady) return core.endRun(run, compacted);
+  return core.endRun(run, switchToChild(core, run, "overlayId" in compacted ? compacted.overlayId : null));
 }
 
 /** Opens the child under an id that is derived from the run's, and ends the parent. */
-function switchToChild(core: Core, run: LiveSplit, overlayId: string | null): Outcome {
+function switchToChild(core: Splits, run: LiveSplit, overlayId: string | null): Outcome {
   const { sessionId, tokensBefore } = run;
   const childId = childIdOf(run);
   if (core.memory.session(sessionId).leafId() === null) return { kind: "stale", reason: "gone" };
@@ -189,7 +194,7 @@ function switchToChild(core: Core, run: LiveSplit, overlayId: string | null): Ou
   core.usage.copy(sessionId, childId);
   cancelOthers(core, run);
   // The rest that a plan did not reach, or the tail alone, may exceed the child's threshold.
-  triggerIfDue(core, childId);
+  core.trigger.startIfDue(childId);
   return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
 }
 
@@ -198,6 +203,6 @@ function childIdOf({ id }: LiveRun): string {
 }
 
 /** Cancels them in the ledger. Their next step finds them ended and stops. The split is live or ended then, so no run follows them. */
-function cancelOthers(core: Core, { id, sessionId }: LiveRun): void {
-  for (const run of core.runs.live(sessionId)) if (run.id !== id) endRun(core, run, { kind: "cancelled" });
+function cancelOthers(core: Needs<"endRun" | "runs">, { id, sessionId }: LiveRun): void {
+  for (const run of core.runs.live(sessionId)) if (run.id !== id) core.endRun(run, { kind: "cancelled" });
 }

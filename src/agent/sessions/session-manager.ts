@@ -14,7 +14,6 @@ import { Configured } from "../configured.ts";
 import type { Told } from "../settings.ts";
 import { checkGiven, given, inputs, parseInput } from "../inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "../extension.ts";
-import { endRun } from "../runs/end-run.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
 import { coreOf, Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
@@ -101,7 +100,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
       const live = core.runs.live(id);
       inheritDrafts(core, id);
       core.memory.session(id).clear();
-      for (const run of live) endRun(core, run, { kind: "cancelled" });
+      for (const run of live) core.endRun(run, { kind: "cancelled" });
       // Every store with rows of a session. A test looks through all tables for one that is missing here (S2).
       core.rooms.deleted?.(id);
       core.usage.delete(id);

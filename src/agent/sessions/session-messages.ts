@@ -19,7 +19,6 @@ import { checkGiven, defined, given, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
-import { measureAfresh } from "../runs/start/trigger.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 
 /** Default limit of the messages in a turn's prompt, in thresholds. Beyond it compaction does not keep up. */
@@ -74,7 +73,7 @@ export class SessionMessages {
     checkGiven(given.messages, { ids });
     return this.#state.write((history) => {
       const deleted = history.delete(ids);
-      measureAfresh(this.#core, this.#state.id);
+      this.#core.trigger.measureAfresh(this.#state.id);
       return deleted;
     });
   }

@@ -6,8 +6,6 @@
 import { PalimpsestError } from "../../errors.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Core } from "../core.ts";
-import { mendIfUncovered } from "../runs/start/mend.ts";
-import { maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
 import type { SessionSettings, Told } from "../settings.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 
@@ -81,10 +79,8 @@ export class SessionState {
   write<T>(change: (history: History) => T, { continues, quiet = false }: WriteOptions = {}): T {
     const result = this.core.db.transaction<{ value: T }>(() => {
       const value = change(this.stored);
-      if (!quiet) triggerIfDue(this.core, this.id, continues);
-      if (!quiet) maskIfDue(this.core, this.id, continues);
-      mendIfUncovered(this.core, this.id);
-      if (!quiet) this.core.rooms.summaries?.grew(this.id);
+      if (quiet) this.core.trigger.mendIfUncovered(this.id);
+      else this.core.trigger.changed(this.id, continues);
       return { value };
     });
     return result.value;

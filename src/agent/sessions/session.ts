@@ -24,7 +24,7 @@ import { askForRun } from "../runs/start/ask.ts";
 import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
-import { decideNow, settleAtPresentSize } from "../runs/start/trigger.ts";
+import { settleAtPresentSize } from "../runs/start/trigger.ts";
 import { readAround } from "../runs/surroundings.ts";
 import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
@@ -146,7 +146,7 @@ export class Session extends Configured {
   async status(): Promise<SessionStatus> {
     return this.#state.read((history) => {
       const leafId = history.leafId();
-      const decision = decideNow(this.#core, this.id, { leafId });
+      const decision = this.#core.trigger.decide(this.id, { leafId });
       return {
         leafId,
         viewTokens: promptTokens(this.#core, this.id),
@@ -167,7 +167,9 @@ export class Session extends Configured {
    * live, without a policy, and for each reason of {@link status}`.waiting`.
    */
   async needsCompaction(): Promise<boolean> {
-    return this.#state.read((history) => decideNow(this.#core, this.id, { leafId: history.leafId() }).kind === "start");
+    return this.#state.read(
+      (history) => this.#core.trigger.decide(this.id, { leafId: history.leafId() }).kind === "start",
+    );
   }
 
   /**

@@ -3,14 +3,18 @@
  * the budget is spent, unless the person insists.
  */
 import type { LiveRun, RunRecord } from "../../../memory/runs/runs.ts";
-import type { Core } from "../../core.ts";
-import { endRun } from "../end-run.ts";
+import type { Needs, RunRequest } from "../../core.ts";
 import { findModelObstacle } from "./postpone.ts";
-import { startOrJoin, type RunRequest } from "./trigger.ts";
+
+type Asks = Needs<"endRun" | "health" | "platform" | "runs" | "settings" | "spend">;
 
 /** Call inside a transaction. Throws `session_ended`, `not_configured`. */
-export function askForRun(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
-  const receipt = startOrJoin(core, sessionId, request);
+export function askForRun(
+  core: Asks & Needs<"rooms" | "trigger">,
+  sessionId: string,
+  request: RunRequest,
+): { run: RunRecord; joined: boolean } {
+  const receipt = core.trigger.startOrJoin(sessionId, request);
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A caller's own function asks none of our models.
   if (core.settings.get(sessionId).inline !== null) return receipt;
@@ -19,13 +23,13 @@ export function askForRun(core: Core, sessionId: string, request: RunRequest): {
 
 /** Ends a fresh run as `nothing` where a model is needed and none may be asked. */
 export function endIfInVain(
-  core: Core,
+  core: Asks,
   receipt: { run: LiveRun; joined: boolean },
   needsNoModel: (run: LiveRun) => boolean,
 ): { run: RunRecord; joined: boolean } {
   const { run, joined } = receipt;
   const obstacle = joined ? null : findModelObstacle(core, run.sessionId);
   if (obstacle === null || needsNoModel(run)) return receipt;
-  endRun(core, run, { kind: "nothing", reason: obstacle.reason, detail: `${obstacle.detail} ${obstacle.advice}` });
+  core.endRun(run, { kind: "nothing", reason: obstacle.reason, detail: `${obstacle.detail} ${obstacle.advice}` });
   return { run: core.runs.mustGet(run.id), joined };
 }

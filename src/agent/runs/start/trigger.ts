@@ -2,20 +2,17 @@
  * Decides whether a session's active branch should be compacted now, and writes the run's ledger row.
  *
  * Runs inside the transaction of each change that grew the view, so a message and the run that it makes due are stored together. With warm
- * caches it
- * reads no row while the view is under the threshold, and none while a reason to wait holds. It calls nothing outside, and reads no content
- * except to
- * mask older outputs.
+ * caches it reads no row while the view is under the threshold, and none while a reason to wait holds. It calls nothing outside, and reads no
+ * content except to mask older outputs.
  *
  * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
  * doubles after each fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under
  * its threshold. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because the changes that
  * caused it are likely to go on.
  */
-import { isCompaction, type EndedRun, type LiveRun, type Outcome, type Trigger } from "../../../memory/runs/runs.ts";
-import type { Core, Needs } from "../../core.ts";
-import type { PlanOptions, Policy } from "../../../steps/plan/plan.ts";
-import { messageShares } from "../../../steps/plan/policy.ts";
+import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
+import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
+import { messageShares, type Policy } from "../../../steps/plan/policy.ts";
 import { decide, decideMask, isDue, type Cause, type Decision, type Lines } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
@@ -33,65 +30,237 @@ const MAX_FRUITLESS_DOUBLINGS = 10;
 /** Runs in a row that may lose a race with an edit before the next one waits for growth. */
 const MAX_STALE_STREAK = 3;
 
-export interface RunRequest {
-  readonly trigger: Trigger;
-  readonly leafId: string;
-  readonly focus?: string | null;
-  readonly manual?: boolean;
-  /** Starts, and asks the model, although the summariser is down or the budget is spent. */
-  readonly ignoreBudget?: boolean;
-  readonly fresh?: boolean;
-  readonly retryOf?: string | null;
-  readonly only?: PlanOptions["only"];
-  /** Makes the run a split. After its compaction the session continues in a child of this name. Null takes the parent's. */
-  readonly childName?: string | null;
-}
+export class Triggers implements RunTrigger {
+  readonly #core: Needed;
+  /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
+  readonly #branchLeaf: Map<string, string>;
+  /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
+  readonly #nothingUpTo: Map<string, Size & { readonly policy: Policy }>;
 
-/**
- * Starts a run when the threshold is crossed and none is live on this branch (R2). Call inside a transaction. `continues` is the leaf that
- * the active one was just appended to, where the caller knows it.
- */
-export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): LiveRun | null {
-  const { policy, when } = core.settings.get(sessionId);
-  if (policy === null) return null;
-  if (when?.rule !== "rent" && !isDue(sizeOf(core, sessionId), linesOf(policy))) return null;
-  const leafId = core.memory.session(sessionId).leafId();
-  if (leafId === null) return null;
-  const decision = decideNow(core, sessionId, { leafId, continues });
-  return decision.kind === "start" ? startRun(core, sessionId, { trigger: decision.trigger, leafId }) : null;
-}
+  constructor(core: Needed) {
+    this.#core = core;
+    this.#branchLeaf = core.db.cached(new Map());
+    this.#nothingUpTo = core.db.cached(new Map());
+  }
 
-/**
- * Masks older outputs of the active view when their rent is due, or to bring it back under its ceiling. It then reads the view and writes
- * one row. Names that a change took or a summary hid are chosen anew. Call inside a transaction, once a due run has been started.
- */
-export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
-  const { policy, when } = core.settings.get(sessionId);
-  const history = core.memory.session(sessionId);
-  const leafId = history.leafId();
-  if (policy === null || when?.rule !== "rent" || leafId === null || history.hasEnded) return;
-  history.masks.renewNames(policy.stackTokens);
-  const rents = rentsNow(core, sessionId);
-  const view = history.masks.rented();
-  if (rents?.masks == null || view === null) return;
-  const live = (): LiveRun | null => liveOnBranch(core, sessionId, { leafId, continues });
-  const isDueNow = (freedTokens: number): boolean =>
-    decideMask({
-      mask: { ...rents.mask, freedTokens },
-      newTokens: view.steps.slice(view.sinceEdit).reduce((sum, { tokens }) => sum + tokens, 0),
-      leastTokens: leastMaskTokens(policy),
-      ceilingTokens: policy.thresholdTokens,
-      hardTokens: when.hardTokens,
-      tokens: () => sizeOf(core, sessionId).tokens,
-      isAtWork: () => makesSummaryNow(core, live()),
+  changed(sessionId: string, continues: string | null = null): void {
+    this.startIfDue(sessionId, continues);
+    this.#maskIfDue(sessionId, continues);
+    this.mendIfUncovered(sessionId);
+    this.#core.rooms.summaries?.grew(sessionId);
+  }
+
+  mendIfUncovered(sessionId: string): void {
+    if (this.#core.memory.session(sessionId).takeUncovered()) this.#mend(sessionId);
+  }
+
+  ended(run: LiveRun): void {
+    const { sessionId } = run;
+    this.#branchLeaf.delete(run.id);
+    this.startIfDue(sessionId);
+    if (this.#core.memory.session(sessionId).takeUncovered() || run.mendAfter === true) this.#mend(sessionId);
+    this.#core.rooms.summaries?.ended(run);
+  }
+
+  startIfDue(sessionId: string, continues: string | null = null): LiveRun | null {
+    const { policy, when } = this.#core.settings.get(sessionId);
+    if (policy === null) return null;
+    if (when?.rule !== "rent" && !isDue(sizeOf(this.#core, sessionId), linesOf(policy))) return null;
+    const leafId = this.#core.memory.session(sessionId).leafId();
+    if (leafId === null) return null;
+    const decision = this.decide(sessionId, { leafId, continues });
+    return decision.kind === "start" ? this.start(sessionId, { trigger: decision.trigger, leafId }) : null;
+  }
+
+  decide(sessionId: string, { leafId, continues = null }: Branch): Decision {
+    const { policy, when } = this.#core.settings.get(sessionId);
+    const history = this.#core.memory.session(sessionId);
+    const { hasEnded } = history;
+    const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(this.#core, sessionId, leafId);
+    const { tokens } = size;
+    const isActive = leafId === history.leafId();
+    const rents = isActive && !hasEnded ? rentsNow(this.#core, sessionId) : null;
+    const none = { leafId, sessionId, hasEnded, ...size, rents, lines: null, ...UNASKED };
+    if (leafId === null || policy === null || when === null) return decide(none);
+    return decide({
+      ...none,
+      lines: { ...linesOf(policy), hardTokens: when.hardTokens },
+      live: () => {
+        const run = this.#liveOnBranch(sessionId, { leafId, continues });
+        return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
+      },
+      quiet: (cause) => {
+        const last = this.#core.runs.latestEnded(sessionId);
+        const quiet = findQuiet(last, policy, { ...size, cause });
+        const isOver = quiet !== null && isActive && cause !== "messages";
+        return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
+      },
+      // A bound on messages is not about cost.
+      obstacle: (cause) =>
+        findObstacle(this.#core, sessionId) ?? (cause === "messages" ? null : findLoss(this.#core, sessionId, tokens)),
+      isServed: () =>
+        this.#core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
+      nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rents?.summary.isDue === true }),
     });
-  if (!isDueNow(rents.mask.freedTokens)) return;
-  const toStep = rents.masks.to;
-  const whole = spanToKeep(history, live(), { view, toStep });
-  // Otherwise an edit would come at nearly every step while the run waits.
-  if (whole !== null && !isDueNow(history.masks.freed(view, toStep, whole).outside)) return;
-  history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
+  }
+
+  startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
+    this.#core.memory.session(sessionId).mustGoOn();
+    const live = this.#liveOnBranch(sessionId, { leafId: request.leafId, continues: null });
+    if (live !== null) return { run: live, joined: true };
+    return { run: this.start(sessionId, request), joined: false };
+  }
+
+  start(sessionId: string, request: RunRequest): LiveRun {
+    const policy = this.#core.settings.mustHavePolicy(sessionId);
+    const last = this.#core.runs.latestEnded(sessionId);
+    return this.#core.runs.start({
+      id: this.#core.platform.newRunId(request.childName === undefined ? "compaction" : "split"),
+      sessionId,
+      trigger: request.trigger,
+      focus: request.focus == null ? null : redactionOf(this.#core.settings.get(sessionId)).text(request.focus),
+      manual: request.manual ?? false,
+      ignoreBudget: request.ignoreBudget ?? false,
+      fresh: request.fresh ?? false,
+      leafId: request.leafId,
+      tokensBefore: promptTokens(this.#core, sessionId, request.leafId),
+      policy,
+      retryOf: request.retryOf ?? null,
+      only: request.only,
+      ...(request.childName === undefined ? { kind: "compaction" } : { kind: "split", childName: request.childName }),
+      staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
+      fruitless: fruitlessRuns(last),
+    });
+  }
+
+  measureAfresh(sessionId: string): void {
+    const { policy } = this.#core.settings.get(sessionId);
+    const last = this.#core.runs.latestEnded(sessionId);
+    this.#nothingUpTo.delete(sessionId);
+    if (policy === null) return;
+    const tokens = promptTokens(this.#core, sessionId);
+    // A live run was asked for at the old size, and may end as `nothing`.
+    const history = this.#core.memory.session(sessionId);
+    for (const { id, leafId, tokensBefore } of this.#core.runs.live(sessionId)) {
+      const left = history.has(leafId) ? promptTokens(this.#core, sessionId, leafId) : tokens;
+      if (left < tokensBefore) this.#core.runs.change(id, { tokensBefore: left });
+    }
+    if (last === null) return;
+    const isTokensLess = quietUpTo(last, policy) > tokens + policy.minSpanTokens;
+    const { messages } = history.size();
+    const isFewer = (last.settledMessages ?? 0) > messages + (messageShares(policy)?.span ?? 0);
+    if (isTokensLess || isFewer) {
+      this.#core.runs.settle(sessionId, {
+        ...(isTokensLess && { settledTokens: tokens }),
+        ...(isFewer && { settledMessages: messages }),
+      });
+    }
+  }
+
+  /**
+   * Asks for a run that covers again what an edit under an overlay uncovered. The plan finds the gap. Nothing depends on it, because
+   * uncovered messages show as they are stored, and any later run covers them too. A live run goes first. Its ledger row records that a mend
+   * is due, which survives a rollback and the object's death.
+   */
+  #mend(sessionId: string): void {
+    const core = this.#core;
+    const atWork = core.runs.live(sessionId).find(isCompaction);
+    if (atWork !== undefined) {
+      if (atWork.mendAfter !== true) core.runs.change(atWork.id, { mendAfter: true });
+      return;
+    }
+    const history = core.memory.session(sessionId);
+    const leafId = history.leafId();
+    const { policy } = core.settings.get(sessionId);
+    if (policy === null || leafId === null || history.hasEnded) return;
+    if (planNow(core, sessionId, { policy, leafId, only: "mend" })?.plan.kind !== "span") return;
+    this.startOrJoin(sessionId, { trigger: "edit", leafId, only: "mend" });
+  }
+
+  /**
+   * Masks older outputs of the active view when their rent is due, or to bring it back under its ceiling. It then reads the view and writes
+   * one row. Names that a change took or a summary hid are chosen anew. Call inside a transaction, once a due run has been started.
+   */
+  #maskIfDue(sessionId: string, continues: string | null = null): void {
+    const { policy, when } = this.#core.settings.get(sessionId);
+    const history = this.#core.memory.session(sessionId);
+    const leafId = history.leafId();
+    if (policy === null || when?.rule !== "rent" || leafId === null || history.hasEnded) return;
+    history.masks.renewNames(policy.stackTokens);
+    const rents = rentsNow(this.#core, sessionId);
+    const view = history.masks.rented();
+    if (rents?.masks == null || view === null) return;
+    const live = (): LiveRun | null => this.#liveOnBranch(sessionId, { leafId, continues });
+    const isDueNow = (freedTokens: number): boolean =>
+      decideMask({
+        mask: { ...rents.mask, freedTokens },
+        newTokens: view.steps.slice(view.sinceEdit).reduce((sum, { tokens }) => sum + tokens, 0),
+        leastTokens: leastMaskTokens(policy),
+        ceilingTokens: policy.thresholdTokens,
+        hardTokens: when.hardTokens,
+        tokens: () => sizeOf(this.#core, sessionId).tokens,
+        isAtWork: () => makesSummaryNow(this.#core, live()),
+      });
+    if (!isDueNow(rents.mask.freedTokens)) return;
+    const toStep = rents.masks.to;
+    const whole = spanToKeep(history, live(), { view, toStep });
+    // Otherwise an edit would come at nearly every step while the run waits.
+    if (whole !== null && !isDueNow(history.masks.freed(view, toStep, whole).outside)) return;
+    history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
+  }
+
+  /** The live run of this leaf's branch, if any. Its leaf is on the path of this one, or the reverse. */
+  #liveOnBranch(
+    sessionId: string,
+    { leafId, continues }: { leafId: string; continues: string | null },
+  ): LiveRun | null {
+    const history = this.#core.memory.session(sessionId);
+    for (const run of this.#core.runs.live(sessionId)) {
+      if (!isCompaction(run)) continue;
+      const known = this.#branchLeaf.get(run.id) ?? run.leafId;
+      const same = known === leafId || (continues !== null && known === continues);
+      // A deleted leaf does not say which branch it was on, so its run counts as one of this branch.
+      if (
+        !same &&
+        history.has(run.leafId) &&
+        !history.isOnPath(run.leafId, leafId) &&
+        !history.isOnPath(leafId, run.leafId)
+      )
+        continue;
+      this.#branchLeaf.set(run.id, leafId);
+      return run;
+    }
+    return null;
+  }
+
+  /**
+   * After a run that found nothing to do, plans again here before another run starts. A policy that can never shrink a view costs one run,
+   * and then one plan for each span of growth.
+   */
+  #findNothing(
+    sessionId: string,
+    { policy, leafId, size, due }: { policy: Policy; leafId: string; size: Size; due: boolean },
+  ): Waiting | null {
+    const outcome = this.#core.runs.latestEnded(sessionId)?.outcome;
+    if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
+    const known = this.#nothingUpTo.get(sessionId);
+    if (known?.policy === policy && size.tokens <= known.tokens && size.messages <= known.messages)
+      return waitFor(outcome.reason, outcome.detail);
+    const plan = planNow(this.#core, sessionId, { policy, leafId, due })?.plan;
+    if (plan?.kind !== "nothing") return null;
+    this.#nothingUpTo.set(sessionId, {
+      policy,
+      tokens: size.tokens + policy.minSpanTokens,
+      messages: size.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
+    });
+    return waitFor(plan.reason, plan.detail);
+  }
 }
+
+/** What a trigger needs of its agent. */
+type Needed = Needs<
+  "db" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
+>;
 
 /**
  * The span of a run that waits, where stubs would leave less of it than its summary takes. The summary could then not come into force (V3).
@@ -120,11 +289,6 @@ function makesSummaryNow({ platform }: Needs<"platform">, run: LiveRun | null): 
   return run.state === "running" || platform.now() - run.createdAt <= TAKEN_IN_MS;
 }
 
-interface Branch {
-  readonly leafId: string | null;
-  readonly continues?: string | null;
-}
-
 /** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
 interface Size {
   readonly tokens: number;
@@ -140,38 +304,6 @@ function linesOf({ thresholdTokens, maxMessages }: Policy): Omit<Lines, "hardTok
   return { thresholdTokens, maxMessages: maxMessages ?? null };
 }
 
-/** Whether a run would start on a branch now, or the first reason that keeps the trigger from it. Starts none. */
-export function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
-  const { policy, when } = core.settings.get(sessionId);
-  const history = core.memory.session(sessionId);
-  const { hasEnded } = history;
-  const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(core, sessionId, leafId);
-  const { tokens } = size;
-  const isActive = leafId === history.leafId();
-  const rents = isActive && !hasEnded ? rentsNow(core, sessionId) : null;
-  const none = { leafId, sessionId, hasEnded, ...size, rents, lines: null, ...UNASKED };
-  if (leafId === null || policy === null || when === null) return decide(none);
-  return decide({
-    ...none,
-    lines: { ...linesOf(policy), hardTokens: when.hardTokens },
-    live: () => {
-      const run = liveOnBranch(core, sessionId, { leafId, continues });
-      return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
-    },
-    quiet: (cause) => {
-      const last = core.runs.latestEnded(sessionId);
-      const quiet = findQuiet(last, policy, { ...size, cause });
-      const isOver = quiet !== null && isActive && cause !== "messages";
-      return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
-    },
-    // A bound on messages is not about cost.
-    obstacle: (cause) =>
-      findObstacle(core, sessionId) ?? (cause === "messages" ? null : findLoss(core, sessionId, tokens)),
-    isServed: () => core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
-    nothingToDo: () => findNothing(core, sessionId, { policy, leafId, size, due: rents?.summary.isDue === true }),
-  });
-}
-
 /** Answers for a session without compaction. */
 const UNASKED = {
   live: () => null,
@@ -180,66 +312,6 @@ const UNASKED = {
   isServed: () => false,
   nothingToDo: () => null,
 } as const;
-
-/** Starts a run, or returns the live one of this branch. Call inside a transaction. Throws `session_ended`, `not_configured`. */
-export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
-  core.memory.session(sessionId).mustGoOn();
-  const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
-  if (live !== null) return { run: live, joined: true };
-  return { run: startRun(core, sessionId, request), joined: false };
-}
-
-/** Starts a run, whatever else is live. Call inside a transaction. Throws `not_configured`. */
-export function startRun(
-  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
-  sessionId: string,
-  request: RunRequest,
-): LiveRun {
-  const policy = core.settings.mustHavePolicy(sessionId);
-  const last = core.runs.latestEnded(sessionId);
-  return core.runs.start({
-    id: core.platform.newRunId(request.childName === undefined ? "compaction" : "split"),
-    sessionId,
-    trigger: request.trigger,
-    focus: request.focus == null ? null : redactionOf(core.settings.get(sessionId)).text(request.focus),
-    manual: request.manual ?? false,
-    ignoreBudget: request.ignoreBudget ?? false,
-    fresh: request.fresh ?? false,
-    leafId: request.leafId,
-    tokensBefore: promptTokens(core, sessionId, request.leafId),
-    policy,
-    retryOf: request.retryOf ?? null,
-    only: request.only,
-    ...(request.childName === undefined ? { kind: "compaction" } : { kind: "split", childName: request.childName }),
-    staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
-    fruitless: fruitlessRuns(last),
-  });
-}
-
-/** The live run of this leaf's branch, if any. Its leaf is on the path of this one, or the reverse. */
-function liveOnBranch(
-  core: Needs<"marks" | "memory" | "runs">,
-  sessionId: string,
-  { leafId, continues }: { leafId: string; continues: string | null },
-): LiveRun | null {
-  const history = core.memory.session(sessionId);
-  for (const run of core.runs.live(sessionId)) {
-    if (!isCompaction(run)) continue;
-    const known = core.marks.branchLeaf.get(run.id) ?? run.leafId;
-    const same = known === leafId || (continues !== null && known === continues);
-    // A deleted leaf does not say which branch it was on, so its run counts as one of this branch.
-    if (
-      !same &&
-      history.has(run.leafId) &&
-      !history.isOnPath(run.leafId, leafId) &&
-      !history.isOnPath(leafId, run.leafId)
-    )
-      continue;
-    core.marks.branchLeaf.set(run.id, leafId);
-    return run;
-  }
-  return null;
-}
 
 /** Why a finished run keeps the trigger quiet at this size of the view. Null when the view has outgrown it. */
 function findQuiet(
@@ -316,37 +388,6 @@ export function settleAtPresentSize(core: Needs<"memory" | "runs" | "settings" |
   core.runs.settle(sessionId, { settledTokens: tokens, ...(counts && { settledMessages: messages }) });
 }
 
-/**
- * Lowers the recorded size after messages were removed, because the old size would keep the trigger quiet too long. Call inside the
- * transaction that removed them.
- */
-export function measureAfresh(
-  core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
-  sessionId: string,
-): void {
-  const { policy } = core.settings.get(sessionId);
-  const last = core.runs.latestEnded(sessionId);
-  core.marks.nothingUpTo.delete(sessionId);
-  if (policy === null) return;
-  const tokens = promptTokens(core, sessionId);
-  // A live run was asked for at the old size, and may end as `nothing`.
-  const history = core.memory.session(sessionId);
-  for (const { id, leafId, tokensBefore } of core.runs.live(sessionId)) {
-    const left = history.has(leafId) ? promptTokens(core, sessionId, leafId) : tokens;
-    if (left < tokensBefore) core.runs.change(id, { tokensBefore: left });
-  }
-  if (last === null) return;
-  const isTokensLess = quietUpTo(last, policy) > tokens + policy.minSpanTokens;
-  const { messages } = history.size();
-  const isFewer = (last.settledMessages ?? 0) > messages + (messageShares(policy)?.span ?? 0);
-  if (isTokensLess || isFewer) {
-    core.runs.settle(sessionId, {
-      ...(isTokensLess && { settledTokens: tokens }),
-      ...(isFewer && { settledMessages: messages }),
-    });
-  }
-}
-
 function whyQuiet(outcome: Outcome): Waiting["reason"] {
   if (outcome.kind === "nothing") return outcome.reason === "declined" ? "too-small" : outcome.reason;
   if (outcome.kind === "stale" && outcome.reason === "larger") return "would-not-shrink";
@@ -369,28 +410,4 @@ function lostRace(outcome: Outcome | undefined): boolean {
 /** The fence says `larger` when the summary was no smaller than its source. No race caused that. */
 function isLarger(outcome: Outcome): boolean {
   return outcome.kind === "stale" && outcome.reason === "larger";
-}
-
-/**
- * After a run that found nothing to do, plans again here before another run starts. A policy that can never shrink a view costs one run,
- * and then one plan for each span of growth.
- */
-function findNothing(
-  core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
-  sessionId: string,
-  { policy, leafId, size, due }: { policy: Policy; leafId: string; size: Size; due: boolean },
-): Waiting | null {
-  const outcome = core.runs.latestEnded(sessionId)?.outcome;
-  if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
-  const known = core.marks.nothingUpTo.get(sessionId);
-  if (known?.policy === policy && size.tokens <= known.tokens && size.messages <= known.messages)
-    return waitFor(outcome.reason, outcome.detail);
-  const plan = planNow(core, sessionId, { policy, leafId, due })?.plan;
-  if (plan?.kind !== "nothing") return null;
-  core.marks.nothingUpTo.set(sessionId, {
-    policy,
-    tokens: size.tokens + policy.minSpanTokens,
-    messages: size.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
-  });
-  return waitFor(plan.reason, plan.detail);
 }
