@@ -6,7 +6,7 @@
  * the next call reads the whole path again. It stores numbers and names of models, and no word of a message.
  */
 import type { Methods } from "../agent/compose.ts";
-import type { Core } from "../agent/core.ts";
+import type { Core, Needs } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
@@ -58,7 +58,7 @@ export function costs(options: CostsOptions = {}): CostsExtension {
   return { name: "costs", calls: costCalls, install: (core: Core) => install(core, prices) };
 }
 
-function install(core: Core, prices: PriceList): Installed<CostMethods, object> {
+function install(core: Needs<"db" | "memory" | "usage">, prices: PriceList): Installed<CostMethods, object> {
   const sql = new CostStatements(core.db);
   return {
     session: (state) => new SessionCosts(state, sql, prices),
@@ -73,7 +73,7 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
 }
 
 function addOwn(
-  core: Core,
+  core: Needs<"memory" | "usage">,
   sql: CostStatements,
   { sessionId, report }: { readonly sessionId: string; readonly report: UsageReport },
 ): void {

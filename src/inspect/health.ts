@@ -8,7 +8,7 @@ import type { Hindsight } from "../facts/hindsight.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/budget.ts";
 import { listUsage, type ModelUsage } from "../agent/reports/usage.ts";
-import type { Core } from "../agent/core.ts";
+import type { Needs } from "../agent/core.ts";
 
 export interface BreakerHealth {
   readonly model: string;
@@ -84,7 +84,7 @@ export interface HealthReport {
 }
 
 export function reportHealth(
-  core: Core,
+  core: Needs<"health" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage">,
   sessionId: string,
   page: { readonly limit: number; readonly before?: number },
 ): HealthReport {

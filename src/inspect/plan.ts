@@ -4,7 +4,7 @@ import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { besides, opened } from "../steps/view/view.ts";
 import { readCarried, openingOf } from "../agent/runs/boundary.ts";
-import type { Core } from "../agent/core.ts";
+import type { Needs } from "../agent/core.ts";
 import { planNow } from "../agent/runs/start/dry-run.ts";
 import { rentsNow } from "../agent/runs/start/rents.ts";
 import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
@@ -21,7 +21,7 @@ export interface PlanQuestion {
 
 /** Null for a session without messages. Writes nothing. Throws `unknown_leaf`. */
 export async function reportPlan(
-  core: Core,
+  core: Needs<"hosted" | "memory" | "rooms" | "settings" | "trigger" | "usage">,
   sessionId: string,
   { policy, leafId, manual = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
 ): Promise<PlanReport | null> {
@@ -49,7 +49,7 @@ export async function reportPlan(
 
 /** Most tokens around a summary, which are the opening, carried blocks in their present form, and the text of `onAfterCompaction`. */
 function countBeside(
-  core: Core,
+  core: Needs<"memory" | "settings">,
   run: { readonly sessionId: string; readonly policy: Policy },
   { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof readCarried>> },
 ): number {
@@ -59,7 +59,11 @@ function countBeside(
 }
 
 /** Rents and masks, which are known for the active branch alone. */
-function readCarrying(core: Core, sessionId: string, leafId: string | undefined): Pick<PlanReport, "rents" | "masked"> {
+function readCarrying(
+  core: Needs<"hosted" | "memory" | "settings">,
+  sessionId: string,
+  leafId: string | undefined,
+): Pick<PlanReport, "rents" | "masked"> {
   const history = core.memory.session(sessionId);
   if (leafId !== undefined && leafId !== history.leafId()) return { rents: null, masked: null };
   return { rents: rentsNow(core, sessionId), masked: history.masks.report() };

@@ -35,7 +35,7 @@ import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
 import type { NotesPlanned, NotesQuestion, NotesReading } from "./line-port.ts";
-import type { Core, Needs, StepCall } from "../agent/core.ts";
+import type { Needs, StepCall } from "../agent/core.ts";
 import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
@@ -122,7 +122,7 @@ export function readNotes(
 
 /** Reads the messages of a source. Where they changed meanwhile, returns the outcome with which the run ends. */
 export async function readUnread(
-  core: Core,
+  core: Needs<"db" | "health" | "memory" | "platform" | "read" | "rooms" | "settings" | "uses">,
   { run, rows, source, may }: UnreadNotes,
 ): Promise<NotesSource | { readonly kind: "over"; readonly outcome: Outcome }> {
   const { sessionId } = run;

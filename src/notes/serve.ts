@@ -7,10 +7,10 @@
 import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { commitSummary } from "../agent/runs/commit.ts";
-import { conclude } from "../agent/runs/split.ts";
-import type { Core, Needs } from "../agent/core.ts";
+import { conclude, type Concludes } from "../agent/runs/split.ts";
+import type { Needs } from "../agent/core.ts";
 import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
-import { startNotes } from "./trigger.ts";
+import { startNotes, type Starts } from "./trigger.ts";
 import { findModelObstacle } from "../agent/runs/start/postpone.ts";
 import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
@@ -20,7 +20,7 @@ import type { Carried } from "../memory/overlays/details.ts";
 const STEP = "use the notes";
 
 /** True when the run has its outcome. False when a model is needed, and the run's record says why. */
-export async function serveFromNotes(core: Core, pending: LiveRun): Promise<boolean> {
+export async function serveFromNotes(core: Starts & Concludes & Needs<"ended">, pending: LiveRun): Promise<boolean> {
   if (pending.kind === "notes" || keptNotes(core.settings.get(pending.sessionId)) === null) return false;
   const wait = core.db.transaction(() => findWait(core, pending));
   if (wait !== null) await waitFor(core, wait);
@@ -45,7 +45,7 @@ interface Wait {
 }
 
 /** The update that the run waits for. Null where none may help. */
-function findWait(core: Core, pending: LiveRun): Wait | null {
+function findWait(core: Starts, pending: LiveRun): Wait | null {
   const notes = keptNotes(core.settings.get(pending.sessionId));
   // A run that was sent to the model may be dispatched again. It asks for no other update.
   if (notes === null || pending.path === "model") return null;
@@ -60,7 +60,7 @@ function findWait(core: Core, pending: LiveRun): Wait | null {
  * An update that reads up to the end of the compaction, where the notes end too early. It takes the one model call that a summary would take,
  * and the next update has less to read. Null where updates come by growth, and where one call cannot read it all.
  */
-function askForHelp(core: Core, run: LiveRun, verdict: NotesVerdict | null): LiveRun | null {
+function askForHelp(core: Starts, run: LiveRun, verdict: NotesVerdict | null): LiveRun | null {
   const { sessionId, leafId } = run;
   const settings = core.settings.get(sessionId);
   const notes = keptNotes(settings);
@@ -75,7 +75,7 @@ function askForHelp(core: Core, run: LiveRun, verdict: NotesVerdict | null): Liv
 
 /** Null when the overlay is in force and the run has its outcome. Otherwise nothing was written. */
 function commit(
-  core: Core,
+  core: Concludes & Needs<"platform">,
   found: LiveRun,
   ready: ReadyNotes & { readonly carried: readonly Carried[] },
 ): WhyModel | null {

@@ -12,7 +12,7 @@ import type { Policy } from "../steps/plan/policy.ts";
 import { enoughGrowth, isUpdateDue, mayBeDue } from "./steps/due.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { promptTokens } from "../agent/reports/usage.ts";
-import type { Core, Needs } from "../agent/core.ts";
+import type { Needs } from "../agent/core.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { SessionSettings } from "../agent/settings.ts";
 import { endIfInVain } from "../agent/runs/start/ask.ts";
@@ -41,8 +41,11 @@ export interface NotesMarks {
   readonly growth: Map<string, NotesMark>;
 }
 
+/** What an update of the notes is started with. */
+export type Starts = Needs<NotesNeeds | "health" | "runs" | "spend" | "usage">;
+
 /** Call inside a transaction. */
-export function startNotesIfDue(core: Core, marks: NotesMarks, sessionId: string): LiveRun | null {
+export function startNotesIfDue(core: Starts, marks: NotesMarks, sessionId: string): LiveRun | null {
   const settings = core.settings.get(sessionId);
   const { policy } = settings;
   const notes = keptNotes(settings);
@@ -137,7 +140,11 @@ function findMark(core: Needs<NotesNeeds | "runs">, sessionId: string): NotesEnd
  * Starts an update that a person asks for, or joins the live one. Call inside a transaction. Throws `session_ended`, `not_configured`,
  * `invalid_state`.
  */
-export function askForNotes(core: Core, sessionId: string, request: NotesRequest): { run: RunRecord; joined: boolean } {
+export function askForNotes(
+  core: Starts & Needs<"endRun">,
+  sessionId: string,
+  request: NotesRequest,
+): { run: RunRecord; joined: boolean } {
   const receipt = startOrJoinNotes(core, sessionId, request);
   return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
 }

@@ -40,7 +40,7 @@ import { beginApproval, settleApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { commitSummary } from "../agent/runs/commit.ts";
-import { conclude } from "../agent/runs/split.ts";
+import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
@@ -186,7 +186,7 @@ function timedOut(timeoutMs: number): RunFailure {
 }
 
 /** Ends a live run. A work that throws was rolled back, so the failure gets a transaction of its own. */
-function finish(core: Core, runId: string, outcome: (live: LiveRun) => void): void {
+function finish(core: Concludes & Needs<"db" | "platform">, runId: string, outcome: (live: LiveRun) => void): void {
   const end = (work: (live: LiveRun) => void): void =>
     core.db.transaction(() => {
       // The run may have been ended meanwhile, or deleted with its session.
@@ -222,7 +222,7 @@ interface ChosenSpan extends ReturnType<typeof choose> {
  * have changed since the call, the fence refuses them.
  */
 async function readChosen(
-  core: Core,
+  core: Needs<"memory" | "read" | "settings" | "uses">,
   { sessionId }: LiveRun,
   { given, shown }: { readonly given: InlineSummary; readonly shown: readonly Shown[] },
 ): Promise<ChosenSpan> {
@@ -232,7 +232,7 @@ async function readChosen(
   return { ...chosen, gathered };
 }
 
-function settle(core: Core, live: LiveRun, { given, read, carried }: Answered): void {
+function settle(core: Concludes & Needs<"platform">, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
     return void conclude(core, live, { kind: "nothing", reason: "declined", detail });
@@ -268,7 +268,7 @@ function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Polic
 
 /** Stores the summary until a person has decided. Call inside a transaction. */
 function propose(
-  core: Core,
+  core: Needs<"memory" | "platform" | "runs" | "settings">,
   run: LiveRun,
   { given, facts, generation }: { given: InlineSummary; facts: Facts; generation: number },
 ): void {
@@ -291,7 +291,7 @@ function propose(
 }
 
 /** Commits a summary that a person approved, or that a timeout applies. Does nothing while the wait goes on. */
-async function commitApproved(core: Core, { id, sessionId }: RunRecord): Promise<void> {
+async function commitApproved(core: Concludes & Needs<"db" | "platform">, { id, sessionId }: RunRecord): Promise<void> {
   const carried = await readCarried(core, sessionId);
   finish(core, id, (live) => {
     if (live.approval === undefined) return;

@@ -7,7 +7,7 @@
  */
 import { assert } from "../errors.ts";
 import { MODEL_CALL_MS, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
-import type { Core, FollowUpRoom, Graded } from "../agent/core.ts";
+import type { Core, Needs, FollowUpRoom, Graded } from "../agent/core.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { readAround } from "../agent/runs/surroundings.ts";
 import { pinBeside } from "../agent/runs/commit.ts";
@@ -138,7 +138,7 @@ export class Shadows implements FollowUpRoom {
 }
 
 /** The overlay that a run committed. Undefined where it has none, or none any more. */
-function overlayOf({ memory }: Core, { sessionId, outcome }: RunRecord): OverlayRow | undefined {
+function overlayOf({ memory }: Needs<"memory">, { sessionId, outcome }: RunRecord): OverlayRow | undefined {
   const overlayId = outcome !== null && "overlayId" in outcome ? outcome.overlayId : null;
   return overlayId === null ? undefined : memory.statements.overlayById(sessionId, overlayId);
 }

@@ -1,5 +1,5 @@
 /**
- * Splits a session. It is compacted, it ends, and a child continues with its view.
+ * Concludes a session. It is compacted, it ends, and a child continues with its view.
  *
  * Asks for such a run, and makes the switch when its compaction is done. src/memory/messages/seed.ts seeds a child, and the run decides
  * when to switch.
@@ -36,17 +36,17 @@ interface SplitRequest extends SplitOptions {
   readonly retryOf?: string | undefined;
 }
 
-/** What a switch to a child reads and writes. */
-type Splits = Needs<"endRun" | "memory" | "rooms" | "runs" | "settings" | "trigger" | "usage">;
+/** What {@link conclude} reads and writes. */
+export type Concludes = Needs<"endRun" | "memory" | "rooms" | "runs" | "settings" | "trigger" | "usage">;
 
 /**
- * Splits a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
+ * Concludes a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
  * beside it. Any live run of the session ends as `cancelled`. The facts of the view are read in slices before one transaction does the
  * rest, so messages that are appended meanwhile go along behind the summary. Throws as {@link startSplit} does, and `invalid_range` for a
  * summary that is no smaller than the view, and `invalid_state` while a call waits for its result.
  */
 export async function splitWithSummary(
-  core: Splits & Needs<"db" | "read" | "uses">,
+  core: Concludes & Needs<"db" | "read" | "uses">,
   sessionId: string,
   request: SplitRequest & { summary: string },
 ): Promise<RunRecord> {
@@ -66,7 +66,7 @@ export async function splitWithSummary(
 }
 
 function splitNow(
-  core: Splits,
+  core: Concludes,
   sessionId: string,
   request: SplitRequest & { summary: string },
   { span, facts }: { span: Span; facts: Facts | undefined },
@@ -163,14 +163,14 @@ export function startSplit(
  * Ends a run with the outcome of its compaction. A split switches to its child first, unless it has no sound summary. Call inside the
  * transaction of the commit, because any error rolls all of it back. Returns the outcome that stands.
  */
-export function conclude(core: Splits, run: LiveRun, compacted: Outcome): Outcome {
+export function conclude(core: Concludes, run: LiveRun, compacted: Outcome): Outcome {
   const isReady = ["applied", "rebased", "nothing"].includes(compacted.kind);
   if (run.kind !== "split" || !isReady) return core.endRun(run, compacted);
   return core.endRun(run, switchToChild(core, run, "overlayId" in compacted ? compacted.overlayId : null));
 }
 
 /** Opens the child under an id that is derived from the run's, and ends the parent. */
-function switchToChild(core: Splits, run: LiveSplit, overlayId: string | null): Outcome {
+function switchToChild(core: Concludes, run: LiveSplit, overlayId: string | null): Outcome {
   const { sessionId, tokensBefore } = run;
   const childId = childIdOf(run);
   if (core.memory.session(sessionId).leafId() === null) return { kind: "stale", reason: "gone" };
