@@ -96,7 +96,7 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
 
   /** Commits like a run that planned on the bare messages of a span. */
   async coverAs(input: { summary: string; span: Span; runId: string }): Promise<CommitResult> {
-    return this.palimpsest.memory.session("").addOverlay({ ...input, overlayIds: [] });
+    return this.palimpsest.memory.session("").overlays.add({ ...input, overlayIds: [] });
   }
 
   /** Adds a summary of the caller's own, as an agent's own code may at any time. */

@@ -110,7 +110,7 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
  */
 export function findProposal(core: Needs<"memory">, run: RunRecord): Proposal | null {
   if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
-  const found = run.plan === null ? null : core.memory.session(run.sessionId).spanDigest(run.plan.span);
+  const found = run.plan === null ? null : core.memory.session(run.sessionId).spans.digest(run.plan.span);
   if (found === null || found.digest !== run.planDigest) return null;
   const { approval } = run;
   const { text, tokens, degraded } = mustDraft(core, run, approval.key);

@@ -82,7 +82,7 @@ export async function loadEventsUnder(
 ): Promise<ConversationEvent[]> {
   const page = new Page(options);
   const history = core.memory.session(sessionId);
-  const elements = (await core.read(sessionId, () => history.beneath(under))).filter(isMessage);
+  const elements = (await core.read(sessionId, () => history.overlays.beneath(under))).filter(isMessage);
   const owner = options.before === undefined ? null : ownerOf(history, options.before);
   const last = owner === null ? elements.length - 1 : elements.findLastIndex(({ row }) => row.id === owner);
   const listed = elements.slice(0, last + 1);
@@ -293,7 +293,7 @@ function eventsWithin(
 /** Returns the event of a summary, which is given as the view shows it. */
 function compactionOf(history: History, { id, parts }: UIMessage): ConversationEvent[] {
   const synthetic = parseSyntheticId(id);
-  const overlay = synthetic?.kind === "overlay" ? history.overlay(synthetic.overlayId) : null;
+  const overlay = synthetic?.kind === "overlay" ? history.overlays.get(synthetic.overlayId) : null;
   const [part] = parts;
   if (overlay === null || part?.type !== "text") return [];
   return [{ ...compactionEvent(history, overlay), shown: part.text }];
@@ -347,7 +347,7 @@ function ownerOf(history: History, eventId: string): string {
 function anchorOf(history: History, eventId: string): string {
   const owner = ownerOf(history, eventId);
   const synthetic = parseSyntheticId(owner);
-  const anchor = synthetic?.kind === "overlay" ? history.overlay(synthetic.overlayId)?.span.toId : owner;
+  const anchor = synthetic?.kind === "overlay" ? history.overlays.get(synthetic.overlayId)?.span.toId : owner;
   if (anchor !== undefined && history.has(anchor)) return anchor;
   throw unknownEvent(eventId);
 }
@@ -370,11 +370,11 @@ function addCompaction(history: History, event: EventOf<"compaction">): OverlayR
   const { summary, fromMessageId: fromId, toMessageId: toId } = event;
   const same = (each: OverlayRecord): boolean =>
     each.state === "active" && each.summary === summary && each.span.fromId === fromId && each.span.toId === toId;
-  const known = history.overlays().find(same);
+  const known = history.overlays.list().find(same);
   if (known !== undefined) return known;
   const span = { fromId, fromStep: 0, toId, toStep: WHOLE_MESSAGE };
   const details = { model: "caller", degraded: false, trigger: "manual", focus: null };
-  const result = history.addOverlay({ span, summary, details });
+  const result = history.overlays.add({ span, summary, details });
   if (result.kind !== "stale") return result.overlay;
   throw new PalimpsestError(
     "invalid_range",
@@ -383,8 +383,8 @@ function addCompaction(history: History, event: EventOf<"compaction">): OverlayR
 }
 
 function rollBack(history: History, overlayId: string): number {
-  if (history.overlay(overlayId)?.state !== "active") return 0;
-  history.rollback(overlayId);
+  if (history.overlays.get(overlayId)?.state !== "active") return 0;
+  history.overlays.rollback(overlayId);
   return 1;
 }
 

@@ -125,7 +125,7 @@ function takeSummaries(state: SessionState, { summaries, places, notes }: Summar
       for (const id of span) covered.add(id);
     }
   }
-  const known = new Set(state.stored.overlays().map(({ span }) => `${span.fromId} ${span.toId}`));
+  const known = new Set(state.stored.overlays.list().map(({ span }) => `${span.fromId} ${span.toId}`));
   return kept.filter((each) => {
     if (known.has(`${each.fromMessageId} ${each.toMessageId}`)) return false;
     const why = lay(state, each);
@@ -151,7 +151,7 @@ function lay(state: SessionState, { summary, fromMessageId, toMessageId }: Store
   const span: Span = { fromId: fromMessageId, fromStep: 0, toId: toMessageId, toStep: WHOLE_MESSAGE };
   const { pinnedTokens, stackTokens: namesTokens } = state.settings.policy ?? {};
   try {
-    const commit = state.write((history) => history.addOverlay({ span, summary, pinnedTokens, namesTokens }), {
+    const commit = state.write((history) => history.overlays.add({ span, summary, pinnedTokens, namesTokens }), {
       quiet: true,
     });
     return commit.kind === "stale" ? `it does not fit there (${commit.reason})` : null;

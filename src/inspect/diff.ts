@@ -13,8 +13,8 @@ export type CompactionDiff =
 
 /** Throws `unknown_overlay`. */
 export function diffCompaction(history: History, overlayId: string): CompactionDiff {
-  const replaced = history.replacedBy(overlayId);
-  const overlay = history.overlays().find((each) => each.id === overlayId) ?? null;
+  const replaced = history.overlays.replacedBy(overlayId);
+  const overlay = history.overlays.list().find((each) => each.id === overlayId) ?? null;
   if (replaced === null || overlay === null) return { kind: "gone" };
   if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
   const { added, dropped, kept } = diffSummaries(

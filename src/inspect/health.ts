@@ -93,7 +93,7 @@ export function reportHealth(
   const laid = records.flatMap(({ outcome }) =>
     outcome !== null && "overlayId" in outcome ? [outcome.overlayId ?? ""] : [],
   );
-  const found = core.memory.session(sessionId).hindsightsOf(laid);
+  const found = core.memory.session(sessionId).overlays.hindsightsOf(laid);
   const known = new Map(found.map(({ overlayId, hindsight }) => [overlayId, hindsight]));
   const runs = records.map((run) => readRun(run, known));
   const breakers = core.health.list().map(({ model, until, failures, code, ...rest }): BreakerHealth => {

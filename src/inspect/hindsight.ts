@@ -23,5 +23,5 @@ export async function reportHindsight(
 ): Promise<HindsightReport> {
   const graded = await gradeView(core, sessionId, null);
   const now = graded === null ? null : { overlayId: graded.overlayId, ...graded.hindsight };
-  return { now, overlays: core.memory.session(sessionId).hindsights(limit) };
+  return { now, overlays: core.memory.session(sessionId).overlays.hindsights(limit) };
 }

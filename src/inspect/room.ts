@@ -52,7 +52,7 @@ class SessionInspection {
   /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
   async getProvenance(overlayId: string): Promise<BulletSource[]> {
     checkGiven(given.overlay, { overlayId });
-    return this.#state.stored.provenance(overlayId);
+    return this.#state.stored.overlays.provenance(overlayId);
   }
 
   /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */

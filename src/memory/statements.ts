@@ -90,10 +90,10 @@ const CONTENT_TABLES = [
 
 export class Statements {
   readonly masks: MaskStatements;
-  readonly #db: Db;
+  readonly db: Db;
 
   constructor(db: Db) {
-    this.#db = db;
+    this.db = db;
     this.masks = new MaskStatements(db);
   }
 
@@ -102,153 +102,153 @@ export class Statements {
   session(sessionId: string): SessionState | undefined {
     const sql = `SELECT next_seq AS nextSeq, ended_at AS endedAt, continued_by AS continuedBy
        FROM palimpsest_sessions WHERE session_id = ?`;
-    return this.#db.run<SessionState>(sql, sessionId)[0];
+    return this.db.run<SessionState>(sql, sessionId)[0];
   }
 
   parentSession(sessionId: string): string | null {
     const sql = "SELECT parent_session_id AS parent FROM palimpsest_sessions WHERE session_id = ?";
-    return this.#db.run<{ parent: string | null }>(sql, sessionId)[0]?.parent ?? null;
+    return this.db.run<{ parent: string | null }>(sql, sessionId)[0]?.parent ?? null;
   }
 
   insertSession(sessionId: string, createdAt: number): void {
     const row = { sessionId, createdAt, nextSeq: 0 };
-    this.#db.insert("palimpsest_sessions", row, "ON CONFLICT (session_id) DO NOTHING");
+    this.db.insert("palimpsest_sessions", row, "ON CONFLICT (session_id) DO NOTHING");
   }
 
   raiseNextSeq(sessionId: string, nextSeq: number): void {
     const sql = "UPDATE palimpsest_sessions SET next_seq = max(next_seq, ?) WHERE session_id = ?";
-    this.#db.run(sql, nextSeq, sessionId);
+    this.db.run(sql, nextSeq, sessionId);
   }
 
   clearSession(sessionId: string): void {
-    for (const table of CONTENT_TABLES) this.#db.run(`DELETE FROM ${table} WHERE session_id = ?`, sessionId);
+    for (const table of CONTENT_TABLES) this.db.run(`DELETE FROM ${table} WHERE session_id = ?`, sessionId);
   }
 
   // Messages
 
   newestMessage(sessionId: string): { seq: number; id: string } | undefined {
     const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1";
-    return this.#db.run<{ seq: number; id: string }>(sql, sessionId)[0];
+    return this.db.run<{ seq: number; id: string }>(sql, sessionId)[0];
   }
 
   messageShape(sessionId: string, seq: number): ShapeRow | undefined {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
-    return this.#db.run<ShapeRow>(sql, sessionId, seq)[0];
+    return this.db.run<ShapeRow>(sql, sessionId, seq)[0];
   }
 
   messageContent(sessionId: string, seq: number): ContentRow | undefined {
     const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
-    return this.#db.run<ContentRow>(sql, sessionId, seq)[0];
+    return this.db.run<ContentRow>(sql, sessionId, seq)[0];
   }
 
   /** The pieces after the first of a split content, in order. */
   messageParts(sessionId: string, seq: number): { content: string }[] {
     const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? ORDER BY part";
-    return this.#db.run(sql, sessionId, seq);
+    return this.db.run(sql, sessionId, seq);
   }
 
   /** One piece of a split content, counted from 0. The row of the message has the first. */
   messagePart(sessionId: string, seq: number, part: number): { content: string } | undefined {
     const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? AND part = ?";
-    return this.#db.run<{ content: string }>(sql, sessionId, seq, part)[0];
+    return this.db.run<{ content: string }>(sql, sessionId, seq, part)[0];
   }
 
   /** Rows at or below `seq`, newest first, read one by one on demand. */
   shapesDown(sessionId: string, seq: number): Generator<ShapeRow> {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
-    return this.#db.each(sql, sessionId, seq);
+    return this.db.each(sql, sessionId, seq);
   }
 
   contentsDown(sessionId: string, seq: number): Generator<ContentRow> {
     const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
-    return this.#db.each(sql, sessionId, seq);
+    return this.db.each(sql, sessionId, seq);
   }
 
   /** Ids of the rows from `seq` up. */
   idsFrom(sessionId: string, seq: number): { seq: number; id: string }[] {
     const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? AND seq >= ? ORDER BY seq";
-    return this.#db.run(sql, sessionId, seq);
+    return this.db.run(sql, sessionId, seq);
   }
 
   /** Rows above `afterSeq` up to `toSeq` with their parents and without content, oldest first. */
   links(sessionId: string, afterSeq: number, toSeq: number): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq`;
-    return this.#db.run(sql, sessionId, afterSeq, toSeq);
+    return this.db.run(sql, sessionId, afterSeq, toSeq);
   }
 
   /** The next row above `seq` that still exists. */
   messageAfter(sessionId: string, seq: number): { seq: number; parentSeq: number | null } | undefined {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
-    return this.#db.run<{ seq: number; parentSeq: number | null }>(sql, sessionId, seq)[0];
+    return this.db.run<{ seq: number; parentSeq: number | null }>(sql, sessionId, seq)[0];
   }
 
   /** The newest row at `seq` or below it, on any branch. */
   messageBefore(sessionId: string, seq: number): { seq: number } | undefined {
     const sql = "SELECT seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1";
-    return this.#db.run<{ seq: number }>(sql, sessionId, seq)[0];
+    return this.db.run<{ seq: number }>(sql, sessionId, seq)[0];
   }
 
   /** Children of a row that are marked as branches. A null `parentSeq` asks for the roots. */
   branchesOf(sessionId: string, parentSeq: number | null): { seq: number }[] {
     const sql = `SELECT seq FROM palimpsest_messages
        WHERE session_id = ? AND parent_seq IS ? AND branch = 1 ORDER BY seq`;
-    return this.#db.run(sql, sessionId, parentSeq);
+    return this.db.run(sql, sessionId, parentSeq);
   }
 
   /** All rows of the session that are marked as branches, newest first. */
   branchRows(sessionId: string): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages INDEXED BY palimpsest_branches
        WHERE session_id = ? AND branch = 1 ORDER BY seq DESC`;
-    return this.#db.run(sql, sessionId);
+    return this.db.run(sql, sessionId);
   }
 
   insertMessage(sessionId: string, row: NewMessage): void {
-    this.#db.insert("palimpsest_messages", { sessionId, ...row });
+    this.db.insert("palimpsest_messages", { sessionId, ...row });
   }
 
   updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id" | "createdAt">): void {
     const sql = `UPDATE palimpsest_messages
        SET role = ?, tokens = ?, bytes = ?, parts = ?, digest = ?, facts = ?, content = ? WHERE session_id = ? AND seq = ?`;
     const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
-    this.#db.run(sql, ...shape, row.content, sessionId, row.seq);
+    this.db.run(sql, ...shape, row.content, sessionId, row.seq);
   }
 
   insertMessagePart(sessionId: string, seq: number, piece: { part: number; content: string }): void {
-    this.#db.insert("palimpsest_message_parts", { sessionId, seq, ...piece });
+    this.db.insert("palimpsest_message_parts", { sessionId, seq, ...piece });
   }
 
   deleteMessageParts(sessionId: string, seq: number): void {
-    this.#db.run("DELETE FROM palimpsest_message_parts WHERE session_id = ? AND seq = ?", sessionId, seq);
+    this.db.run("DELETE FROM palimpsest_message_parts WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
   deleteMessage(sessionId: string, seq: number): void {
-    this.#db.run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", sessionId, seq);
+    this.db.run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
   /** The stored sizes of paths no longer hold. Where there are none, or none hold, it writes nothing. */
   forgetPathSizes(sessionId: string): void {
     const sql = `UPDATE palimpsest_costs SET sums = json_set(sums, '$.pathSeq', -1)
        WHERE session_id = ? AND sums ->> '$.pathSeq' >= 0`;
-    this.#db.run(sql, sessionId);
+    this.db.run(sql, sessionId);
   }
 
   /** Moves a row under another parent, as a branch of it. */
   reparentMessage(sessionId: string, seq: number, parentSeq: number | null): void {
     const sql = "UPDATE palimpsest_messages SET parent_seq = ?, branch = 1 WHERE session_id = ? AND seq = ?";
-    this.#db.run(sql, parentSeq, sessionId, seq);
+    this.db.run(sql, parentSeq, sessionId, seq);
   }
 
   // Fingerprints
 
   fingerprintPages(sessionId: string): { page: number; hashes: ArrayBuffer }[] {
     const sql = "SELECT page, hashes FROM palimpsest_fingerprints WHERE session_id = ? ORDER BY page";
-    return this.#db.run(sql, sessionId);
+    return this.db.run(sql, sessionId);
   }
 
   putFingerprintPage(sessionId: string, page: number, hashes: Uint8Array): void {
-    this.#db.replace("palimpsest_fingerprints", { sessionId, page, hashes });
+    this.db.replace("palimpsest_fingerprints", { sessionId, page, hashes });
   }
 
   // Overlays
@@ -261,50 +261,50 @@ export class Statements {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND (to_seq, to_step) <= (?, ?) AND (from_seq, from_step) >= (?, ?)
        ORDER BY to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC LIMIT 1`;
-    return this.#db.run<OverlayRow>(sql, sessionId, at.seq, at.step, floor.seq, floor.step)[0];
+    return this.db.run<OverlayRow>(sql, sessionId, at.seq, at.step, floor.seq, floor.step)[0];
   }
 
   /** Active overlays that end in the message at `seq` or in a later one, last end first. */
   activeOverlaysEndingFrom(sessionId: string, seq: number): OverlayRow[] {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq >= ? ORDER BY to_seq DESC, to_step DESC`;
-    return this.#db.run(sql, sessionId, seq);
+    return this.db.run(sql, sessionId, seq);
   }
 
   overlayById(sessionId: string, overlayId: string): OverlayRow | undefined {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND overlay_id = ?`;
-    return this.#db.run<OverlayRow>(sql, sessionId, overlayId)[0];
+    return this.db.run<OverlayRow>(sql, sessionId, overlayId)[0];
   }
 
   /** All overlays of the session in every state, oldest first. */
   overlays(sessionId: string): OverlayRow[] {
-    return this.#db.run(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, sessionId);
+    return this.db.run(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, sessionId);
   }
 
   lastOverlayNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? ORDER BY n DESC LIMIT 1";
-    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+    return this.db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
   /** What came of the names that the views of the newest overlays hid, newest first. */
   hindsights(sessionId: string, limit: number): HindsightRow[] {
-    return this.#db.run(`${HINDSIGHT} WHERE session_id = ? ORDER BY n DESC LIMIT ?`, sessionId, limit);
+    return this.db.run(`${HINDSIGHT} WHERE session_id = ? ORDER BY n DESC LIMIT ?`, sessionId, limit);
   }
 
   /** As {@link hindsights}, of overlays by id. */
   hindsightsOf(sessionId: string, overlayIds: readonly string[]): HindsightRow[] {
     const sql = `${HINDSIGHT} WHERE session_id = ? AND overlay_id IN (SELECT value FROM json_each(?))`;
-    return this.#db.run(sql, sessionId, JSON.stringify(overlayIds));
+    return this.db.run(sql, sessionId, JSON.stringify(overlayIds));
   }
 
   insertOverlay(sessionId: string, row: OverlayRow): void {
-    this.#db.insert("palimpsest_overlays", { sessionId, ...row });
+    this.db.insert("palimpsest_overlays", { sessionId, ...row });
   }
 
   /** Updates the columns of an overlay that may change: state, changes, details and tokens. */
   changeOverlay(sessionId: string, row: OverlayRow): void {
     const sql = `UPDATE palimpsest_overlays SET state = ?, changes = ?, details = ?, tokens = ?
        WHERE session_id = ? AND n = ?`;
-    this.#db.run(sql, row.state, row.changes, row.details, row.tokens, sessionId, row.n);
+    this.db.run(sql, row.state, row.changes, row.details, row.tokens, sessionId, row.n);
   }
 }

@@ -65,7 +65,7 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
     const rows = room === null ? [] : chooseRows(fresh, room);
     const span = spanOf(history, rows);
     if (span === null) return call.end(upToDate("The notes cover all that they can serve for."));
-    const read = history.sourceDigest(span);
+    const read = history.spans.sourceDigest(span);
     if (read === null) return call.end({ kind: "stale", reason: "gone" });
     call.note({ notes: { baseN: base?.n ?? 0, lastN: notes.lastNumber(), span, digest: read } });
   }
@@ -256,7 +256,7 @@ function findStale(core: Needs<NotesNeeds>, run: LiveRun): Outcome | null {
   const history = core.memory.session(run.sessionId);
   const leafId = history.leafId();
   if (leafId === null || !history.isOnPath(span.toId, leafId)) return { kind: "stale", reason: "gone" };
-  const read = history.sourceDigest(span);
+  const read = history.spans.sourceDigest(span);
   if (read === null) return { kind: "stale", reason: "gone" };
   const notes = notesOf(core, history);
   const same = notes.lastNumber() === lastN && (baseN === 0 || notes.standing(baseN) !== null);
@@ -366,7 +366,7 @@ function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
 
 function spanOfRow(history: History, row: OutlineRow): Span | null {
   const { kind, id, firstStep } = row;
-  if (kind === "overlay") return history.overlay(id)?.span ?? null;
+  if (kind === "overlay") return history.overlays.get(id)?.span ?? null;
   return { fromId: id, fromStep: firstStep, toId: id, toStep: lastVisibleStep(row) };
 }
 

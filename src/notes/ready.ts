@@ -119,7 +119,7 @@ function weigh(history: History, run: AskedRun, circumstances: Circumstances): N
     return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
   }
   const known = version.covered.kind === "to" ? redaction.facts(version.facts) : null;
-  const facts = known ?? gatherFacts((history.spanMessages(plan.span) ?? []).map(redaction.message));
+  const facts = known ?? gatherFacts((history.spans.messages(plan.span) ?? []).map(redaction.message));
   return judge(
     run,
     { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, { redaction, countTokens }) },

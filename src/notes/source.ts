@@ -45,13 +45,13 @@ export function findNew({ history, notes }: Noted, base: NotesVersion | null, en
  */
 function reachesInto({ history, notes }: Noted, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
   if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
-  const span = history.overlay(id)?.span;
+  const span = history.overlays.get(id)?.span;
   return span?.toId === covered.messageId && notes.isTold(span, covered);
 }
 
 /** Whether an overlay of the message's branch covers it, given that no earlier overlay does. */
 function holds(history: History, overlayId: string, messageId: string): boolean {
-  const overlay = history.overlay(overlayId);
+  const overlay = history.overlays.get(overlayId);
   return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
 }
 
@@ -90,8 +90,8 @@ export async function readRowSlices(
       parts.push(readOverlays(core, history, { group, rows, redaction }));
       continue;
     }
-    const reader = history.spanReader(span);
-    compares.push(() => reader !== null && history.isAsRead(reader, span));
+    const reader = history.spans.reader(span);
+    compares.push(() => reader !== null && history.spans.isAsRead(reader, span));
     if (reader === null) continue;
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
     parts.push({ elements: slices.flat().map((message) => ({ kind: "message", message })), overlayFacts: [] });
@@ -187,7 +187,7 @@ interface OverlayGroup {
 
 /** The overlays of a group as a view shows them, and their facts, in order. */
 function readOverlays(core: Needs<"memory">, history: History, { group, rows, redaction }: OverlayGroup): ReadRows {
-  const overlays = group.flatMap(({ id }) => history.overlay(id) ?? []);
+  const overlays = group.flatMap(({ id }) => history.overlays.get(id) ?? []);
   const last = rows.findLast(({ kind }) => kind === "overlay")?.id;
   const shown = (each: OverlayRecord): string => (each.id === last ? each.summary : earlierSummary(each));
   return {

@@ -327,9 +327,9 @@ function noteElement(history: History, element: ReturnType<History["view"]>["ele
     element.kind === "overlay"
       ? element.span
       : { fromId: id, fromStep: element.fromStep, toId: id, toStep: element.toStep };
-  const details = element.kind === "overlay" ? history.overlay(id)?.details : undefined;
+  const details = element.kind === "overlay" ? history.overlays.get(id)?.details : undefined;
   const overlay = details === undefined ? null : { level: details.level, generation: details.generation };
-  return { id, span, tokens, overlay, digest: history.spanDigest(span)?.digest ?? "" };
+  return { id, span, tokens, overlay, digest: history.spans.digest(span)?.digest ?? "" };
 }
 
 /** The plan for the range that a function chose. Throws where the view that it was shown has no such range. */

@@ -159,7 +159,7 @@ class DurableSession {
   async #start(): Promise<void> {
     try {
       await this.#hosted.ready();
-      if (this.#history.overlays().length === 0) await this.#takeIn(await this.#theirs.getCompactions());
+      if (this.#history.overlays.list().length === 0) await this.#takeIn(await this.#theirs.getCompactions());
       this.#soon();
     } catch (error) {
       this.#warn(error);
@@ -190,7 +190,7 @@ class DurableSession {
     const shown = visible(this.#history);
     for (const overlay of shown) await this.#settle(overlay);
     if (finished === null || shown.some(({ id }) => id === finished)) return;
-    const overlay = this.#history.overlay(finished);
+    const overlay = this.#history.overlays.get(finished);
     const reason = overlay?.state === "active" ? "other-branch" : "gone";
     this.#waits ||= reason === "other-branch";
     this.#tell({ kind: "left", overlayId: finished, reason });
@@ -203,7 +203,7 @@ class DurableSession {
       const path = (await this.#theirs.getHistoryRowStats()).map(({ id }) => id);
       const theirs = await this.#theirs.getCompactions();
       if (this.#changes !== changes) continue;
-      const now = this.#history.overlay(overlayId);
+      const now = this.#history.overlays.get(overlayId);
       const found =
         now?.state === "active" ? this.#find(now, path, theirs) : ({ kind: "left", reason: "gone" } as const);
       if (found.kind === "there") return;
@@ -237,7 +237,7 @@ class DurableSession {
     if (theirs.some((each) => each.fromMessageId === from && each.toMessageId === to && isOurs(each)))
       return { kind: "there" };
     const since = this.#startOf(overlay);
-    const own = new Set(this.#history.overlays().map(textOf));
+    const own = new Set(this.#history.overlays.list().map(textOf));
     const inTheWay = inForce(theirs, path).some(
       ({ first, last, compaction }) =>
         first <= at.last &&
@@ -324,7 +324,7 @@ function wholeMessages(span: Span, path: readonly string[]): { first: number; la
 /** The summaries that our view of the active branch shows, oldest first. */
 function visible(history: History): OverlayRecord[] {
   const rows = history.outline()?.rows ?? [];
-  return rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
+  return rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlays.get(id) ?? []) : []));
 }
 
 function textOf(overlay: OverlayRecord): string {

@@ -84,7 +84,7 @@ class SessionShadows extends ShadowsOfAgent {
       .newest(id, limit * MAX_SHADOWS)
       .map((row) => counted.find(({ n, name }) => n === row.n && name === row.name) ?? row);
     const overlays = [...new Set(rows.map(({ overlayId }) => overlayId))].slice(0, limit);
-    const kept = core.memory.session(id).hindsightsOf(overlays);
+    const kept = core.memory.session(id).overlays.hindsightsOf(overlays);
     const hindsights = new Map<string, Hindsight | null>(kept.map((each) => [each.overlayId, each.hindsight]));
     if (graded !== null) hindsights.set(graded.overlayId, graded.hindsight);
     return compareRows(
@@ -98,7 +98,7 @@ class SessionShadows extends ShadowsOfAgent {
     parseInput(shadowInputs.getShadows, { overlayId });
     this.#state.apply();
     const { core, id } = this.#state;
-    const overlay = core.memory.session(id).overlay(overlayId);
+    const overlay = core.memory.session(id).overlays.get(overlayId);
     if (overlay === null) {
       throw new PalimpsestError("unknown_overlay", `There is no overlay "${overlayId}" in this session.`);
     }

@@ -29,7 +29,7 @@ describe("an append", () => {
   test.each(SIZES)("after a cold start reads no more than a view and 4 rows, at %i messages", async (size) => {
     await withProbe(({ history, reopen }) => {
       fill(history, 1, size - 14);
-      history.addOverlay({ span: span("m4", `m${size - 14}`), summary: "S" });
+      history.overlays.add({ span: span("m4", `m${size - 14}`), summary: "S" });
       fill(history, size - 13, size);
       const view = measureCold(reopen, (cold) => cold.view());
       const append = measureCold(reopen, (cold) => cold.append(say("next")));
@@ -45,7 +45,7 @@ describe("a view", () => {
     for (const size of SIZES) {
       await withProbe(({ history, reopen }) => {
         fill(history, 1, size - 10);
-        history.addOverlay({ span: span("m4", `m${size - 10}`), summary: "S" });
+        history.overlays.add({ span: span("m4", `m${size - 10}`), summary: "S" });
         fill(history, size - 9, size);
         expect(history.view().elements.length).toBe(14);
         reads.push(measureCold(reopen, (cold) => cold.view()).rowsRead);
@@ -62,11 +62,11 @@ describe("a view", () => {
       fill(history, 1, 3);
       for (let n = 0; n < 20; n++) {
         fill(history, 100 * n + 100, 100 * n + 109);
-        const added = history.addOverlay({ span: span(`m${100 * n + 101}`, `m${100 * n + 108}`), summary: `S${n}` });
-        if (n % 3 === 0 && added.kind === "applied") history.rollback(added.overlay.id);
+        const added = history.overlays.add({ span: span(`m${100 * n + 101}`, `m${100 * n + 108}`), summary: `S${n}` });
+        if (n % 3 === 0 && added.kind === "applied") history.overlays.rollback(added.overlay.id);
         // A branch that leaves from the middle and is summarised too.
         for (let k = 0; k < 4; k++) history.append(say(`b${n}-${k}`), k === 0 ? `m${100 * n + 104}` : `b${n}-${k - 1}`);
-        history.addOverlay({ span: span(`b${n}-0`, `b${n}-3`), summary: "B" });
+        history.overlays.add({ span: span(`b${n}-0`, `b${n}-3`), summary: "B" });
         history.append(say(`next${n}`), `m${100 * n + 109}`);
       }
       const visible = history.view().elements.length;
@@ -81,7 +81,7 @@ describe("a view", () => {
       for (let n = 1; n <= 60; n++) {
         history.append(say(`x${n}`), `a${n - 1}`);
         if (n % 2 === 0) history.append(say(`y${n}`), `x${n}`);
-        if (n % 2 === 0) history.addOverlay({ span: span(`x${n}`, `y${n}`), summary: "S" });
+        if (n % 2 === 0) history.overlays.add({ span: span(`x${n}`, `y${n}`), summary: "S" });
         history.append(say(`a${n}`), `a${n - 1}`);
       }
       const { rowsRead } = measureCold(reopen, (cold) => cold.view());
@@ -121,7 +121,7 @@ describe("a view", () => {
   test("the total is right after a leaf that a summary ends on was deleted, and one with another branch beside it (V1)", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 20);
-      history.addOverlay({ span: span("m2", "m20"), summary: "Short." });
+      history.overlays.add({ span: span("m2", "m20"), summary: "Short." });
       history.tokens();
       history.delete(["m20"]);
       expect(history.tokens()).toBe(history.view().tokens);
@@ -149,7 +149,7 @@ describe("a change", () => {
   test("streamed into the leaf writes 1 row each time; equal content writes none", async () => {
     await withProbe(({ history, cost }) => {
       fill(history, 1, 100);
-      history.addOverlay({ span: span("m1", "m50"), summary: "S" });
+      history.overlays.add({ span: span("m1", "m50"), summary: "S" });
       for (let n = 0; n < 20; n++) {
         expect(cost(() => history.update(say("m100", `so far ${n}`)))).toMatchObject({ rowsWritten: 1 });
       }
@@ -162,7 +162,7 @@ describe("a change", () => {
     for (const size of SIZES) {
       await withProbe(({ history, cost }) => {
         fill(history, 1, size);
-        history.addOverlay({ span: span("m2", `m${size - 5}`), summary: "S" });
+        history.overlays.add({ span: span("m2", `m${size - 5}`), summary: "S" });
         costs.push(cost(() => history.update(say(`m${size - 2}`, "changed"))));
         costs.push(cost(() => history.delete([`m${size - 1}`])));
       });

@@ -128,11 +128,11 @@ function act(memory: SearchedMemory, { id, forkId }: { id: string; forkId: strin
       return history.delete(step.ids.map((each) => `m${each}`)) || "!";
     case "overlay": {
       const span = { fromId: `m${step.from}`, fromStep: 0, toId: `m${step.to}`, toStep: WHOLE_MESSAGE };
-      return history.addOverlay({ span, summary: `alpha of ${step.from} to ${step.to}` });
+      return history.overlays.add({ span, summary: `alpha of ${step.from} to ${step.to}` });
     }
     case "rollback": {
-      const overlays = history.overlays();
-      return history.rollback(overlays[step.at % Math.max(1, overlays.length)]?.id ?? "");
+      const overlays = history.overlays.list();
+      return history.overlays.rollback(overlays[step.at % Math.max(1, overlays.length)]?.id ?? "");
     }
     case "rename":
       return memory.sessions.rename(id, step.name);
@@ -170,7 +170,7 @@ function look(memory: SearchedMemory, id: string) {
     info: memory.sessions.get(id),
     view: history.view(),
     originals: [...history.originals()],
-    overlays: history.overlays(),
+    overlays: history.overlays.list(),
     tokens: history.tokens(),
     hits: new Set(hits.map((hit) => hit.join(": "))),
   };

@@ -62,12 +62,12 @@ test("whatever is asked first of a new object finds its tables", async () => {
   const first: readonly (readonly [what: string, ask: (memory: SearchedMemory) => unknown, answer: unknown])[] = [
     [
       "a summary",
-      (memory) => codeOf(() => memory.session("").addOverlay({ span: span("m1", "m2"), summary: "S" })),
+      (memory) => codeOf(() => memory.session("").overlays.add({ span: span("m1", "m2"), summary: "S" })),
       "unknown_message",
     ],
-    ["summaries", (memory) => memory.session("").overlays(), []],
-    ["the originals", (memory) => codeOf(() => memory.session("").expand("nothing")), "unknown_overlay"],
-    ["a rollback", (memory) => codeOf(() => memory.session("").rollback("nothing")), "unknown_overlay"],
+    ["summaries", (memory) => memory.session("").overlays.list(), []],
+    ["the originals", (memory) => codeOf(() => memory.session("").overlays.expand("nothing")), "unknown_overlay"],
+    ["a rollback", (memory) => codeOf(() => memory.session("").overlays.rollback("nothing")), "unknown_overlay"],
     ["a search", (memory) => memory.search.find("word"), []],
     ["a delete", (memory) => memory.session("").delete(["m1"]), 0],
     ["an update", (memory) => memory.session("").update(say("m1")), null],
@@ -87,13 +87,13 @@ test("whatever is asked first of a new object finds its tables", async () => {
 test("V1: a narrower overlay laid after a wider one changes no view, wherever in it", async () => {
   await withProbe(({ history }) => {
     fill(history, 1, 12);
-    expect(history.addOverlay({ span: span("m2", "m10"), summary: "wide" }).kind).toBe("applied");
+    expect(history.overlays.add({ span: span("m2", "m10"), summary: "wide" }).kind).toBe("applied");
     for (const [from, to] of [
       ["m2", "m4"],
       ["m5", "m7"],
       ["m8", "m10"],
     ] as const) {
-      history.addOverlay({ span: span(from, to), summary: `narrow ${from}` });
+      history.overlays.add({ span: span(from, to), summary: `narrow ${from}` });
       expect(shown(history), `${from} to ${to}`).toEqual(["m1", "[wide]", "m11", "m12"]);
     }
   });
@@ -102,10 +102,10 @@ test("V1: a narrower overlay laid after a wider one changes no view, wherever in
 test("M1: a path far over 10,000 messages is compacted, branched and expanded like any other", async () => {
   await withProbe(({ memory, history }) => {
     memory.db.transaction(() => fill(history, 1, 12_000));
-    const result = history.addOverlay({ span: span("m4", "m11990"), summary: "S" });
+    const result = history.overlays.add({ span: span("m4", "m11990"), summary: "S" });
     if (result.kind !== "applied") throw new Error(result.kind);
     expect(shown(history)).toHaveLength(3 + 1 + 10);
-    expect(history.expand(result.overlay.id)).toHaveLength(11_987);
+    expect(history.overlays.expand(result.overlay.id)).toHaveLength(11_987);
     expect(history.append(say("b"), "m2").inserted).toBe(true);
     expect(shown(history)).toEqual(["m1", "m2", "b"]);
     expect(history.delete(["m1"])).toBe(1);

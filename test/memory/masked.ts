@@ -40,7 +40,7 @@ export function mask(history: History, share = 1, namesTokens = 300): boolean {
 
 /** Hides a span under a summary that has no names beside it. */
 export function hide(history: History, over: Span): string {
-  return history.addOverlay({ span: over, summary: "read", namesTokens: 0, pinnedTokens: 0, loadedTokens: 0 }).kind;
+  return history.overlays.add({ span: over, summary: "read", namesTokens: 0, pinnedTokens: 0, loadedTokens: 0 }).kind;
 }
 
 export function masksOf(storage: DurableObjectStorage, sessionId = "") {

@@ -36,8 +36,8 @@ test.each([
 test("a summary that is rolled back leaves stubs behind, though the names were chosen without them", async () => {
   await withProbe(({ history }) => {
     renewBeforeSummary(history);
-    const [overlay] = history.overlays();
-    history.rollback(overlay?.id ?? "");
+    const [overlay] = history.overlays.list();
+    history.overlays.rollback(overlay?.id ?? "");
     expect(text(history)).not.toMatch(/const parser[bc]s/);
     expect(history.tokens()).toBe(history.view().tokens);
   });
@@ -232,9 +232,9 @@ class Talk {
       this.#outputs.delete(id);
       history.delete([id]);
     } else if (kind === "rollback") {
-      const active = history.overlays().filter(({ state }) => state === "active");
+      const active = history.overlays.list().filter(({ state }) => state === "active");
       const overlay = active[at % Math.max(active.length, 1)];
-      if (overlay !== undefined) history.rollback(overlay.id);
+      if (overlay !== undefined) history.overlays.rollback(overlay.id);
     } else {
       const last = ids[(at % ids.length) + count - 1] ?? id;
       hide(history, span(id, last, [way % 2, way === 0 ? 1 : WHOLE_MESSAGE]));

@@ -104,7 +104,7 @@ describe("appending", () => {
       expect(spent.rowsWritten).toBe(0);
       expect(dump(storage, "")).toEqual(before);
       expect(codeOf(() => history.getHistory("nobody"))).toBe("unknown_leaf");
-      expect(codeOf(() => history.expand("nothing"))).toBe("unknown_overlay");
+      expect(codeOf(() => history.overlays.expand("nothing"))).toBe("unknown_overlay");
     });
   });
 
@@ -215,7 +215,7 @@ describe("changing", () => {
       history.append(say("other"), "m2");
       expect(["m1", "m2", "m4", "other"].map((id) => history.parentOf(id))).toEqual([null, "m1", "m3", "m2"]);
       expect(history.parentOf(sliceMessageId("m4", 1, 2))).toBe("m3");
-      expect(history.addOverlay({ span: span("m1", "m3"), summary: "S" }).kind).toBe("applied");
+      expect(history.overlays.add({ span: span("m1", "m3"), summary: "S" }).kind).toBe("applied");
       expect(history.parentOf("m4")).toBe("m3");
       history.delete(["m3"]);
       expect(history.parentOf("m4")).toBe("m2");
@@ -241,7 +241,7 @@ describe("changing", () => {
     await withProbe(({ memory, history, storage }) => {
       const kept = memory.db.cached(new Map([["", "of rows that may be taken back"]]));
       fill(history, 1, 5);
-      history.addOverlay({ span: span("m1", "m3"), summary: "S" });
+      history.overlays.add({ span: span("m1", "m3"), summary: "S" });
       const [tokens, before] = [history.tokens(), dump(storage, "")];
       const walking = history.history({ newestFirst: true });
       walking.next();
@@ -274,7 +274,7 @@ describe("changing", () => {
       for (const session of [one, two]) {
         fill(session, 1, 70);
         session.append(say("big", "x".repeat(2_000_000)));
-        session.addOverlay({ span: span("m1", "m9"), summary: `S of ${session.sessionId}` });
+        session.overlays.add({ span: span("m1", "m9"), summary: `S of ${session.sessionId}` });
         memory.drafts.save(session.sessionId, draft("k", "text"));
       }
       one.update(say("m20", "only here"));

@@ -134,7 +134,7 @@ function apply(memory: Memory, twin: Twin, step: Exclude<Step, { do: "reopen" }>
   }
   const cover = step.do === "rollback" ? pick(model.covers, step.at) : undefined;
   if (cover !== undefined) {
-    history.rollback(cover.id);
+    history.overlays.rollback(cover.id);
     cover.active = false;
   }
 }
@@ -165,7 +165,7 @@ function change(history: History, model: Naive, step: Step & { do: "upsert" | "u
 function plan(history: History, twin: Twin, step: Step & { do: "plan" }): void {
   const { model } = twin;
   const span = pickSpan(model, step);
-  const found = span === null ? null : history.spanDigest(span);
+  const found = span === null ? null : history.spans.digest(span);
   if (span === null || found === null) return;
   expect(found.tokens).toBe(sum(model.inside(span)));
   const runId = `run${twin.runs++}`;
@@ -202,11 +202,11 @@ function addOverlay(history: History, twin: Twin, step: Step & { do: "overlay" }
   const span = { ...whole, ...cut };
   if (span.fromId === span.toId && span.fromStep > span.toStep) return;
   if (!model.fits(span)) {
-    expect(() => history.addOverlay({ span, summary: "S" })).toThrow("[invalid_range]");
+    expect(() => history.overlays.add({ span, summary: "S" })).toThrow("[invalid_range]");
     return;
   }
   const inside = model.inside(span);
-  const result = history.addOverlay({ namesTokens: 0, span, summary: "word ".repeat(step.words) });
+  const result = history.overlays.add({ namesTokens: 0, span, summary: "word ".repeat(step.words) });
   settle(history, twin, { span, inside, result, summary: "word ".repeat(step.words) });
 }
 
@@ -237,7 +237,7 @@ function settle(history: History, twin: Twin, what: Answer): void {
   expect(model.crossed(span), "C2").toBe(false);
   expect(result.overlay.spanTokens).toBe(sum(inside));
   expect(result.overlay.tokens, "V3").toBeLessThan(sum(inside));
-  expect(result.overlay).toEqual(history.overlay(result.overlay.id));
+  expect(result.overlay).toEqual(history.overlays.get(result.overlay.id));
   model.cover(result.overlay);
 }
 
@@ -246,7 +246,7 @@ function commit(history: History, twin: Twin): void {
   if (planned === null) return;
   const { span, digest, runId } = planned;
   const inside = model.fits(span) ? model.inside(span) : [];
-  const result = history.addOverlay({
+  const result = history.overlays.add({
     span,
     digest,
     runId,
@@ -259,7 +259,7 @@ function commit(history: History, twin: Twin): void {
   if (result.kind === "applied") expect(overlayIds(inside)).toEqual(overlayIds(planned.model.inside(span)));
   settle(history, twin, { span, inside, result, summary: "S" });
   if (result.kind !== "stale")
-    expect(history.addOverlay({ span, digest, runId, summary: "S" }).kind, "C1").toBe("already");
+    expect(history.overlays.add({ span, digest, runId, summary: "S" }).kind, "C1").toBe("already");
 }
 
 function overlayIds(elements: readonly NaiveElement[]): string[] {
@@ -305,6 +305,6 @@ function check(history: History, twin: Twin): void {
     }
   }
   for (const cover of model.covers) {
-    expect(history.overlay(cover.id)?.state === "active", `${cover.summary} in force`).toBe(cover.active);
+    expect(history.overlays.get(cover.id)?.state === "active", `${cover.summary} in force`).toBe(cover.active);
   }
 }

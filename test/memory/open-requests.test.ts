@@ -105,7 +105,7 @@ test("an earlier summary says nothing again that one between it and the last kne
     const span = { fromId: "a13", fromStep: 0, toId: "a16", toStep: WHOLE_MESSAGE };
     agent.palimpsest.memory
       .session("s")
-      .addOverlay({ span, summary: "An imported summary, which knows its span alone." });
+      .overlays.add({ span, summary: "An imported summary, which knows its span alone." });
     const shown = JSON.stringify((await session.getView()).messages);
     expect(shown).not.toContain("migrate the billing");
     expect(shown.split("rename the ledger")).toHaveLength(2);

@@ -8,7 +8,7 @@ import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 
 function add(history: History, range: Span, summary: string): OverlayRecord {
-  const result = history.addOverlay({ span: range, summary });
+  const result = history.overlays.add({ span: range, summary });
   if (result.kind === "stale") throw new Error(`stale: ${result.reason}`);
   return result.overlay;
 }
@@ -37,11 +37,11 @@ describe("the view", () => {
       const wide = add(history, span("m2", "m8"), "wide");
       add(history, span("m5", "m8"), "same end");
       expect(shown(history)).toEqual(["m1", "[wide]", "m9"]);
-      expect(history.rollback(wide.id).state).toBe("rolled-back");
+      expect(history.overlays.rollback(wide.id).state).toBe("rolled-back");
       expect(shown(history)).toEqual(["m1", "[narrow]", "[same end]", "m9"]);
-      history.rollback(narrow.id);
+      history.overlays.rollback(narrow.id);
       expect(shown(history)).toEqual(["m1", "m2", "m3", "m4", "[same end]", "m9"]);
-      expect(history.overlays().map((each) => each.state)).toEqual(["rolled-back", "rolled-back", "active"]);
+      expect(history.overlays.list().map((each) => each.state)).toEqual(["rolled-back", "rolled-back", "active"]);
     });
   });
 
@@ -116,13 +116,13 @@ describe("the view", () => {
       history.append(steps("turn", "one", "two"));
       const inner = add(history, span("m2", "m3"), "inner");
       const outer = add(history, span("m2", "turn", [0, 0]), "outer");
-      expect(history.expand(inner.id)).toEqual([say("m2"), say("m3")]);
-      expect(ids(history.expand(outer.id))).toEqual(["m2", "m3", "m4", "palimpsest:slice:0-0:turn"]);
-      history.rollback(outer.id);
-      expect(history.expand(outer.id).length).toBe(4);
+      expect(history.overlays.expand(inner.id)).toEqual([say("m2"), say("m3")]);
+      expect(ids(history.overlays.expand(outer.id))).toEqual(["m2", "m3", "m4", "palimpsest:slice:0-0:turn"]);
+      history.overlays.rollback(outer.id);
+      expect(history.overlays.expand(outer.id).length).toBe(4);
       expect(ids([...history.originals()])).toEqual(["m1", "m2", "m3", "m4", "turn"]);
       history.delete(["m3"]);
-      expect(history.expand(inner.id)).toEqual([]);
+      expect(history.overlays.expand(inner.id)).toEqual([]);
     });
   });
 });
@@ -135,16 +135,16 @@ describe("the commit fence", () => {
         span: span("m1", "m4"),
         summary: "S",
         runId: "run-1",
-        digest: history.spanDigest(span("m1", "m4"))?.digest ?? "",
+        digest: history.spans.digest(span("m1", "m4"))?.digest ?? "",
       };
-      const first = history.addOverlay(input);
+      const first = history.overlays.add(input);
       expect(first.kind).toBe("applied");
-      expect(history.addOverlay({ ...input, summary: "late attempt" })).toEqual({ ...first, kind: "already" });
-      if (first.kind === "applied") history.rollback(first.overlay.id);
-      expect(history.addOverlay(input).kind).toBe("already");
+      expect(history.overlays.add({ ...input, summary: "late attempt" })).toEqual({ ...first, kind: "already" });
+      if (first.kind === "applied") history.overlays.rollback(first.overlay.id);
+      expect(history.overlays.add(input).kind).toBe("already");
       history.update(say("m2", "changed since"));
       history.delete(["m4"]);
-      expect(history.addOverlay(input).kind).toBe("already");
+      expect(history.overlays.add(input).kind).toBe("already");
       expect(shown(history).length).toBe(5);
     });
   });
@@ -164,11 +164,11 @@ describe("the commit fence", () => {
       for (const [name, change, reason] of changes) {
         const history = memory.session(name);
         fill(history, 1, 6);
-        const digest = history.spanDigest(span("m1", "m3"))?.digest ?? "";
+        const digest = history.spans.digest(span("m1", "m3"))?.digest ?? "";
         change(history);
-        const result = history.addOverlay({ span: span("m1", "m3"), summary: "S", digest, runId: "run" });
+        const result = history.overlays.add({ span: span("m1", "m3"), summary: "S", digest, runId: "run" });
         expect(result, name).toMatchObject(reason === "" ? { kind: "applied" } : { kind: "stale", reason });
-        expect(history.overlays().length, name).toBe(reason === "" ? 1 : 0);
+        expect(history.overlays.list().length, name).toBe(reason === "" ? 1 : 0);
       }
     });
   });
@@ -176,22 +176,22 @@ describe("the commit fence", () => {
   test("C2: overlays may lie beside or inside each other, never across; digests agree however a span is covered", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 9);
-      const digest = history.spanDigest(span("m1", "m8"))?.digest ?? "";
+      const digest = history.spans.digest(span("m1", "m8"))?.digest ?? "";
       add(history, span("m3", "m5"), "S");
       for (const [from, to] of [
         ["m1", "m4"],
         ["m4", "m8"],
       ] as const) {
-        expect(history.addOverlay({ span: span(from, to), summary: "S" })).toEqual({
+        expect(history.overlays.add({ span: span(from, to), summary: "S" })).toEqual({
           kind: "stale",
           reason: "overlap",
         });
       }
-      expect(history.spanDigest(span("m1", "m8"))?.digest).toBe(digest);
+      expect(history.spans.digest(span("m1", "m8"))?.digest).toBe(digest);
       const planned = { span: span("m1", "m8"), summary: "T", digest, runId: "run-1", overlayIds: [] };
-      expect(history.addOverlay(planned).kind).toBe("rebased");
+      expect(history.overlays.add(planned).kind).toBe("rebased");
       const inside = { span: span("m6", "m7"), summary: "U", runId: "run-2", overlayIds: [] };
-      expect(history.addOverlay(inside).kind).toBe("rebased");
+      expect(history.overlays.add(inside).kind).toBe("rebased");
       expect(shown(history)).toEqual(["[T]", "m9"]);
     });
   });
@@ -202,16 +202,16 @@ describe("the commit fence", () => {
       history.append(steps("turn", "one", "two", "three"));
       history.append(say("m2"));
       const whole = span("m1", "m2");
-      const digest = history.spanDigest(whole)?.digest ?? "";
+      const digest = history.spans.digest(whole)?.digest ?? "";
       const { id: inner } = add(history, span("m1", "turn", [0, 1]), "inner");
-      expect(history.spanDigest(whole)?.digest).toBe(digest);
+      expect(history.spans.digest(whole)?.digest).toBe(digest);
       const { id: outer } = add(history, whole, "outer");
-      history.rollback(inner);
+      history.overlays.rollback(inner);
       const fork = memory.sessions.fork("", { id: "fork", atMessageId: "m2" });
       for (const each of [history, memory.session(fork.id)]) {
-        expect(each.overlay(outer)?.spanDigest).toBe(each.sourceDigest(whole));
-        each.rollback(outer);
-        expect(each.restore(outer).kind).toBe("applied");
+        expect(each.overlays.get(outer)?.spanDigest).toBe(each.spans.sourceDigest(whole));
+        each.overlays.rollback(outer);
+        expect(each.overlays.restore(outer).kind).toBe("applied");
       }
     });
   });
@@ -222,7 +222,7 @@ describe("the commit fence", () => {
       history.append(say("b1"), "m2");
       history.append(say("b2"));
       add(history, span("m2", "b1"), "B");
-      expect(history.addOverlay({ span: span("m1", "m3"), summary: "M" }).kind).toBe("applied");
+      expect(history.overlays.add({ span: span("m1", "m3"), summary: "M" }).kind).toBe("applied");
       expect(shown(history, "m4")).toEqual(["[M]", "m4"]);
       expect(shown(history, "b2")).toEqual(["m1", "[B]", "b2"]);
     });
@@ -231,7 +231,7 @@ describe("the commit fence", () => {
   test("V3: a summary that is not smaller than what it replaces is refused", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 3);
-      const result = history.addOverlay({ span: span("m1", "m1"), summary: "long ".repeat(300) });
+      const result = history.overlays.add({ span: span("m1", "m1"), summary: "long ".repeat(300) });
       expect(result).toEqual({ kind: "stale", reason: "larger" });
     });
   });
@@ -240,17 +240,17 @@ describe("the commit fence", () => {
     await withProbe(({ history }) => {
       fill(history, 1, 4);
       history.append(say("b1"), "m2");
-      const reversed = (): unknown => history.addOverlay({ span: span("m3", "m1"), summary: "S" });
+      const reversed = (): unknown => history.overlays.add({ span: span("m3", "m1"), summary: "S" });
       expect(reversed).toThrow(/^\[invalid_range\].*"m3".*"m1"/);
-      expect(() => history.addOverlay({ span: span("m3", "b1"), summary: "S" })).toThrow(/"m3".*"b1"/);
-      expect(() => history.addOverlay({ span: span("m1", "m1", [2, 1]), summary: "S" })).toThrow("[invalid_range]");
-      expect(() => history.addOverlay({ span: span("m1", "m2", [5, 5]), summary: "S" })).toThrow("[invalid_range]");
-      expect(() => history.addOverlay({ span: span("m1", "nobody"), summary: "S" })).toThrow(
+      expect(() => history.overlays.add({ span: span("m3", "b1"), summary: "S" })).toThrow(/"m3".*"b1"/);
+      expect(() => history.overlays.add({ span: span("m1", "m1", [2, 1]), summary: "S" })).toThrow("[invalid_range]");
+      expect(() => history.overlays.add({ span: span("m1", "m2", [5, 5]), summary: "S" })).toThrow("[invalid_range]");
+      expect(() => history.overlays.add({ span: span("m1", "nobody"), summary: "S" })).toThrow(
         '[unknown_message] There is no message "nobody"',
       );
-      expect(() => history.addOverlay({ span: span("m1", "m2"), summary: " \n" })).toThrow("[invalid_input]");
-      expect(history.spanDigest(span("m3", "b1"))).toBeNull();
-      expect(history.overlays()).toEqual([]);
+      expect(() => history.overlays.add({ span: span("m1", "m2"), summary: " \n" })).toThrow("[invalid_input]");
+      expect(history.spans.digest(span("m3", "b1"))).toBeNull();
+      expect(history.overlays.list()).toEqual([]);
     });
   });
 
@@ -259,9 +259,9 @@ describe("the commit fence", () => {
       fill(history, 1, 3);
       history.append(steps("turn", "one", "two", "three"));
       add(history, span("m1", "m2"), "S");
-      const given = history.spanMessages(span("m1", "turn", [0, 1]));
+      const given = history.spans.messages(span("m1", "turn", [0, 1]));
       expect(given?.map(({ id }) => id)).toEqual(["m1", "m2", "m3", "palimpsest:slice:0-1:turn"]);
-      expect(history.spanDigest(span("m1", "turn", [0, 1]))).toMatchObject({ elements: 3, messages: 4 });
+      expect(history.spans.digest(span("m1", "turn", [0, 1]))).toMatchObject({ elements: 3, messages: 4 });
     });
   });
 });
@@ -315,15 +315,15 @@ describe("giving way", () => {
       history.append(say("m1"));
       history.append(steps("turn", "one", "two", "three"));
       const range = span("m1", "turn", [0, 1]);
-      const digest = history.spanDigest(range)?.digest ?? "";
+      const digest = history.spans.digest(range)?.digest ?? "";
       history.update(steps("turn", "one", "two", "three", "four"));
-      expect(history.addOverlay({ span: range, summary: "S", digest }).kind).toBe("applied");
+      expect(history.overlays.add({ span: range, summary: "S", digest }).kind).toBe("applied");
       history.update(steps("turn", "one", "two", "three", "four", "five"));
       expect(shown(history)).toEqual(["[S]", "turn:2-"]);
       expect(history.tokens()).toBe(history.view().tokens);
       history.update(steps("turn", "one", "other", "three"));
       expect(shown(history)).toEqual(["m1", "turn"]);
-      expect(history.addOverlay({ span: range, summary: "S", digest })).toMatchObject({
+      expect(history.overlays.add({ span: range, summary: "S", digest })).toMatchObject({
         kind: "stale",
         reason: "changed",
       });
@@ -334,8 +334,8 @@ describe("giving way", () => {
     await withProbe(({ history }) => {
       fill(history, 1, 5);
       const first = add(history, span("m1", "m4"), "S");
-      expect(history.addOverlay({ span: span("m1", "m4"), summary: "S" })).toMatchObject({ kind: "already" });
-      history.rollback(first.id);
+      expect(history.overlays.add({ span: span("m1", "m4"), summary: "S" })).toMatchObject({ kind: "already" });
+      history.overlays.rollback(first.id);
       expect(add(history, span("m1", "m4"), "S").id).not.toBe(first.id);
       expect(shown(history)).toEqual(["[S]", "m5"]);
     });

@@ -97,7 +97,7 @@ export function fill(history: History, first: number, last: number): void {
 /** The view as short words. A message is its id, an overlay is `[summary]`, a part of a message is `id:from-to`. */
 export function shown(history: History, leafId?: string): string[] {
   return history.view(leafId).elements.map((element) => {
-    if (element.kind === "overlay") return `[${history.overlay(element.id)?.summary ?? "?"}]`;
+    if (element.kind === "overlay") return `[${history.overlays.get(element.id)?.summary ?? "?"}]`;
     if (element.fromStep === 0 && element.toStep === WHOLE_MESSAGE) return element.id;
     return `${element.id}:${element.fromStep}-${element.toStep === WHOLE_MESSAGE ? "" : element.toStep}`;
   });

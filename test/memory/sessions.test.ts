@@ -140,16 +140,16 @@ describe("a fork", () => {
       history.append(say("big", "b".repeat(2_500_000)));
       fill(history, 13, 16);
       // Nested, side by side, on another branch, rolled back, and inside one message.
-      history.addOverlay({ span: span("m2", "m4"), summary: "two to four" });
-      history.addOverlay({ span: span("m2", "m6"), summary: "two to six" });
-      history.addOverlay({ span: span("m8", "m9"), summary: "eight, nine" });
+      history.overlays.add({ span: span("m2", "m4"), summary: "two to four" });
+      history.overlays.add({ span: span("m2", "m6"), summary: "two to six" });
+      history.overlays.add({ span: span("m8", "m9"), summary: "eight, nine" });
       for (let n = 1; n <= 6; n++) history.append(say(`b${n}`), n === 1 ? "m5" : `b${n - 1}`);
-      history.addOverlay({ span: span("m3", "b2"), summary: "crosses" });
-      history.addOverlay({ span: span("b1", "b3"), summary: "on the branch" });
+      history.overlays.add({ span: span("m3", "b2"), summary: "crosses" });
+      history.overlays.add({ span: span("b1", "b3"), summary: "on the branch" });
       history.append(steps("s", "one", "two", "three"));
-      history.addOverlay({ span: span("b4", "s", [0, 2]), summary: "into s" });
-      const undone = history.addOverlay({ span: span("m10", "m12"), summary: "undone" });
-      if (undone.kind === "applied") history.rollback(undone.overlay.id);
+      history.overlays.add({ span: span("b4", "s", [0, 2]), summary: "into s" });
+      const undone = history.overlays.add({ span: span("m10", "m12"), summary: "undone" });
+      if (undone.kind === "applied") history.overlays.rollback(undone.overlay.id);
       history.delete(["m7", "m11"]);
       const at = [...ids(history, "m16"), ...ids(history)];
       for (const [n, id] of at.entries()) {
@@ -160,8 +160,8 @@ describe("a fork", () => {
           expect(copy.outline()).toEqual({ ...history.outline(id), sessionId: fork.id });
           expect([...copy.originals()]).toEqual([...history.originals(id)]);
           expect(copy.tokens()).toBe(history.tokens(id));
-          for (const each of copy.overlays()) {
-            expect(each).toEqual(history.overlay(each.id));
+          for (const each of copy.overlays.list()) {
+            expect(each).toEqual(history.overlays.get(each.id));
             expect([copy.has(each.span.fromId), copy.has(each.span.toId)]).toEqual([true, true]);
           }
         }
@@ -172,7 +172,7 @@ describe("a fork", () => {
   test("shares nothing with its parent afterwards: changes of either stay there (S1)", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 1, 20);
-      history.addOverlay({ span: span("m2", "m10"), summary: "S" });
+      history.overlays.add({ span: span("m2", "m10"), summary: "S" });
       const before = history.view();
       memory.sessions.fork("", { id: "f", atMessageId: "m20" });
       const copy = memory.session("f");
@@ -216,8 +216,8 @@ describe("a fork", () => {
   test("happens whole or not at all, and costs a row for each message and three for each overlay, and three more", async () => {
     await withProbe(({ memory, history, cost }) => {
       fill(history, 1, 100);
-      history.addOverlay({ span: span("m2", "m10"), summary: "S" });
-      history.addOverlay({ span: span("m12", "m20"), summary: "S" });
+      history.overlays.add({ span: span("m2", "m10"), summary: "S" });
+      history.overlays.add({ span: span("m12", "m20"), summary: "S" });
       const { rowsRead, rowsWritten } = cost(() => memory.sessions.fork("", { id: "f", atMessageId: "m100" }));
       expect(rowsWritten).toBe(100 + 2 * 3 + 3);
       expect(rowsRead).toBeLessThanOrEqual(4 * 100 + 30);

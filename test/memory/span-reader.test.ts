@@ -68,14 +68,14 @@ test("no slice reads more than the stated bytes, whatever the sizes of the messa
         history.append(steps("m0", "one", "two", "three", "four", "five"));
         for (const [at, chars] of sizes.entries()) history.append(say(`m${at + 1}`, "x".repeat(chars)));
         const asked = span("m0", `m${sizes.length}`, [cut, WHOLE_MESSAGE]);
-        const reader = history.spanReader(asked);
+        const reader = history.spans.reader(asked);
         read.bytes = 0;
         const messages = readAll(reader, () => {
           expect(read.bytes).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
           read.bytes = 0;
         });
-        expect(messages).toEqual(history.spanMessages(asked));
-        expect(reader !== null && reader.digest === history.sourceDigest(asked)).toBe(true);
+        expect(messages).toEqual(history.spans.messages(asked));
+        expect(reader !== null && reader.digest === history.spans.sourceDigest(asked)).toBe(true);
       });
     }),
     { numRuns: tries(16) },
@@ -90,7 +90,7 @@ test("a message of the largest size is read in as many slices as it has rows", a
     history.append(say("huge", "x".repeat(16_000_000)));
     const most: number[] = [];
     read.bytes = 0;
-    readAll(history.spanReader(span("small", "huge")), () => {
+    readAll(history.spans.reader(span("small", "huge")), () => {
       most.push(read.bytes);
       read.bytes = 0;
     });
@@ -109,8 +109,8 @@ test("what changes between two slices is noticed: an edit, a deletion, and not a
     await withProbe(({ history }) => {
       for (let n = 0; n < 6; n++) history.append(say(`m${n}`, "x".repeat(SLICE_BYTES / 2)));
       const asked = span("m0", "m5");
-      const planned = history.sourceDigest(asked) ?? "";
-      const reader = history.spanReader(asked);
+      const planned = history.spans.sourceDigest(asked) ?? "";
+      const reader = history.spans.reader(asked);
       readAll(reader, (slice) => {
         if (slice === 0) change(history);
       });
@@ -161,12 +161,12 @@ test("C3: what counts as read has the very words that stand there, whatever was 
         for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
         if (!isFirst) history.append(part);
         const asked = isFirst ? span("part", "m3", [1, WHOLE_MESSAGE]) : span("m0", "part", [0, 1]);
-        const planned = { digest: history.sourceDigest(asked), words: wordsOf(history.spanMessages(asked)) };
-        const reader = history.spanReader(asked);
+        const planned = { digest: history.spans.sourceDigest(asked), words: wordsOf(history.spans.messages(asked)) };
+        const reader = history.spans.reader(asked);
         const words = wordsOf(readAll(reader, (slice) => BETWEEN[names[slice] ?? "nothing"]?.(history, part)));
         if (reader?.digest === planned.digest) expect(words).toBe(planned.words);
-        const isCurrent = reader !== null && history.isAsRead(reader, asked);
-        if (isCurrent) expect(words).toBe(wordsOf(history.spanMessages(asked)));
+        const isCurrent = reader !== null && history.spans.isAsRead(reader, asked);
+        if (isCurrent) expect(words).toBe(wordsOf(history.spans.messages(asked)));
         if (isCurrent) read++;
         else missed++;
       });
@@ -190,13 +190,13 @@ test("C3: an edit of a part after it was read is noticed, and growth behind it i
       for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
       history.append(said("one", "two", "three"));
       const asked = span("m0", "part", [0, 1]);
-      const planned = history.sourceDigest(asked);
-      const reader = history.spanReader(asked);
+      const planned = history.spans.sourceDigest(asked);
+      const reader = history.spans.reader(asked);
       readAll(reader, (slice) => {
         if (slice === 0) BETWEEN[name]?.(history, said("one", "two", "three"));
       });
       expect(reader?.digest, name).toBe(planned);
-      expect(reader !== null && history.isAsRead(reader, asked), name).toBe(isKept);
+      expect(reader !== null && history.spans.isAsRead(reader, asked), name).toBe(isKept);
     });
   }
 });
@@ -208,14 +208,14 @@ test("C3: a part that was read with other words is not what was planned, althoug
       for (let n = 0; n < 4; n++) history.append(say(`m${n}`, FILLING));
       history.append(part);
       const asked = span("m0", "part", [0, 1]);
-      const planned = history.sourceDigest(asked);
+      const planned = history.spans.sourceDigest(asked);
       BETWEEN[name]?.(history, part);
-      const reader = history.spanReader(asked);
+      const reader = history.spans.reader(asked);
       readAll(reader, (slice) => {
         if (slice === 0) history.update(part);
       });
       expect(reader?.digest === planned, name).toBe(isKept);
-      expect(reader !== null && history.isAsRead(reader, asked), name).toBe(isKept);
+      expect(reader !== null && history.spans.isAsRead(reader, asked), name).toBe(isKept);
     });
   }
 });
@@ -227,7 +227,7 @@ test("C3: a message of several rows that changes between two of them and back is
       history.append(part);
       history.append(say("end"));
       const asked = span("part", "end", [cut, WHOLE_MESSAGE]);
-      const reader = history.spanReader(asked);
+      const reader = history.spans.reader(asked);
       let slices = 0;
       readAll(reader, () => {
         slices++;
@@ -235,7 +235,7 @@ test("C3: a message of several rows that changes between two of them and back is
         if (slices === 3) history.update(part);
       });
       expect(slices).toBeGreaterThan(3);
-      expect(reader !== null && history.isAsRead(reader, asked)).toBe(false);
+      expect(reader !== null && history.spans.isAsRead(reader, asked)).toBe(false);
     });
   }
 });
@@ -255,8 +255,8 @@ function work(id: string): UIMessage {
 /** 1,000 messages, with two summaries inside the span. */
 function fillLong(history: ReturnType<Memory["session"]>): ReturnType<typeof span> {
   for (let n = 0; n < 1_000; n++) history.append(work(`m${n}`));
-  history.addOverlay({ span: span("m300", "m320"), summary: "S" });
-  history.addOverlay({ span: span("m500", "m510"), summary: "T" });
+  history.overlays.add({ span: span("m300", "m320"), summary: "S" });
+  history.overlays.add({ span: span("m500", "m510"), summary: "T" });
   return span("m2", "m990", [1, 2]);
 }
 
@@ -265,24 +265,24 @@ test("C3: the compare of a commit is read before it in slices of the stated byte
     const { memory, read } = countReads(storage);
     const history = memory.session("");
     const asked = fillLong(history);
-    const reader = history.spanReader(asked);
+    const reader = history.spans.reader(asked);
     readAll(reader);
     read.bytes = 0;
     let slices = 0;
-    for (const _ of history.survey(asked)) {
+    for (const _ of history.spans.survey(asked)) {
       expect(read.bytes).toBeLessThan(MAX_SLICE_BYTES);
       history.append(say(`later-${slices++}`));
       read.bytes = 0;
     }
     expect(slices).toBeGreaterThan(1);
     const before = memory.db.meter.rowsRead;
-    expect(reader !== null && history.isAsRead(reader, asked)).toBe(true);
-    const found = history.spanDigest(asked);
+    expect(reader !== null && history.spans.isAsRead(reader, asked)).toBe(true);
+    const found = history.spans.digest(asked);
     const details = { facts: null, draftKey: "known" };
-    const commit = history.addOverlay({ span: asked, summary: "U", digest: found?.digest ?? "", details });
+    const commit = history.overlays.add({ span: asked, summary: "U", digest: found?.digest ?? "", details });
     expect(memory.db.meter.rowsRead - before).toBeLessThan(20);
     expect(commit.kind).toBe("applied");
-    expect(found?.digest).toBe(history.sourceDigest(asked));
+    expect(found?.digest).toBe(history.spans.sourceDigest(asked));
     expect(found?.messages).toBe(989);
   });
 });
@@ -291,19 +291,20 @@ test("C3: an edit, a deletion and a rollback after the slices are seen by the co
   const changes = {
     edit: (history: ReturnType<Memory["session"]>) => history.update(say("m700", "another text")),
     deletion: (history: ReturnType<Memory["session"]>) => history.delete(["m700"]),
-    rollback: (history: ReturnType<Memory["session"]>) => history.overlays().map(({ id }) => history.rollback(id)),
+    rollback: (history: ReturnType<Memory["session"]>) =>
+      history.overlays.list().map(({ id }) => history.overlays.rollback(id)),
   };
   for (const [name, change] of Object.entries(changes)) {
     for (const isBetween of [true, false]) {
       await withProbe(({ history, reopen }) => {
         const asked = fillLong(history);
-        const reader = history.spanReader(asked);
+        const reader = history.spans.reader(asked);
         readAll(reader);
         let slices = 0;
-        for (const _ of history.survey(asked)) if (slices++ === 0 && isBetween) change(history);
+        for (const _ of history.spans.survey(asked)) if (slices++ === 0 && isBetween) change(history);
         if (!isBetween) change(history);
-        expect(reader !== null && history.isAsRead(reader, asked), name).toBe(name === "rollback");
-        expect(history.spanDigest(asked), name).toEqual(reopen().session("").spanDigest(asked));
+        expect(reader !== null && history.spans.isAsRead(reader, asked), name).toBe(name === "rollback");
+        expect(history.spans.digest(asked), name).toEqual(reopen().session("").spans.digest(asked));
       });
     }
   }
@@ -315,14 +316,14 @@ test("a survey reads no content, also of messages that its range or its overlays
     const history = memory.session("");
     history.append(steps("part", "one", "z".repeat(12_000_000 / 80), "three"));
     for (let n = 0; n < 5; n++) history.append(steps(`m${n}`, "one", "z".repeat(1_500_000 / 80), "three"));
-    for (let n = 0; n < 4; n++) history.addOverlay({ span: span(`m${n}`, `m${n + 1}`, [2, 0]), summary: "S" });
+    for (let n = 0; n < 4; n++) history.overlays.add({ span: span(`m${n}`, `m${n + 1}`, [2, 0]), summary: "S" });
     expect(history.view().elements.filter(({ kind }) => kind === "overlay")).toHaveLength(4);
     const asked = span("part", "m4", [1, WHOLE_MESSAGE]);
     read.bytes = 0;
-    for (const _ of history.survey(asked));
-    const found = history.spanDigest(asked);
+    for (const _ of history.spans.survey(asked));
+    const found = history.spans.digest(asked);
     expect(read.bytes).toBeLessThan(BESIDE);
-    expect(found).toEqual(reopen().session("").spanDigest(asked));
+    expect(found).toEqual(reopen().session("").spans.digest(asked));
   });
 });
 
@@ -333,18 +334,18 @@ test("C3: the commit over thousands of messages reads none of them once more whe
     const asked = fillLong(history);
     let grown = 0;
     const grow = (): unknown => history.upsert(steps("live", "one", `more ${grown++}`));
-    const reader = history.spanReader(asked);
+    const reader = history.spans.reader(asked);
     readAll(reader, grow);
-    for (const _ of history.survey(asked)) grow();
+    for (const _ of history.spans.survey(asked)) grow();
     grow();
     expect(grown).toBeGreaterThan(4);
     read.bytes = 0;
-    expect(reader !== null && history.isAsRead(reader, asked)).toBe(true);
-    const found = history.spanDigest(asked);
+    expect(reader !== null && history.spans.isAsRead(reader, asked)).toBe(true);
+    const found = history.spans.digest(asked);
     expect(read.bytes).toBeLessThan(BESIDE);
-    expect(found?.digest).toBe(history.sourceDigest(asked));
+    expect(found?.digest).toBe(history.spans.sourceDigest(asked));
     history.update(say("m700", "another text"));
-    expect(reader !== null && history.isAsRead(reader, asked)).toBe(false);
-    expect(history.spanDigest(asked)?.digest).not.toBe(found?.digest);
+    expect(reader !== null && history.spans.isAsRead(reader, asked)).toBe(false);
+    expect(history.spans.digest(asked)?.digest).not.toBe(found?.digest);
   });
 });

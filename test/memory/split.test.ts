@@ -20,8 +20,8 @@ function split(memory: Memory, id = "child", from = ""): History {
 
 /** Each overlay in force is over what it says it is over (C3). */
 function expectSound(history: History): void {
-  for (const overlay of history.overlays().filter(({ state }) => state === "active")) {
-    expect(history.sourceDigest(overlay.span), overlay.id).toBe(overlay.spanDigest);
+  for (const overlay of history.overlays.list().filter(({ state }) => state === "active")) {
+    expect(history.spans.sourceDigest(overlay.span), overlay.id).toBe(overlay.spanDigest);
   }
 }
 
@@ -30,17 +30,17 @@ test("V1, M1: the child shows what the parent shows, whole messages, summaries a
     for (const n of [0, 1, 2]) history.append(say(`m${n}`));
     history.append(steps("long", "one", "two", "three", "four"));
     for (const n of [4, 5, 6]) history.append(say(`m${n}`));
-    history.addOverlay({ span: span("m1", "long", [0, 1]), summary: "first half" });
-    history.addOverlay({ span: span("long", "m4", [3, WHOLE_MESSAGE]), summary: "second half" });
+    history.overlays.add({ span: span("m1", "long", [0, 1]), summary: "first half" });
+    history.overlays.add({ span: span("long", "m4", [3, WHOLE_MESSAGE]), summary: "second half" });
     const child = split(memory);
     expect(child.view()).toMatchObject({ messages: history.view().messages, tokens: history.view().tokens });
     expect(child.get("long")).toEqual(history.get("long"));
     expect(child.get("m2")).toBeNull();
     expect([...child.originals()].map(({ id }) => id)).toEqual([
       "m0",
-      `palimpsest:record:${child.overlays()[0]?.id}`,
+      `palimpsest:record:${child.overlays.list()[0]?.id}`,
       "long",
-      `palimpsest:record:${child.overlays()[1]?.id}`,
+      `palimpsest:record:${child.overlays.list()[1]?.id}`,
       "m5",
       "m6",
     ]);
@@ -67,7 +67,7 @@ test("V1, M1, C2, C3: so it is for any messages and overlays, once more for the 
             history.append(steps(`m${n}`, ...Array.from({ length: size }, (_, step) => `text ${n} ${step}`)));
           for (const { from, to, fromStep, toStep } of cuts) {
             try {
-              history.addOverlay({
+              history.overlays.add({
                 span: { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep },
                 summary: `s ${from} ${to}`,
               });
@@ -97,7 +97,7 @@ test("V1, M1, C2, C3: so it is for any messages and overlays, once more for the 
 test("what was said since a summary is as much in the child, so that its accounts go on where they were", async () => {
   await withProbe(({ memory, history }) => {
     for (const n of [0, 1, 2, 3, 4]) history.append(say(`m${n}`));
-    history.addOverlay({ span: span("m1", "m2"), summary: "a caller's own" });
+    history.overlays.add({ span: span("m1", "m2"), summary: "a caller's own" });
     for (const n of [5, 6]) history.append(steps(`m${n}`, "one", "two"));
     const before = history.masks.rented();
     expect(before?.sinceSummary).toBe(4);
@@ -110,12 +110,12 @@ test("what was said since a summary is as much in the child, so that its account
 test("the newest summary is the newest in the child, also where it stands before another", async () => {
   await withProbe(({ memory, history }) => {
     for (const n of [0, 1, 2, 3, 4, 5, 6, 7]) history.append(say(`m${n}`));
-    history.addOverlay({ span: span("m5", "m6"), summary: "older" });
+    history.overlays.add({ span: span("m5", "m6"), summary: "older" });
     history.append(say("m8"));
-    history.addOverlay({ span: span("m1", "m2"), summary: "newer" });
+    history.overlays.add({ span: span("m1", "m2"), summary: "newer" });
     expect(
       split(memory)
-        .overlays()
+        .overlays.list()
         .map(({ summary }) => summary),
     ).toEqual(["older", "newer"]);
   });
@@ -124,10 +124,10 @@ test("the newest summary is the newest in the child, also where it stands before
 test("a summary that is taken back in the child shows as the record that lies under it: nothing was lost with it", async () => {
   await withProbe(({ memory, history }) => {
     fill(history, 0, 9);
-    history.addOverlay({ span: span("m2", "m7"), summary: "what was said" });
+    history.overlays.add({ span: span("m2", "m7"), summary: "what was said" });
     const child = split(memory);
-    const [overlay] = child.overlays();
-    child.rollback(overlay?.id ?? "");
+    const [overlay] = child.overlays.list();
+    child.overlays.rollback(overlay?.id ?? "");
     expect(JSON.stringify(child.view().messages[2]?.parts)).toContain("what was said");
     expect(child.view().messages).toHaveLength(history.view().messages.length);
   });
@@ -136,7 +136,7 @@ test("a summary that is taken back in the child shows as the record that lies un
 function costOf(hidden: number) {
   return withProbe(({ memory, history }) => {
     fill(history, 0, hidden + 9);
-    history.addOverlay({ span: span("m3", `m${hidden + 2}`), summary: "short" });
+    history.overlays.add({ span: span("m3", `m${hidden + 2}`), summary: "short" });
     memory.session("child").leafId();
     return measure(memory, () => split(memory));
   });
@@ -180,7 +180,7 @@ test("S2: a deleted parent leaves its child whole and nothing else; a deleted ch
   await withProbe(({ memory, storage }) => {
     const parent = memory.session("zqparent");
     fill(parent, 0, 9);
-    parent.addOverlay({ span: span("m2", "m7"), summary: "what was said" });
+    parent.overlays.add({ span: span("m2", "m7"), summary: "what was said" });
     const child = split(memory, "zqchild", "zqparent");
     const shown = child.view();
     memory.sessions.delete("zqparent");
@@ -204,7 +204,7 @@ test("S2: a deleted parent leaves its child whole and nothing else; a deleted ch
 test("the child goes by its parent's name, or else by the first words that a user said: never by a summary's", async () => {
   await withProbe(({ memory, history }) => {
     fill(history, 0, 9);
-    history.addOverlay({ span: span("m0", "m7"), summary: "what was said" });
+    history.overlays.add({ span: span("m0", "m7"), summary: "what was said" });
     split(memory, "b");
     expect(memory.sessions.get("b")?.name).toMatch(/^message m8/);
     memory.sessions.rename("b", "Parsers");

@@ -34,7 +34,7 @@ test("reading makes no table: what nothing was written to reads as empty", async
   await withProbe(({ memory, history, storage, cost }) => {
     const runs = new Runs(memory.db, { now: () => 1, started: () => {}, ended: () => {} });
     const spent = cost(() => {
-      expect([history.getHistory(), history.view().elements, history.overlays()]).toEqual([[], [], []]);
+      expect([history.getHistory(), history.view().elements, history.overlays.list()]).toEqual([[], [], []]);
       expect([history.leafId(), history.get("m1"), memory.drafts.get("", "key")]).toEqual([null, null, null]);
       expect([memory.sessions.list({ limit: 10 }), memory.search.find("word", { limit: 3 })]).toEqual([[], []]);
       expect([notesIn(history).current(), runs.allLive()]).toEqual([null, []]);
@@ -50,11 +50,11 @@ test("each write makes what it needs, and no more", async () => {
     history.append(tell("m1"));
     expect(tablesOf(storage)).toEqual(["messages", "schema", "sessions"]);
     fill(history, 2, 9);
-    history.addOverlay({ span: span("m2", "m5"), summary: "S" });
+    history.overlays.add({ span: span("m2", "m5"), summary: "S" });
     expect(tablesOf(storage)).toContain("overlays");
     expect(tablesOf(storage)).not.toContain("notes");
     const again = reopen().session("");
-    expect(again.overlays()).toHaveLength(1);
+    expect(again.overlays.list()).toHaveLength(1);
     expect(again.append(tell("m10")).inserted).toBe(true);
   });
 });

@@ -7,7 +7,7 @@ import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 
 function add(history: History, range: Span, summary: string): OverlayRecord {
-  const result = history.addOverlay({ span: range, summary });
+  const result = history.overlays.add({ span: range, summary });
   if (result.kind === "stale") throw new Error(`stale: ${result.reason}`);
   return result.overlay;
 }
@@ -18,10 +18,10 @@ function ids(messages: readonly UIMessage[]): string[] {
 
 /** A past view as short words, with ids and `[summary]` for an overlay. */
 function past(history: History, overlayId: string): string[] {
-  const view = history.viewAsOf(overlayId);
+  const view = history.overlays.viewAsOf(overlayId);
   return view.elements.map((element) => {
     if (element.kind === "message") return element.id;
-    return view.changed.includes(element.id) ? "[withheld]" : `[${history.overlay(element.id)?.summary ?? "?"}]`;
+    return view.changed.includes(element.id) ? "[withheld]" : `[${history.overlays.get(element.id)?.summary ?? "?"}]`;
   });
 }
 
@@ -35,18 +35,18 @@ describe("the view as of an overlay", () => {
       remember(add(history, span("m1", "m2"), "one"));
       fill(history, 5, 8);
       remember(add(history, span("m4", "m6"), "two"));
-      history.rollback(then[0]?.[0].id ?? "");
+      history.overlays.rollback(then[0]?.[0].id ?? "");
       fill(history, 9, 12);
       remember(add(history, span("m1", "m8"), "three"));
-      history.restore(then[0]?.[0].id ?? "");
-      history.rollback(then[2]?.[0].id ?? "");
+      history.overlays.restore(then[0]?.[0].id ?? "");
+      history.overlays.rollback(then[2]?.[0].id ?? "");
       fill(history, 13, 14);
       remember(add(history, span("m9", "m11"), "four"));
-      history.rollback(then[0]?.[0].id ?? "");
+      history.overlays.rollback(then[0]?.[0].id ?? "");
       for (const at of [history, reopen().session("")]) {
         for (const [overlay, words, messages] of then) {
           expect(past(at, overlay.id)).toEqual(words);
-          expect(at.viewAsOf(overlay.id)).toMatchObject({ messages, changed: [], asOf: { n: overlay.n } });
+          expect(at.overlays.viewAsOf(overlay.id)).toMatchObject({ messages, changed: [], asOf: { n: overlay.n } });
         }
       }
       expect(then.map(([, words]) => words.join(" "))).toEqual([
@@ -69,7 +69,7 @@ describe("the view as of an overlay", () => {
       history.append(say("b3"), "b2");
       expect(past(history, branch.id)).toEqual(["[branch]", "b2"]);
       expect(past(history, main.id)).toEqual(["m1", "[main]", "m6", "m7"]);
-      expect(history.viewAsOf(branch.id).leafId).toBe("b2");
+      expect(history.overlays.viewAsOf(branch.id).leafId).toBe("b2");
     });
   });
 
@@ -83,26 +83,26 @@ describe("the view as of an overlay", () => {
         loaded: [],
         left: 0,
       };
-      const added = history.addOverlay({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });
+      const added = history.overlays.add({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });
       const inner = added.kind === "stale" ? expect.fail(added.reason) : added.overlay;
-      expect(JSON.stringify(history.viewAsOf(inner.id).messages)).toContain("a secret rule");
+      expect(JSON.stringify(history.overlays.viewAsOf(inner.id).messages)).toContain("a secret rule");
       const other = add(history, span("m6", "m7"), "other");
       const outer = add(history, span("m2", "m7"), "secret outer");
       history.update(say("m3", "edited"));
       expect(past(history, outer.id)).toEqual(["m1", "[withheld]", "m8", "m9"]);
       expect(past(history, other.id)).toEqual(["m1", "[withheld]", "m4", "m5", "[other]", "m8", "m9"]);
       for (const each of [inner, other, outer]) {
-        const view = history.viewAsOf(each.id);
+        const view = history.overlays.viewAsOf(each.id);
         expect(JSON.stringify(view.messages)).not.toContain("secret");
         expect(view.changed).toEqual([each.id === outer.id ? outer.id : inner.id]);
       }
-      history.rollback(other.id);
+      history.overlays.rollback(other.id);
       history.delete(["m6"]);
       // The end of the span is gone. Nothing marks the place, the remaining messages show, and the overlay is named.
       expect(past(history, other.id)).toEqual(["m1", "[withheld]", "m4", "m5", "m7", "m8", "m9"]);
-      expect(history.viewAsOf(other.id).changed.toSorted()).toEqual([inner.id, other.id].toSorted());
+      expect(history.overlays.viewAsOf(other.id).changed.toSorted()).toEqual([inner.id, other.id].toSorted());
       history.clear();
-      expect(() => history.viewAsOf(other.id)).toThrow("[unknown_overlay]");
+      expect(() => history.overlays.viewAsOf(other.id)).toThrow("[unknown_overlay]");
     });
   });
 });
@@ -115,21 +115,21 @@ describe("restore", () => {
       fill(history, 5, 9);
       const inner = add(history, span("m2", "turn", [0, 1]), "inner");
       const outer = add(history, span("m2", "m6"), "outer");
-      history.rollback(inner.id);
+      history.overlays.rollback(inner.id);
       memory.sessions.fork(history.sessionId, { id: "fork", atMessageId: "m8" });
       const fork = memory.session("fork");
-      expect(fork.overlays().map(({ id }) => id)).toEqual([outer.id]);
+      expect(fork.overlays.list().map(({ id }) => id)).toEqual([outer.id]);
       const before = fork.view();
-      fork.rollback(outer.id);
-      expect(fork.overlay(outer.id)?.summary).toBe("outer");
-      expect(fork.restore(outer.id)).toMatchObject({ kind: "applied" });
+      fork.overlays.rollback(outer.id);
+      expect(fork.overlays.get(outer.id)?.summary).toBe("outer");
+      expect(fork.overlays.restore(outer.id)).toMatchObject({ kind: "applied" });
       expect(fork.view()).toEqual(before);
-      fork.rollback(outer.id);
+      fork.overlays.rollback(outer.id);
       fork.update(say("m5", "edited"));
-      expect(fork.restore(outer.id)).toEqual({ kind: "stale", reason: "changed" });
+      expect(fork.overlays.restore(outer.id)).toEqual({ kind: "stale", reason: "changed" });
       // The session that was forked has all that it had.
-      history.rollback(outer.id);
-      expect(history.restore(outer.id)).toMatchObject({ kind: "applied" });
+      history.overlays.rollback(outer.id);
+      expect(history.overlays.restore(outer.id)).toMatchObject({ kind: "applied" });
     });
   });
 
@@ -139,24 +139,24 @@ describe("restore", () => {
       history.append(steps("turn", "one", "two", "three"));
       const narrow = add(history, span("m2", "m4"), "narrow");
       const wide = add(history, span("m2", "turn", [0, 1]), "wide");
-      expect(history.restore(wide.id)).toMatchObject({ kind: "already" });
+      expect(history.overlays.restore(wide.id)).toMatchObject({ kind: "already" });
       const before = history.view();
-      history.rollback(narrow.id);
-      history.rollback(wide.id);
-      expect(history.restore(wide.id)).toMatchObject({ kind: "applied", overlay: { state: "active" } });
+      history.overlays.rollback(narrow.id);
+      history.overlays.rollback(wide.id);
+      expect(history.overlays.restore(wide.id)).toMatchObject({ kind: "applied", overlay: { state: "active" } });
       expect(history.view()).toEqual(before);
       expect(history.tokens()).toBe(before.tokens);
       history.update(say("m8", "edited"));
-      expect(history.restore(wide.id)).toEqual({ kind: "stale", reason: "changed" });
+      expect(history.overlays.restore(wide.id)).toEqual({ kind: "stale", reason: "changed" });
       history.update(say("m8"));
-      expect(history.restore(wide.id).kind).toBe("applied");
-      expect(history.overlay(wide.id)?.changes.map((change) => change.state)).toEqual([
+      expect(history.overlays.restore(wide.id).kind).toBe("applied");
+      expect(history.overlays.get(wide.id)?.changes.map((change) => change.state)).toEqual([
         "rolled-back",
         "active",
         "invalidated",
         "active",
       ]);
-      expect(history.restore(narrow.id).kind).toBe("rebased");
+      expect(history.overlays.restore(narrow.id).kind).toBe("rebased");
       expect(history.view()).toEqual(before);
     });
   });
@@ -177,16 +177,16 @@ describe("restore", () => {
         const history = memory.session(name);
         fill(history, 1, 8);
         const overlay = add(history, span("m2", "m4"), "the summary that is restored");
-        history.rollback(overlay.id);
+        history.overlays.rollback(overlay.id);
         change(history);
         const before = history.view();
-        const restored = history.restore(overlay.id);
+        const restored = history.overlays.restore(overlay.id);
         expect(restored, name).toMatchObject(result);
         if (restored.kind === "stale") expect(history.view(), name).toEqual(before);
         expect(history.view().tokens, name).toBeLessThanOrEqual(before.tokens);
         expect(history.tokens(), name).toBe(history.view().tokens);
       }
-      expect(() => memory.session("edited").restore("nobody")).toThrow("[unknown_overlay]");
+      expect(() => memory.session("edited").overlays.restore("nobody")).toThrow("[unknown_overlay]");
     });
   });
 
@@ -197,7 +197,7 @@ describe("restore", () => {
       const other = memory.session("other");
       fill(other, 1, 5);
       for (const call of ["restore", "viewAsOf", "expand", "replacedBy", "rollback"] as const) {
-        expect(() => other[call](id)).toThrow("[unknown_overlay]");
+        expect(() => other.overlays[call](id)).toThrow("[unknown_overlay]");
       }
     });
   });
@@ -210,21 +210,23 @@ describe("beneath an overlay", () => {
       history.append(steps("turn", "one", "two", "three"));
       const inner = add(history, span("m3", "m9"), "inner");
       const outer = add(history, span("m2", "turn", [0, 1]), "outer");
-      const all = history.expand(outer.id);
+      const all = history.overlays.expand(outer.id);
       expect(ids(all)).toEqual([...Array.from({ length: 19 }, (_, n) => `m${n + 2}`), "palimpsest:slice:0-1:turn"]);
       for (const limit of [1, 3, 20, 100]) {
         const read: UIMessage[] = [];
         for (let page: UIMessage[] = [], after: string | undefined; ; after = page.at(-1)?.id) {
-          page = history.expand(outer.id, { limit, after });
+          page = history.overlays.expand(outer.id, { limit, after });
           read.push(...page);
           if (page.length < limit) break;
         }
         expect(read).toEqual(all);
       }
-      expect(history.expand(inner.id, { limit: 2, after: "m8" })).toEqual([say("m9")]);
-      expect(() => history.expand(outer.id, { after: "m1" })).toThrow('[unknown_message] There is no "m1" under');
-      expect(() => history.expand(outer.id, { limit: 0 })).toThrow("[invalid_options]");
-      expect(() => history.expand(outer.id, { depth: 1.5 })).toThrow("[invalid_options]");
+      expect(history.overlays.expand(inner.id, { limit: 2, after: "m8" })).toEqual([say("m9")]);
+      expect(() => history.overlays.expand(outer.id, { after: "m1" })).toThrow(
+        '[unknown_message] There is no "m1" under',
+      );
+      expect(() => history.overlays.expand(outer.id, { limit: 0 })).toThrow("[invalid_options]");
+      expect(() => history.overlays.expand(outer.id, { depth: 1.5 })).toThrow("[invalid_options]");
     });
   });
 
@@ -236,17 +238,17 @@ describe("beneath an overlay", () => {
       const middle = add(history, span("m2", "m7"), "middle");
       const top = add(history, span("m1", "m8"), "top");
       const layer = (id: string, depth?: number): string[] =>
-        history.expand(id, { depth }).map((message) => {
-          const overlay = history.overlays().find((each) => message.id.endsWith(each.id));
+        history.overlays.expand(id, { depth }).map((message) => {
+          const overlay = history.overlays.list().find((each) => message.id.endsWith(each.id));
           return overlay === undefined ? message.id : `[${overlay.summary}]`;
         });
       expect(layer(top.id, 1)).toEqual(["m1", "[middle]", "m8"]);
       expect(layer(middle.id, 1)).toEqual([`[${old.summary}]`]);
       expect(layer(top.id, 3)).toEqual(["m1", "[low]", "m4", "m5", "m6", "m7", "m8"]);
-      expect(layer(top.id, 4)).toEqual(ids(history.expand(top.id)));
-      const [, shownSummary] = history.expand(top.id, { depth: 1, limit: 2 });
-      expect(ids(history.expand(top.id, { depth: 1, after: shownSummary?.id }))).toEqual(["m8"]);
-      history.rollback(middle.id);
+      expect(layer(top.id, 4)).toEqual(ids(history.overlays.expand(top.id)));
+      const [, shownSummary] = history.overlays.expand(top.id, { depth: 1, limit: 2 });
+      expect(ids(history.overlays.expand(top.id, { depth: 1, after: shownSummary?.id }))).toEqual(["m8"]);
+      history.overlays.rollback(middle.id);
       expect(layer(top.id, 1)).toEqual(["m1", `[${old.summary}]`, "m8"]);
     });
   });
@@ -257,12 +259,12 @@ describe("beneath an overlay", () => {
       const one = add(history, span("m2", "m3"), "one");
       const two = add(history, span("m5", "m6"), "two");
       const wide = add(history, span("m1", "m8"), "wide");
-      history.rollback(one.id);
+      history.overlays.rollback(one.id);
       add(history, span("m2", "m4"), "later");
-      expect(history.replacedBy(wide.id)?.map((each) => each.id)).toEqual([one.id, two.id]);
-      expect(history.replacedBy(one.id)).toEqual([]);
+      expect(history.overlays.replacedBy(wide.id)?.map((each) => each.id)).toEqual([one.id, two.id]);
+      expect(history.overlays.replacedBy(one.id)).toEqual([]);
       history.delete(["m8"]);
-      expect(history.replacedBy(wide.id)).toBeNull();
+      expect(history.overlays.replacedBy(wide.id)).toBeNull();
     });
   });
 });

@@ -46,13 +46,13 @@ function build(history: History, { lengths, changes, covered, step }: Conversati
       history.update(steps(`m${from}`, ...(texts[from] ?? [])));
     } else if (what === "roll back") {
       const id = laid[a % Math.max(1, laid.length)];
-      if (id !== undefined) history.rollback(id);
+      if (id !== undefined) history.overlays.rollback(id);
     } else {
       const fromStep = stepIn(from, change.fromStep);
       const toStep = change.toStep === null ? WHOLE_MESSAGE : stepIn(to, change.toStep);
       if (from === to && toStep < fromStep) continue;
       const span = { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep };
-      const result = history.addOverlay({ span, summary: `It was said. ${"And so on. ".repeat(change.words)}` });
+      const result = history.overlays.add({ span, summary: `It was said. ${"And so on. ".repeat(change.words)}` });
       if (result.kind !== "stale") laid.push(result.overlay.id);
     }
   }

@@ -62,7 +62,7 @@ test("an update reads an earlier summary as the view shows it, without a state o
     ] as const) {
       const summary = `## Goal\nThe goal up to ${to}.\n\n## State\n${`The state at ${to}. `.repeat(40)}`;
       const span = { fromId: `m${from}`, fromStep: 0, toId: `m${to}`, toStep: WHOLE_MESSAGE };
-      history.addOverlay({ span, summary, details: { draftKey: `draft-${to}` } });
+      history.overlays.add({ span, summary, details: { draftKey: `draft-${to}` } });
     }
   });
   const { run } = await agent.refreshNotes({ sessionId });

@@ -129,13 +129,13 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
       history.append(steps("turn", "one", "two"));
       const after = notesIn(history).endOf("turn");
       const look = (): Growth | null => notesIn(history).growth({ after, enoughTokens: 1_000_000, known: null });
-      history.addOverlay({ span: span("m1", "turn"), summary: "said at length ".repeat(50) });
+      history.overlays.add({ span: span("m1", "turn"), summary: "said at length ".repeat(50) });
       expect(look()).toMatchObject({ tokens: 0 });
       const before = history.tokens();
       history.append(say("next"));
       const own = history.tokens() - before;
       expect(look()?.tokens).toBe(own);
-      history.addOverlay({ span: span("m1", "next"), summary: "said at length ".repeat(50) });
+      history.overlays.add({ span: span("m1", "next"), summary: "said at length ".repeat(50) });
       expect(look()?.tokens).toBeGreaterThan(own);
     });
   });
@@ -145,7 +145,7 @@ describe("what a split's child is given", () => {
   test("the newest version, under its number, up to the record of a summary that it tells of whole", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 0, 9);
-      history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
+      history.overlays.add({ span: span("m2", "m6"), summary: "what was said" });
       note(history, "m4");
       note(history, "m6");
       const child = split(memory, "child", "");
@@ -162,7 +162,7 @@ describe("what a split's child is given", () => {
     await withProbe(({ memory, history }) => {
       fill(history, 0, 3);
       history.append(steps("m4", "one", "two"));
-      history.addOverlay({ span: span("m1", "m4", [0, 0]), summary: "what was said" });
+      history.overlays.add({ span: span("m1", "m4", [0, 0]), summary: "what was said" });
       note(history, "m0", { told: placeOf(history, "m4") });
       const child = split(memory, "child", "");
       expect(coveredBy(child)).toEqual(upTo("m0"));
@@ -174,7 +174,7 @@ describe("what a split's child is given", () => {
   test("never covers a record that tells of more, nor a message that is not there; what no message is of stays so", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 0, 9);
-      history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
+      history.overlays.add({ span: span("m2", "m6"), summary: "what was said" });
       note(history, "m4");
       const child = split(memory, "child", "");
       expect(coveredBy(child)).toEqual(upTo("m1"));
@@ -213,7 +213,10 @@ describe("what a split's child is given", () => {
             history.append(steps(`m${n}`, ...Array.from({ length: size }, (_, step) => `text ${n} ${step}`)));
           for (const { from, to, fromStep, toStep } of cuts) {
             try {
-              history.addOverlay({ span: { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep }, summary: "short" });
+              history.overlays.add({
+                span: { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep },
+                summary: "short",
+              });
             } catch {
               // No such span.
             }
@@ -221,7 +224,7 @@ describe("what a split's child is given", () => {
           const last = covered % sizes.length;
           const told = Math.min(sizes.length - 1, last + beyond);
           note(history, null, { covered: upTo(`m${last}`, step), told: { seq: told, step: WHOLE_MESSAGE } });
-          const overlays = history.overlays();
+          const overlays = history.overlays.list();
           const child = split(memory, "child", "");
           // The numbers of the parent's messages that each message of the child stands for. A message of which it has a part counts whole.
           const stands = [...child.originals()].map(({ id }) => {

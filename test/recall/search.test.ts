@@ -319,7 +319,7 @@ describe("the index", () => {
       fill(history, 1, 20);
       history.append(say("branch", "elsewhere"), "m3");
       history.append(say("end"), "m20");
-      expect(history.addOverlay({ span: span("m1", "m15"), summary: "S" }).kind).toBe("applied");
+      expect(history.overlays.add({ span: span("m1", "m15"), summary: "S" }).kind).toBe("applied");
       expect(found(memory, "m7")).toEqual(["m7"]);
       expect(found(memory, "elsewhere")).toEqual(["branch"]);
     });

@@ -148,7 +148,7 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       await place.append(stepped("steps", 3));
       const history = palimpsest.memory.session(place.session.id);
       const span = { fromId: "m1", fromStep: 0, toId: "steps", toStep: 1 };
-      expect(history.addOverlay({ span, summary: "Two steps were taken." }).kind).toBe("applied");
+      expect(history.overlays.add({ span, summary: "Two steps were taken." }).kind).toBe("applied");
       await place.update(stepped("steps", 4));
       expect((await place.session.getCompactions())[0]?.state).toBe("active");
       const [, , last] = (await place.session.getView()).messages;

@@ -140,7 +140,7 @@ test("no summary in force holds what nobody sees, whoever wrote it: a caller, a 
         toMessageId: messages[8]?.id ?? "",
       }));
     const byHand = await session.addCompaction(hidden, "m1", "m3");
-    const added = instance.palimpsest.memory.session("quiet!90000").addContext(byHand.id, hidden);
+    const added = instance.palimpsest.memory.session("quiet!90000").overlays.addContext(byHand.id, hidden);
     expect(added).toBe(true);
     await session.ended((await session.compact()).run.id);
     return session.getCompactions();

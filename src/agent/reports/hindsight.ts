@@ -48,7 +48,7 @@ export async function noteHindsight(core: Reads & Needs<"db" | "rooms" | "runs">
   const graded = await gradeView(core, run.sessionId, run.leafId);
   if (graded === null) return;
   core.db.transaction(() => {
-    core.memory.session(run.sessionId).noteHindsight(graded.overlayId, graded.hindsight);
+    core.memory.session(run.sessionId).overlays.noteHindsight(graded.overlayId, graded.hindsight);
     core.rooms.followUps?.graded(run.sessionId, graded);
   });
 }

@@ -51,7 +51,7 @@ async function attempt(core: Tells, runId: string): Promise<void> {
     const cut = { pointer: "[…]", countTokens: core.settings.counterOf(sessionId) };
     const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, cut) : "";
     core.db.transaction(() => {
-      if (added !== "") core.memory.session(shownIn(run)).addContext(overlay.id, added);
+      if (added !== "") core.memory.session(shownIn(run)).overlays.addContext(overlay.id, added);
       core.hookOutbox.remove(runId);
     });
   } catch (error) {
@@ -71,7 +71,8 @@ function begin(core: Tells, runId: string) {
   const run = core.runs.get(runId);
   const tell = run === null ? null : core.settings.get(run.sessionId).afterCompaction;
   const overlayId = run?.outcome == null ? null : overlayOf(run.outcome);
-  const overlay = run === null || overlayId === null ? null : core.memory.session(run.sessionId).overlay(overlayId);
+  const overlay =
+    run === null || overlayId === null ? null : core.memory.session(run.sessionId).overlays.get(overlayId);
   if (run !== null && tell !== null && overlay !== null && attempts <= MAX_HOOK_ATTEMPTS)
     return { tell, run, overlay, attempts };
   core.hookOutbox.remove(runId);

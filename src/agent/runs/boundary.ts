@@ -21,7 +21,7 @@ export function describeBoundary(
 ): { boundary: Boundary; carried: readonly Carried[]; opening: Opening | null } {
   const { sessionId, trigger, tokensBefore, leafId } = run;
   const { headTokens, tailTokens, keptId } = plan;
-  const tools = core.memory.session(sessionId).toolsUpTo(plan.span);
+  const tools = core.memory.session(sessionId).spans.toolsUpTo(plan.span);
   const kept = { headTokens, tailTokens, fromId: keptId };
   const opening = openingOf(core, run, plan);
   return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools, kept }, carried, opening };
@@ -51,7 +51,9 @@ export function openingOf(
   ].filter((text) => text.trim() !== "");
   const messageId = begun[0]?.id ?? whole.at(-1)?.id;
   if (messageId !== undefined && texts.length > 0) return { messageId, text: texts.join("\n\n") };
-  const earlier = overlayIds.map((id) => history.overlay(id)?.details.opening ?? null).find((each) => each !== null);
+  const earlier = overlayIds
+    .map((id) => history.overlays.get(id)?.details.opening ?? null)
+    .find((each) => each !== null);
   return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
 }
 

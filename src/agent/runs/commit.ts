@@ -50,7 +50,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
   const spanTokens = spanTokensNow(core, run) - core.settings.counterOf(run.sessionId)(texts);
   const pinned = pinBeside(core, run, { ...summary, spanTokens }, around);
-  const result = history.addOverlay({
+  const result = history.overlays.add({
     span,
     summary: text,
     runId: run.id,
@@ -88,7 +88,7 @@ function isByRent(core: Needs<"settings">, { sessionId }: RunRecord): boolean {
 function spanTokensNow(core: Needs<"memory" | "settings">, run: RunRecord): number {
   const { span, spanTokens } = planOf(run);
   if (!isByRent(core, run)) return spanTokens;
-  return Math.min(spanTokens, core.memory.session(run.sessionId).spanDigest(span)?.tokens ?? spanTokens);
+  return Math.min(spanTokens, core.memory.session(run.sessionId).spans.digest(span)?.tokens ?? spanTokens);
 }
 
 /** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */

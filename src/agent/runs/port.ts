@@ -94,7 +94,7 @@ export class RunPort implements CompactionPort {
       }
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
-      const found = history.spanDigest(span);
+      const found = history.spans.digest(span);
       const plan = { ...proposed, span };
       const sources = found === null ? null : findSources(core, run, plan, found);
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
@@ -129,7 +129,7 @@ export class RunPort implements CompactionPort {
       const plan = planOf(run);
       const known = plan.chunks.filter(({ halfOf }) => halfOf === index);
       const halves = known.length > 0 ? known : this.#halve(run, index);
-      const digests = halves.map((half) => core.memory.session(run.sessionId).sourceDigest(half));
+      const digests = halves.map((half) => core.memory.session(run.sessionId).spans.sourceDigest(half));
       if (digests.some((each) => each === null)) return call.end({ kind: "stale", reason: "gone" });
       if (known.length === 0) {
         const chunkDigests = [...run.chunkDigests, ...digests.map((each) => each ?? "")];
@@ -151,7 +151,7 @@ export class RunPort implements CompactionPort {
     const found = await this.#inRun(mark, (call): DraftsReading => {
       const { run, core } = call;
       // As for a chunk, no model is paid for a fold that the commit would refuse.
-      const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
+      const span = core.memory.session(run.sessionId).spans.digest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
       const fold = findFold(core, run, { request, sources });
@@ -292,7 +292,7 @@ export class RunPort implements CompactionPort {
     const { chunks } = planOf(run);
     const chunk = chunks[index];
     if (chunk === undefined || chunk.tokens < MIN_SPLIT_TOKENS) return [];
-    const rows = this.#core.memory.session(run.sessionId).spanRows(chunk) ?? [];
+    const rows = this.#core.memory.session(run.sessionId).spans.rows(chunk) ?? [];
     const outline = {
       sessionId: run.sessionId,
       leafId: run.leafId,
@@ -321,7 +321,7 @@ export function callPort(port: CompactionPort, method: string, args: readonly un
 function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
   const { run, core } = call;
   const plan = planOf(run);
-  const found = core.memory.session(run.sessionId).spanDigest(plan.span);
+  const found = core.memory.session(run.sessionId).spans.digest(plan.span);
   if (found !== null && found.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
   // The chunks of a rebuild and halves follow its own chunks, and are found anew.
   const own = plan.chunks.slice(0, plan.parts.filter(({ kind }) => kind === "chunk").length);

@@ -54,18 +54,21 @@ export function openSpan(
 ): () => Promise<Gathered | null> {
   const history = core.memory.session(sessionId);
   const redaction = redactionOf(core.settings.get(sessionId));
-  const reader = history.spanReader(span, GATHERED_BYTES);
+  const reader = history.spans.reader(span, GATHERED_BYTES);
   const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
   const pause = pauseOf(core, USES_WHILE_GATHERING);
-  const digestNow = (): string | undefined => history.spanDigest(span)?.digest;
+  const digestNow = (): string | undefined => history.spans.digest(span)?.digest;
   return async () => {
     if (reader === null) return null;
-    for (const _ of history.survey(span)) await pause();
+    for (const _ of history.spans.survey(span)) await pause();
     const opened = reader.isUntouched ? digestNow() : null;
     const parts = await readSlices(core, { sessionId, reader }, gather, pause);
     // So that the commit compares a span of any length without reading it again.
-    for (const _ of history.survey(span)) await pause();
-    return { facts: mergeFacts(parts), isCurrent: () => digestNow() === opened && history.isAsRead(reader, span) };
+    for (const _ of history.spans.survey(span)) await pause();
+    return {
+      facts: mergeFacts(parts),
+      isCurrent: () => digestNow() === opened && history.spans.isAsRead(reader, span),
+    };
   };
 }
 

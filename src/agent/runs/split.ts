@@ -80,7 +80,7 @@ function splitNow(
   const { leafId } = run;
   const result = core.memory
     .session(sessionId)
-    .addOverlay({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
+    .overlays.add({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
   if (result.kind === "stale") throw notAdded(result.reason);
   core.endRun(run, switchToChild(core, run, result.overlay.id));
   return core.runs.mustGet(run.id);
@@ -100,8 +100,8 @@ function mustShow(core: Needs<"memory">, sessionId: string): Span {
   const rows = history.outline()?.rows ?? [];
   const [first, last] = [rows[0], rows.at(-1)];
   assert(first !== undefined && last !== undefined, `Session "${sessionId}" shows nothing, though it has a leaf.`);
-  const start = first.kind === "overlay" ? history.overlay(first.id)?.span : undefined;
-  const end = last.kind === "overlay" ? history.overlay(last.id)?.span : undefined;
+  const start = first.kind === "overlay" ? history.overlays.get(first.id)?.span : undefined;
+  const end = last.kind === "overlay" ? history.overlays.get(last.id)?.span : undefined;
   return {
     fromId: start?.fromId ?? first.id,
     fromStep: start?.fromStep ?? first.firstStep,

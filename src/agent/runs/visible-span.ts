@@ -18,6 +18,6 @@ function standsFor(history: History, id: string): Span {
     const { messageId, fromStep, toStep } = synthetic;
     return { fromId: messageId, fromStep, toId: messageId, toStep };
   }
-  const overlay = synthetic?.kind === "overlay" ? history.overlay(synthetic.overlayId) : null;
+  const overlay = synthetic?.kind === "overlay" ? history.overlays.get(synthetic.overlayId) : null;
   return overlay?.span ?? { fromId: id, fromStep: 0, toId: id, toStep: WHOLE_MESSAGE };
 }

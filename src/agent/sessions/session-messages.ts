@@ -169,7 +169,7 @@ export class SessionMessages {
     const checked = parseInput(inputs.getView, viewOptions(options));
     const { leafId, asOf } = checked;
     const view = await this.#state.read<View | PastView>((history) =>
-      asOf === undefined ? history.view(leafId, this.#reading) : history.viewAsOf(asOf, this.#reading),
+      asOf === undefined ? history.view(leafId, this.#reading) : history.overlays.viewAsOf(asOf, this.#reading),
     );
     const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
     const messages = this.#shown(begun);
@@ -203,7 +203,7 @@ export class SessionMessages {
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
-    const view = await this.#state.read((history) => history.viewAsOf(overlayId, this.#reading));
+    const view = await this.#state.read((history) => history.overlays.viewAsOf(overlayId, this.#reading));
     return { ...view, messages: this.#shown(view.messages) };
   }
 

@@ -230,11 +230,11 @@ export class Session extends Configured {
         if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
         const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
         const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
-        const { overlayIds = [] } = history.spanDigest(span) ?? {};
+        const { overlayIds = [] } = history.spans.digest(span) ?? {};
         const { namesOf, ...beside } = readAround(this.#core, seen, { span, overlayIds });
         const details = { namesOf };
         const facts = gathered?.facts;
-        return history.addOverlay({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
+        return history.overlays.add({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
       }),
     );
     if (commit.kind !== "stale") return commit.overlay;
@@ -246,7 +246,7 @@ export class Session extends Configured {
 
   /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */
   async getCompactions(): Promise<OverlayRecord[]> {
-    return this.#state.read((history) => history.overlays());
+    return this.#state.read((history) => history.overlays.list());
   }
 
   /**
@@ -256,14 +256,14 @@ export class Session extends Configured {
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
     checkGiven(given.overlay, { overlayId });
     const checked = parseInput(inputs.expand, options);
-    return this.#state.read((history) => history.expand(overlayId, checked));
+    return this.#state.read((history) => history.overlays.expand(overlayId, checked));
   }
 
   /** Takes an overlay out of every view, so that the messages under it show again. Deletes nothing. */
   async rollback(overlayId: string): Promise<void> {
     checkGiven(given.overlay, { overlayId });
     const undo = (history: History): void => {
-      history.rollback(overlayId);
+      history.overlays.rollback(overlayId);
       settleAtPresentSize(this.#core, this.id);
     };
     this.#state.write(undo, { quiet: true });
@@ -275,7 +275,7 @@ export class Session extends Configured {
    */
   async restore(overlayId: string): Promise<CommitResult> {
     checkGiven(given.overlay, { overlayId });
-    return this.#state.write((history) => history.restore(overlayId), { quiet: true });
+    return this.#state.write((history) => history.overlays.restore(overlayId), { quiet: true });
   }
 
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {

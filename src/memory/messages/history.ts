@@ -16,7 +16,15 @@ import { isPruned } from "./contents.ts";
 import { showDraftsOf } from "../overlays/replacements.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps } from "../overlays/record.ts";
-import type { ViewSize } from "../masks/session-masks.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import type { Db } from "../db.ts";
+import type { Drafts } from "../drafts.ts";
+import { SessionMasks, type ViewSize } from "../masks/session-masks.ts";
+import { Overlays } from "../overlays/overlays.ts";
+import { Spans } from "../overlays/spans.ts";
+import type { SearchRows } from "../search/search-rows.ts";
+import { Versions } from "../versions.ts";
+import type { Tree } from "./tree.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import type { Place } from "./place.ts";
@@ -50,7 +58,27 @@ export interface AppendResult {
   readonly message: UIMessage;
 }
 
-export class History extends SessionOverlays {
+export interface HistoryOptions {
+  readonly db: Db;
+  readonly now: () => number;
+  readonly countTokens: CountTokens;
+  /** Removes the parts of a message that must not be kept beside a summary. */
+  readonly redactMessage: (message: UIMessage) => UIMessage;
+  readonly search: SearchRows;
+  readonly drafts: Drafts;
+}
+
+export class History {
+  readonly tree: Tree;
+  /** The session's overlays in every state. */
+  readonly overlays: SessionOverlays;
+  /** Reads of spans, hidden messages included. */
+  readonly spans: Spans;
+  /** The session's masks, and the cost so far of carrying outputs that are not masked. */
+  readonly masks: SessionMasks;
+  readonly #laid: Overlays;
+  readonly #versions: Versions;
+  readonly #options: HistoryOptions;
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
 
@@ -60,7 +88,24 @@ export class History extends SessionOverlays {
    */
   lastEdit: object = {};
 
-  protected override viewChanged(): void {
+  constructor(tree: Tree, options: HistoryOptions) {
+    const changed = (): void => this.#viewChanged();
+    this.tree = tree;
+    this.#laid = new Overlays(tree, options);
+    this.spans = new Spans(this.#laid);
+    this.overlays = new SessionOverlays(this.#laid, this.spans, { ...options, changed });
+    this.#versions = new Versions(options.db, tree);
+    this.masks = new SessionMasks(tree, {
+      transaction: (work) => options.db.transaction(work),
+      now: options.now,
+      countTokens: options.countTokens,
+      redactMessage: options.redactMessage,
+      changed,
+    });
+    this.#options = options;
+  }
+
+  #viewChanged(): void {
     this.tree.touch();
     this.lastEdit = {};
     this.masks.changed();
@@ -87,7 +132,7 @@ export class History extends SessionOverlays {
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
     mustBeTheirs(message);
     this.mustGoOn();
-    this.options.db.mustHaveRoom();
+    this.#options.db.mustHaveRoom();
     const encoded = known ?? this.encode(message);
     this.insertRow(encoded, this.#parentSeq(message.id, parentId));
     return { inserted: true, synthetic: false, message };
@@ -98,7 +143,7 @@ export class History extends SessionOverlays {
    * be stored.
    */
   encode(message: UIMessage): Encoded {
-    return encodeMessage(message, this.options.countTokens);
+    return encodeMessage(message, this.#options.countTokens);
   }
 
   /** Appends a new message, or updates the one with this id in place. A message never moves. */
@@ -124,7 +169,7 @@ export class History extends SessionOverlays {
     if (encoded.digest === row.digest) return message;
     mustBeTheirs(message);
     this.mustGoOn();
-    this.options.db.mustHaveRoom();
+    this.#options.db.mustHaveRoom();
     this.replaceRow(row, encoded, message);
     return message;
   }
@@ -145,7 +190,7 @@ export class History extends SessionOverlays {
 
   /** Adds a row under another one, or as a root. */
   insertRow(encoded: Encoded, parentSeq: number | null): void {
-    this.options.db.transaction(() => {
+    this.#options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
       this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
@@ -154,10 +199,10 @@ export class History extends SessionOverlays {
 
   /** Gives a row a new content. Overlays and notes that describe another content leave force. */
   replaceRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
-    this.options.db.transaction(() => {
+    this.#options.db.transaction(() => {
       const keeps = unchangedPart(row, encoded);
-      const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
-      this.versions.withdraw([row], keeps);
+      const { reached, gone } = this.#laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
+      this.#versions.withdraw([row], keeps);
       const isUnmasked = this.tree.masks.replaced(row, encoded.facts, keeps);
       this.tree.replace(row, encoded);
       if (reached || isUnmasked || this.tree.newest()?.seq !== row.seq) {
@@ -165,15 +210,15 @@ export class History extends SessionOverlays {
         this.lastEdit = {};
       } else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
-      this.options.search.replaced(this.sessionId, row.seq, message);
+      this.#options.search.replaced(this.sessionId, row.seq, message);
     });
   }
 
   /** Gives a row another form of its message with the same meaning. Overlays and notes over it stay valid. */
   rewriteRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
-    this.options.db.transaction(() => {
+    this.#options.db.transaction(() => {
       this.tree.replace(row, encoded);
-      this.options.search.replaced(this.sessionId, row.seq, message);
+      this.#options.search.replaced(this.sessionId, row.seq, message);
       this.masks.changed();
     });
   }
@@ -181,11 +226,11 @@ export class History extends SessionOverlays {
   /** Deletes rows with all that describes them. Returns how many. */
   removeRows(rows: readonly ShapeRow[]): number {
     if (rows.length === 0) return 0;
-    return this.options.db.transaction(() => {
-      const { reached, gone } = this.laid.invalidate(rows);
+    return this.#options.db.transaction(() => {
+      const { reached, gone } = this.#laid.invalidate(rows);
       this.masks.removed(rows, reached);
-      this.options.search.removed(this.sessionId, rows);
-      this.versions.withdraw(rows);
+      this.#options.search.removed(this.sessionId, rows);
+      this.#versions.withdraw(rows);
       this.tree.masks.removed(rows);
       this.tree.remove(rows);
       this.lastEdit = {};
@@ -196,19 +241,19 @@ export class History extends SessionOverlays {
 
   /** Hides rows whose content the host dropped. Their places stay, and overlays above them stay valid. */
   pruneRows(rows: readonly ShapeRow[]): void {
-    this.options.db.transaction(() => {
-      this.options.search.removed(this.sessionId, rows);
+    this.#options.db.transaction(() => {
+      this.#options.search.removed(this.sessionId, rows);
       this.tree.prune(rows);
-      this.viewChanged();
+      this.#viewChanged();
     });
   }
 
   /** See {@link clear}. */
   empty(): void {
-    this.options.db.transaction(() => {
-      this.options.search.clearing(this.sessionId);
+    this.#options.db.transaction(() => {
+      this.#options.search.clearing(this.sessionId);
       this.tree.clear();
-      this.options.db.forget(this.sessionId);
+      this.#options.db.forget(this.sessionId);
     });
   }
 
@@ -230,9 +275,8 @@ export class History extends SessionOverlays {
 
   #invalidate(gone: readonly OverlayRow[]): void {
     this.#uncovered ||= gone.length > 0;
-    const { laid, sessionId } = this;
-    const { drafts, countTokens } = this.options;
-    showDraftsOf({ laid, sessionId, drafts, countTokens }, gone);
+    const { drafts, countTokens } = this.#options;
+    showDraftsOf({ laid: this.#laid, sessionId: this.sessionId, drafts, countTokens }, gone);
   }
 
   /** True when an edit invalidated an overlay since the last call. */
@@ -414,7 +458,7 @@ export class History extends SessionOverlays {
     span: Span,
     { leafId, toStep, maxBytes }: { leafId: string | null; toStep?: number | undefined; maxBytes: number },
   ): Surroundings | null {
-    const range = this.laid.locate(span);
+    const range = this.#laid.locate(span);
     const leaf = this.#start(leafId, toStep);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
   }
@@ -460,7 +504,7 @@ export class History extends SessionOverlays {
 
   /** Drops all cached values. After a rollback only the rows are right. */
   forget(): void {
-    this.viewChanged();
+    this.#viewChanged();
     this.#uncovered = false;
     this.tree.forget();
   }

@@ -86,7 +86,7 @@ const MOST_SURVEYS = 3;
 const ROW_BYTES = 150;
 
 export class Overlays {
-  readonly #tree: Tree;
+  readonly tree: Tree;
   readonly #now: () => number;
   readonly #countTokens: CountTokens;
   /** The last range that was described, and what its content depends on. */
@@ -95,7 +95,7 @@ export class Overlays {
   #located: { readonly epoch: number; readonly span: Span; readonly range: Range } | null = null;
 
   constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
-    this.#tree = tree;
+    this.tree = tree;
     this.#now = options.now;
     this.#countTokens = options.countTokens;
   }
@@ -123,10 +123,10 @@ export class Overlays {
   /** The span's ends as places. Null when one of its messages is gone or has fewer steps than the span says. */
   locate(span: Span): Range | null {
     checkSteps(span);
-    const { epoch } = this.#tree;
+    const { epoch } = this.tree;
     if (this.#located?.epoch === epoch && isSameSpan(this.#located.span, span)) return this.#located.range;
-    const from = this.#tree.find(span.fromId);
-    const to = this.#tree.find(span.toId);
+    const from = this.tree.find(span.fromId);
+    const to = this.tree.find(span.toId);
     if (from === null || to === null || span.fromStep >= parseFacts(from.facts).steps.length) return null;
     const range = { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
     this.#located = { epoch, span, range };
@@ -135,8 +135,8 @@ export class Overlays {
 
   /** Whether a whole message lies in a range, from its first step on. */
   isWithin(messageId: string, { from, to }: Range): boolean {
-    const row = this.#tree.find(messageId);
-    if (row === null || row.seq > to.seq || !this.#tree.isOnPath(row.seq, to.seq)) return false;
+    const row = this.tree.find(messageId);
+    if (row === null || row.seq > to.seq || !this.tree.isOnPath(row.seq, to.seq)) return false;
     return comparePlaces({ seq: row.seq, step: 0 }, from) >= 0;
   }
 
@@ -161,7 +161,7 @@ export class Overlays {
   }
 
   *#sumInSlices(range: Range): Generator<undefined, SpanDigest | null> {
-    const tree = this.#tree;
+    const tree = this.tree;
     const epoch = tree.epochUpTo(range.to.seq);
     // Measures the view with its stubs, because a summary must be smaller than that view (V3).
     const line = this.#line();
@@ -183,14 +183,14 @@ export class Overlays {
 
   /** The line that masks the view of the active leaf. */
   #line(): Line | null {
-    const newest = this.#tree.newest();
-    return newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
+    const newest = this.tree.newest();
+    return newest === null ? null : this.tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
   }
 
   /** All that a description depends on. What lies behind a range adds nothing to it, but the line that masks it may move. */
   #stamp({ from, to }: Range): string {
     const { seq = "", step = "" } = this.#line()?.place ?? {};
-    return [this.#tree.epochUpTo(to.seq), seq, step, from.seq, from.step, to.seq, to.step].join(" ");
+    return [this.tree.epochUpTo(to.seq), seq, step, from.seq, from.step, to.seq, to.step].join(" ");
   }
 
   /**
@@ -212,18 +212,18 @@ export class Overlays {
     const overlayId = known ?? this.#freeId(input, found.digest);
     const same = this.#row(overlayId);
     if (same !== undefined) return { kind: "already", overlay: toRecord(same) };
-    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    const others = this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const twin = findTwin(input, others, { range, digest: found.digest });
     if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
     const row = this.#newRow(input, { range, found, overlayId });
     const refused = this.#whyRefused(row, found, input);
     if (refused !== null) return { kind: "stale", reason: refused };
-    this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
-    this.#tree.flush();
-    this.#tree.touch();
+    this.tree.sql.insertOverlay(this.tree.sessionId, row);
+    this.tree.flush();
+    this.tree.touch();
     const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
-    const leafSeq = input.leafId === undefined ? null : this.#tree.seqOf(input.leafId);
+    const leafSeq = input.leafId === undefined ? null : this.tree.seqOf(input.leafId);
     const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leafSeq));
     return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
   }
@@ -234,7 +234,7 @@ export class Overlays {
     if (row.state !== "active") return toRecord(row);
     this.#setState(row, "rolled-back");
     // An edit under it will no longer invalidate it, so later overlays drop names that may come from its span.
-    for (const other of this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, row.toSeq)) {
+    for (const other of this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, row.toSeq)) {
       if (comparePlaces(placeFrom(other), placeTo(row)) > 0) this.#forgetNames(other);
     }
     return this.mustGet(overlayId);
@@ -246,8 +246,8 @@ export class Overlays {
     if (row?.state !== "active") return false;
     const weighed = this.#weighed(row, { ...parseDetails(row.details), context: stripInvisible(context) });
     if (weighed.tokens >= row.spanTokens) return false;
-    this.#tree.sql.changeOverlay(this.#tree.sessionId, { ...row, ...weighed });
-    this.#tree.touch();
+    this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
+    this.tree.touch();
     return true;
   }
 
@@ -256,8 +256,8 @@ export class Overlays {
     const row = this.#row(overlayId);
     if (row === undefined) return;
     const details = JSON.stringify({ ...parseDetails(row.details), hindsight });
-    this.#tree.sql.changeOverlay(this.#tree.sessionId, { ...row, details });
-    this.#tree.touch();
+    this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, details });
+    this.tree.touch();
   }
 
   /**
@@ -266,7 +266,7 @@ export class Overlays {
    */
   restore(row: OverlayRow): CommitResult {
     const range = rangeOf(row);
-    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    const others = this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
@@ -291,13 +291,13 @@ export class Overlays {
     keeps: (overlay: OverlayRow) => boolean = () => false,
   ): { readonly reached: boolean; readonly gone: readonly OverlayRow[] } {
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    const active = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    const active = this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, oldest);
     let candidates = active;
     const reached = candidates.length > 0;
     const gone: OverlayRow[] = [];
     while (candidates[0] !== undefined) {
       // One path per branch. Every candidate whose end is on it lies on the same one.
-      const isOn = this.#tree.pathTo(candidates[0].toSeq);
+      const isOn = this.tree.pathTo(candidates[0].toSeq);
       const changed = rows.filter((row) => isOn(row.seq));
       for (const overlay of candidates.filter((each) => isOn(each.toSeq))) {
         const covered = changed.some((row) => row.seq >= overlay.fromSeq && row.seq <= overlay.toSeq);
@@ -315,8 +315,8 @@ export class Overlays {
   #forgetNames(row: OverlayRow): void {
     const changed = this.withoutNames(row);
     if (changed === row) return;
-    this.#tree.sql.changeOverlay(this.#tree.sessionId, changed);
-    this.#tree.touch();
+    this.tree.sql.changeOverlay(this.tree.sessionId, changed);
+    this.tree.touch();
   }
 
   /** The overlay without names and facts that may come from another overlay's messages. Unchanged when all names are its own. */
@@ -324,7 +324,7 @@ export class Overlays {
     const details = parseDetails(row.details);
     if (details.namesOf.length === 0) return row;
     const isOwn = (messageId: string): boolean => {
-      const seq = this.#tree.find(messageId)?.seq ?? -1;
+      const seq = this.tree.find(messageId)?.seq ?? -1;
       return seq <= row.toSeq && (seq > row.fromSeq || (seq === row.fromSeq && row.fromStep === 0));
     };
     const facts = details.pinned.facts.filter(({ messageId }) => isOwn(messageId));
@@ -335,14 +335,14 @@ export class Overlays {
   }
 
   #row(overlayId: string): OverlayRow | undefined {
-    return this.#tree.sql.overlayById(this.#tree.sessionId, overlayId);
+    return this.tree.sql.overlayById(this.tree.sessionId, overlayId);
   }
 
   #setState(row: OverlayRow, state: OverlayState): void {
-    const { sql, sessionId } = this.#tree;
+    const { sql, sessionId } = this.tree;
     const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
     sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
-    this.#tree.touch();
+    this.tree.touch();
   }
 
   /** Whether an overlay and the range overlap in part, on a path that both are on (C2). */
@@ -350,34 +350,34 @@ export class Overlays {
     const from = comparePlaces(placeFrom(other), range.from);
     const to = comparePlaces(placeTo(other), range.to);
     if (from < 0 && to < 0) {
-      return comparePlaces(placeTo(other), range.from) >= 0 && this.#tree.isOnPath(other.toSeq, range.to.seq);
+      return comparePlaces(placeTo(other), range.from) >= 0 && this.tree.isOnPath(other.toSeq, range.to.seq);
     }
     if (from > 0 && to > 0) {
-      return comparePlaces(placeFrom(other), range.to) <= 0 && this.#tree.isOnPath(range.to.seq, other.toSeq);
+      return comparePlaces(placeFrom(other), range.to) <= 0 && this.tree.isOnPath(range.to.seq, other.toSeq);
     }
     return false;
   }
 
   /** Whether an overlay is on the path to the planned leaf. One on a sibling branch covers nothing there. */
   #isShown(other: OverlayRow, leafSeq: number | null): boolean {
-    return leafSeq === null || this.#tree.isOnPath(other.toSeq, leafSeq);
+    return leafSeq === null || this.tree.isOnPath(other.toSeq, leafSeq);
   }
 
   /** Whether an overlay covers all of the range and more, on a path that both are on. */
   #holds(other: OverlayRow, range: Range): boolean {
     const from = comparePlaces(placeFrom(other), range.from);
     const to = comparePlaces(placeTo(other), range.to);
-    return from <= 0 && to >= 0 && (from < 0 || to > 0) && this.#tree.isOnPath(range.to.seq, other.toSeq);
+    return from <= 0 && to >= 0 && (from < 0 || to > 0) && this.tree.isOnPath(range.to.seq, other.toSeq);
   }
 
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
-    const newest = this.#tree.newest();
-    const topStep = newest === null ? null : parseFacts(this.#tree.shape(newest.seq).facts).steps.length - 1;
+    const newest = this.tree.newest();
+    const topStep = newest === null ? null : parseFacts(this.tree.shape(newest.seq).facts).steps.length - 1;
     return {
       ...this.#weighed(shown, fillDetails({ ...input.details, topStep })),
-      n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
+      n: this.tree.sql.lastOverlayNumber(this.tree.sessionId) + 1,
       overlayId,
       state: "active" satisfies OverlayState,
       fromSeq: range.from.seq,
@@ -450,7 +450,7 @@ export class Overlays {
    * digest.
    */
   #whyRefused(row: OverlayRow, found: SpanDigest, { digest, leafId }: OverlayInput): StaleReason | null {
-    const planned = leafId === undefined ? null : this.#tree.seqOf(leafId);
+    const planned = leafId === undefined ? null : this.tree.seqOf(leafId);
     const open = this.#hiddenApproval(row, planned ?? row.toSeq);
     if (open === null) return this.#isLarger(row, found) ? "larger" : null;
     if (digest === undefined) throw openApproval(open);
@@ -462,12 +462,12 @@ export class Overlays {
    * can have one, on the newest branch through the row. steps/view/repair.ts uses the same rule.
    */
   #hiddenApproval({ fromSeq, toSeq, toStep }: OverlayRow, throughSeq: number): string | null {
-    const leafSeq = this.#tree.seqOf(findLeafAfter(this.#tree, throughSeq));
+    const leafSeq = this.tree.seqOf(findLeafAfter(this.tree, throughSeq));
     const answered = new Set<string>();
-    for (const seq of this.#tree.pathDown(leafSeq ?? toSeq, fromSeq)) {
-      const row = this.#tree.contentAt(seq);
+    for (const seq of this.tree.pathDown(leafSeq ?? toSeq, fromSeq)) {
+      const row = this.tree.contentAt(seq);
       if (isPruned(row)) continue;
-      const message = this.#tree.decode(row);
+      const message = this.tree.decode(row);
       const said = message.parts.filter(isSaid);
       const results = said.flatMap((part) => toolPart(part) ?? []).filter(isBareResult);
       if (results.length < said.length) {
@@ -481,7 +481,7 @@ export class Overlays {
   }
 
   #badSpan(span: Span): PalimpsestError {
-    const missing = [span.fromId, span.toId].find((id) => this.#tree.find(id) === null);
+    const missing = [span.fromId, span.toId].find((id) => this.tree.find(id) === null);
     if (missing !== undefined) {
       return new PalimpsestError(
         "unknown_message",

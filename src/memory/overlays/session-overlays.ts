@@ -12,41 +12,18 @@ import type { Hindsight } from "../../facts/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../facts/gather.ts";
 import { keepFacts } from "../../facts/keep.ts";
-import type { OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { splitReferences, type BulletSource } from "../../steps/draft/provenance.ts";
 import { hashOf } from "../../steps/message/reference.ts";
-import { sumDigests } from "../../steps/text/digest.ts";
 import { overlayMessageId, storedId } from "../../steps/view/view.ts";
-import { parseFacts } from "../messages/content.ts";
-import { isPruned } from "../messages/contents.ts";
-import { parseDetails } from "./details.ts";
-import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
+import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
 import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
-import type { Drafts } from "../drafts.ts";
-import { SessionMasks } from "../masks/session-masks.ts";
-import { Versions } from "../versions.ts";
-import type { SearchRows } from "../search/search-rows.ts";
 import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
-import { SpanReader } from "../messages/span-reader.ts";
+import { beneath, type Spans } from "./spans.ts";
 import type { Tree } from "../messages/tree.ts";
-import { elementMessages, outlineRow, type ViewReading } from "../messages/view.ts";
-import { elementDigest, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
-import { comparePlaces } from "../messages/place.ts";
-
-/** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
-const MAX_BOUNDARY_TOOLS = 1_000;
-
-export interface HistoryOptions {
-  readonly db: Db;
-  readonly now: () => number;
-  readonly countTokens: CountTokens;
-  /** Removes the parts of a message that must not be kept beside a summary. */
-  readonly redactMessage: (message: UIMessage) => UIMessage;
-  readonly search: SearchRows;
-  readonly drafts: Drafts;
-}
+import { elementMessages, type ViewReading } from "../messages/view.ts";
+import type { Element } from "../messages/walk.ts";
 
 export interface ExpandOptions {
   /** How many layers to open. At 1 the narrower overlays just beneath appear as their summaries. Defaults to all layers. */
@@ -68,53 +45,50 @@ export interface OverlayHindsight {
   readonly hindsight: Hindsight | null;
 }
 
-export abstract class SessionOverlays {
-  readonly tree: Tree;
-  protected readonly laid: Overlays;
-  protected readonly versions: Versions;
-  /** The session's masks, and the cost so far of carrying outputs that are not masked. */
-  readonly masks: SessionMasks;
-  protected readonly options: HistoryOptions;
+interface OverlaysOptions {
+  readonly db: Db;
+  readonly countTokens: CountTokens;
+  /** Removes the parts of a message that must not be kept beside a summary. */
+  readonly redactMessage: (message: UIMessage) => UIMessage;
+  /** Called inside the transaction of every change of the visible view. */
+  readonly changed: () => void;
+}
 
-  constructor(tree: Tree, options: HistoryOptions) {
-    this.tree = tree;
-    this.laid = new Overlays(tree, options);
-    this.versions = new Versions(options.db, tree);
-    this.masks = new SessionMasks(tree, {
-      transaction: (work) => options.db.transaction(work),
-      now: options.now,
-      countTokens: options.countTokens,
-      redactMessage: options.redactMessage,
-      changed: () => this.viewChanged(),
-    });
-    this.options = options;
+export class SessionOverlays {
+  readonly #tree: Tree;
+  readonly #laid: Overlays;
+  readonly #spans: Spans;
+  readonly #options: OverlaysOptions;
+
+  constructor(laid: Overlays, spans: Spans, options: OverlaysOptions) {
+    this.#tree = laid.tree;
+    this.#laid = laid;
+    this.#spans = spans;
+    this.#options = options;
   }
 
-  /** Called inside the transaction of every change of the visible view. */
-  protected abstract viewChanged(): void;
-
   /** Overlays in every state, oldest first, disclosed by {@link discloseOverlay}. */
-  overlays(): OverlayRecord[] {
+  list(): OverlayRecord[] {
     return this.#disclose((rows) => rows);
   }
 
   #disclose(choose: (rows: readonly OverlayRow[]) => readonly OverlayRow[]): OverlayRecord[] {
-    const rows = this.tree.sql.overlays(this.tree.sessionId);
-    return choose(rows).map((row) => discloseOverlay(this.laid, row));
+    const rows = this.#tree.sql.overlays(this.#tree.sessionId);
+    return choose(rows).map((row) => discloseOverlay(this.#laid, row));
   }
 
-  overlay(id: string): OverlayRecord | null {
-    return this.laid.get(id);
+  get(id: string): OverlayRecord | null {
+    return this.#laid.get(id);
   }
 
   /** True when an overlay was ever added. Reads one row. */
-  hasOverlays(): boolean {
-    return this.tree.sql.lastOverlayNumber(this.tree.sessionId) > 0;
+  hasAny(): boolean {
+    return this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) > 0;
   }
 
   /** The commit fence (C1, C2, C3, V3). See {@link CommitResult}. */
-  addOverlay(input: OverlayInput): CommitResult {
-    return this.#change(() => this.laid.add(this.#withFacts(input)));
+  add(input: OverlayInput): CommitResult {
+    return this.#change(() => this.#laid.add(this.#withFacts(input)));
   }
 
   /**
@@ -130,15 +104,15 @@ export abstract class SessionOverlays {
     } = input;
     const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
     if (known || typeof summary !== "string") return input;
-    const spanTokens = this.spanDigest(span)?.tokens;
+    const spanTokens = this.#spans.digest(span)?.tokens;
     if (spanTokens === undefined) return input;
-    const facts = input.facts ?? gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
+    const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(this.#options.redactMessage));
     const budget = {
       spanTokens: spanTokens + (beside?.freedTokens ?? 0),
       pinnedTokens,
       loadedTokens,
       namesTokens,
-      countTokens: this.options.countTokens,
+      countTokens: this.#options.countTokens,
       ...(beside !== undefined && { around: beside.around }),
     };
     return { ...input, details: { ...details, facts, pinned: keepFacts(summary, facts, budget).pinned } };
@@ -146,9 +120,9 @@ export abstract class SessionOverlays {
 
   /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */
   rollback(overlayId: string): OverlayRecord {
-    return this.options.db.transaction(() => {
-      this.viewChanged();
-      return this.laid.rollback(overlayId);
+    return this.#options.db.transaction(() => {
+      this.#options.changed();
+      return this.#laid.rollback(overlayId);
     });
   }
 
@@ -157,26 +131,26 @@ export abstract class SessionOverlays {
    * would no longer be smaller than the part that it replaced (V3).
    */
   addContext(overlayId: string, context: string): boolean {
-    return this.options.db.transaction(() => {
-      const added = this.laid.addContext(overlayId, context);
-      if (added) this.viewChanged();
+    return this.#options.db.transaction(() => {
+      const added = this.#laid.addContext(overlayId, context);
+      if (added) this.#options.changed();
       return added;
     });
   }
 
   /** The newest overlays in any state, newest first, with what came of the names that their views hid. */
   hindsights(limit: number): OverlayHindsight[] {
-    return this.tree.sql.hindsights(this.tree.sessionId, limit).map(parseHindsight);
+    return this.#tree.sql.hindsights(this.#tree.sessionId, limit).map(parseHindsight);
   }
 
   /** As {@link hindsights}, of overlays by id, in no order. */
   hindsightsOf(overlayIds: readonly string[]): OverlayHindsight[] {
-    return this.tree.sql.hindsightsOf(this.tree.sessionId, overlayIds).map(parseHindsight);
+    return this.#tree.sql.hindsightsOf(this.#tree.sessionId, overlayIds).map(parseHindsight);
   }
 
   /** Keeps with an overlay what came of the names that its view hid. */
   noteHindsight(overlayId: string, hindsight: Hindsight): void {
-    this.options.db.transaction(() => this.laid.noteHindsight(overlayId, hindsight));
+    this.#options.db.transaction(() => this.#laid.noteHindsight(overlayId, hindsight));
   }
 
   /**
@@ -185,9 +159,9 @@ export abstract class SessionOverlays {
    * smaller (`larger`). It is `already` when the overlay is in force. Throws `unknown_overlay`.
    */
   restore(overlayId: string): CommitResult {
-    const row = this.laid.mustGetRow(overlayId);
+    const row = this.#laid.mustGetRow(overlayId);
     if (row.state === "active") return { kind: "already", overlay: toRecord(row) };
-    const { tree, laid } = this;
+    const [tree, laid] = [this.#tree, this.#laid];
     return this.#change(() => {
       if (isUnchanged(laid, row)) return laid.restore(row);
       const gone = [row.fromId, row.toId].some((id) => tree.find(id) === null);
@@ -197,7 +171,7 @@ export abstract class SessionOverlays {
 
   /** The view right after an overlay was added. Throws `unknown_overlay`. */
   viewAsOf(overlayId: string, reading: Pick<ViewReading, "leavesOut"> = {}): PastView {
-    return readPastView(this.tree, this.laid, { ...reading, overlayId });
+    return readPastView(this.#tree, this.#laid, { ...reading, overlayId });
   }
 
   /**
@@ -205,7 +179,7 @@ export abstract class SessionOverlays {
    * `unknown_overlay`.
    */
   replacedBy(overlayId: string): OverlayRecord[] | null {
-    const replaced = listReplaced(this.tree, this.laid, this.laid.mustGetRow(overlayId));
+    const replaced = listReplaced(this.#tree, this.#laid, this.#laid.mustGetRow(overlayId));
     return replaced === null ? null : this.#disclose(() => replaced);
   }
 
@@ -231,9 +205,9 @@ export abstract class SessionOverlays {
 
   /** The elements beneath an overlay without content, oldest first, as {@link expand} reads them. */
   beneath(overlayId: string, depth = Number.POSITIVE_INFINITY): Element[] {
-    const overlay = this.laid.mustGetRow(overlayId);
-    if (this.tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
-    return this.#beneath(overlay, depth).toReversed();
+    const overlay = this.#laid.mustGetRow(overlayId);
+    if (this.#tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
+    return beneath(this.#tree, overlay, depth).toReversed();
   }
 
   /**
@@ -241,7 +215,7 @@ export abstract class SessionOverlays {
    * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
    */
   provenance(overlayId: string): BulletSource[] {
-    const { fromSeq, toSeq, summary } = this.laid.mustGetRow(overlayId);
+    const { fromSeq, toSeq, summary } = this.#laid.mustGetRow(overlayId);
     return summary.split("\n").flatMap((text, line) => {
       const found = splitReferences(text).references.flatMap((reference) => this.#named(reference));
       const messageIds = found.flatMap(({ seq, id }) => (seq >= fromSeq && seq <= toSeq ? [id] : []));
@@ -251,103 +225,22 @@ export abstract class SessionOverlays {
 
   #named(reference: string): readonly ShapeRow[] {
     const hash = hashOf(reference);
-    return hash === null ? [] : this.tree.findByHash(hash);
-  }
-
-  /**
-   * Digest and size of a span's current content. Null when its ends are gone or not on one path. Throws `invalid_range`
-   * for bad steps.
-   */
-  spanDigest(span: Span): SpanDigest | null {
-    const range = this.laid.locate(span);
-    return range === null ? null : this.laid.describe(range);
-  }
-
-  /** The digest of a span's messages, including hidden ones. Null as for {@link spanDigest}. */
-  sourceDigest(span: Span): string | null {
-    const elements = this.#sources(span, false);
-    return elements === null ? null : sumDigests(elements.map(elementDigest));
-  }
-
-  /** A span's messages, including hidden ones, oldest first. Null as for {@link spanDigest}. */
-  spanMessages(span: Span): UIMessage[] | null {
-    const elements = this.#sources(span, true);
-    return elements === null ? null : elementMessages(this.tree, elements.filter(isThere));
-  }
-
-  /** Reads a span's messages in slices, including hidden ones. Null when its ends are gone. */
-  spanReader(span: Span, bytes?: number): SpanReader | null {
-    const range = this.laid.locate(span);
-    return range === null ? null : new SpanReader(this.tree, range, bytes);
-  }
-
-  /**
-   * Describes a span in slices, one a step, so that a commit over it need not read it once more. Ends at once where its ends are gone. Throws
-   * `invalid_range` for bad steps.
-   */
-  *survey(span: Span): Generator<undefined, void> {
-    const range = this.laid.locate(span);
-    if (range !== null) yield* this.laid.survey(range);
-  }
-
-  /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */
-  isAsRead(reader: SpanReader, span: Span): boolean {
-    return reader.digest !== null && (reader.isUntouched || reader.digest === this.sourceDigest(span));
-  }
-
-  /** A span's messages without content, as outline rows. Null as for {@link spanDigest}. */
-  spanRows(span: Span): OutlineRow[] | null {
-    return this.#sources(span, false)?.filter(isThere).map(outlineRow) ?? null;
-  }
-
-  /**
-   * The sorted names of the tools called on the path up to a span's end, including calls that failed. For messages that
-   * an earlier overlay hides it takes that overlay's own list. Reads a row for each message in view, without content.
-   */
-  toolsUpTo(span: Span): string[] {
-    const range = this.laid.locate(span);
-    if (range === null) return [];
-    const names = new Set<string>();
-    for (const element of walkView(this.tree, range.to, { content: false })) {
-      if (element.kind === "message") addTools(names, element);
-      else if (addToolsBefore(names, element.overlay)) break;
-      else for (const hidden of this.#beneath(element.overlay, Number.POSITIVE_INFINITY)) addTools(names, hidden);
-    }
-    return [...names].toSorted().slice(0, MAX_BOUNDARY_TOOLS);
-  }
-
-  #sources<Content extends boolean>(span: Span, content: Content) {
-    const range = this.laid.locate(span);
-    return range === null ? null : (walkSpan(this.tree, range, { content, overlays: [] })?.toReversed() ?? null);
+    return hash === null ? [] : this.#tree.findByHash(hash);
   }
 
   #change(work: () => CommitResult): CommitResult {
-    return this.options.db.transaction(() => {
+    return this.#options.db.transaction(() => {
       const result = work();
-      if (result.kind === "applied" || result.kind === "rebased") this.viewChanged();
+      if (result.kind === "applied" || result.kind === "rebased") this.#options.changed();
       return result;
     });
   }
 
-  /** Newest first. */
-  #beneath(overlay: OverlayRow, depth: number): Element[] {
-    const narrower =
-      depth === Number.POSITIVE_INFINITY
-        ? []
-        : this.tree.sql
-            .activeOverlaysEndingFrom(this.tree.sessionId, overlay.fromSeq)
-            .filter((each) => isBeneath(each, overlay));
-    const options = { content: false, floor: placeFrom(overlay), overlays: narrower } as const;
-    return [...walkView(this.tree, placeTo(overlay), options)].flatMap((element) =>
-      element.kind === "overlay" && depth > 1 ? this.#beneath(element.overlay, depth - 1) : [element],
-    );
-  }
-
   #read(elements: readonly Element[]): UIMessage[] {
     const read = elements.map((element) =>
-      element.kind === "overlay" ? element : { ...element, row: this.tree.contentAt(element.row.seq) },
+      element.kind === "overlay" ? element : { ...element, row: this.#tree.contentAt(element.row.seq) },
     );
-    return elementMessages(this.tree, read);
+    return elementMessages(this.#tree, read);
   }
 }
 
@@ -355,33 +248,9 @@ function parseHindsight({ hindsight, ...row }: HindsightRow): OverlayHindsight {
   return { ...row, hindsight: hindsight === null ? null : (JSON.parse(hindsight) as Hindsight) };
 }
 
-/** False for a message that the host pruned, because none of it can be read. */
-function isThere(element: Element): boolean {
-  return element.kind === "overlay" || !isPruned(element.row);
-}
-
-function addTools(names: Set<string>, element: Element): void {
-  if (element.kind === "overlay") return;
-  for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
-}
-
-/** Adds the tools called before the overlay's end. Returns false if the overlay does not list them. */
-function addToolsBefore(names: Set<string>, { details }: OverlayRow): boolean {
-  const { boundary } = parseDetails(details);
-  for (const name of boundary?.tools ?? []) names.add(name);
-  return boundary !== null;
-}
-
 /** Whether the element was shown under this id, as a message, a part of one or a summary. */
 function stands(element: Element, id: string): boolean {
   return element.kind === "overlay"
     ? id === overlayMessageId(element.overlay.overlayId)
     : element.row.id === storedId(id);
-}
-
-/** Whether `inner` lies inside `outer`, or is older and covers the very same span. */
-function isBeneath(inner: OverlayRow, outer: OverlayRow): boolean {
-  const from = comparePlaces(placeFrom(inner), placeFrom(outer));
-  const to = comparePlaces(placeTo(inner), placeTo(outer));
-  return from >= 0 && to <= 0 && (from > 0 || to < 0 || inner.n < outer.n);
 }

@@ -79,7 +79,7 @@ const READERS: Record<string, (session: FullSession, agent: PalimpsestAgent) => 
   "a caller's summary": (session, { palimpsest }) => {
     // So that the view shows the message in two parts, of which the summary covers the first.
     const span = { fromId: "part", fromStep: 2, toId: "m9", toStep: WHOLE_MESSAGE };
-    palimpsest.memory.session(SESSION).addOverlay({ span, summary: "We ended." });
+    palimpsest.memory.session(SESSION).overlays.add({ span, summary: "We ended." });
     return session.addCompaction("We worked.", "m0", "palimpsest:slice:0-1:part");
   },
   "claimed notes": (session) =>

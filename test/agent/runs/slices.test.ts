@@ -116,7 +116,7 @@ test("an update of the notes reads a large source in slices, and the same as in 
       ({ read } = await readRowSlices(core, SESSION, source));
     });
     const elements = rows.map(({ kind, id }) =>
-      kind === "overlay" ? { kind, summary: history.overlay(id)?.summary } : { kind, message: history.get(id) },
+      kind === "overlay" ? { kind, summary: history.overlays.get(id)?.summary } : { kind, message: history.get(id) },
     );
     expect(read).toMatchObject({ elements, overlayFacts: [{ messages: 3 }] });
     expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);

@@ -67,7 +67,7 @@ describe("loading", () => {
       expect(before.every((seq, at) => seq !== undefined && seq > (before[at - 1] ?? -1))).toBe(true);
       history.update({ ...chat("a"), parts: [...chat("a").parts, { type: "text", text: "and done" }] });
       expect(seqs().slice(0, before.length)).toEqual(before);
-      history.addOverlay({ span: span("m2", "m5"), summary: "s" });
+      history.overlays.add({ span: span("m2", "m5"), summary: "s" });
       const after = seqs();
       expect(after.every((seq, at) => seq !== undefined && seq > (after[at - 1] ?? -1))).toBe(true);
       expect(appendEvents(memory, "", [{ action: "user_message", content: "next" }])[0]?.seq).toBeGreaterThan(
@@ -95,7 +95,7 @@ describe("loading", () => {
       history.append(say("m0"));
       history.append(steps("s", "one", "two", "three"));
       fill(history, 1, 3);
-      const added = history.addOverlay({ span: span("m0", "s", [0, 1]), summary: "S" });
+      const added = history.overlays.add({ span: span("m0", "s", [0, 1]), summary: "S" });
       if (added.kind !== "applied") throw new Error(added.kind);
       expect(shown(loadEvents(memory, ""))).toEqual(["[S]", "s#4", "m1", "m2", "m3"]);
       expect(loadEvents(memory, "")[0]).toMatchObject({
@@ -118,8 +118,8 @@ describe("loading", () => {
       fill(history, 1, 3);
       history.append(say("rule", "Never touch src/fence-3.ts. Use src/gate-4.ts in its place, every time."));
       fill(history, 4, 12);
-      history.addOverlay({ span: span("m2", "m5"), summary: "First." });
-      history.addOverlay({ span: span("m6", "m9"), summary: "Second." });
+      history.overlays.add({ span: span("m2", "m5"), summary: "First." });
+      history.overlays.add({ span: span("m6", "m9"), summary: "Second." });
       const view = shownIn(history.view().messages);
       expect(JSON.stringify(view)).toContain("Never touch src/fence-3.ts.");
       expect(shownIn(buildWorkingContext(await viewEvents(coreOf(memory), "")).messages)).toEqual(view);
@@ -146,7 +146,7 @@ describe("loading", () => {
   test("reads rows for what it returns, not for what is stored or hidden", async () => {
     await withProbe(({ memory, history, cost }) => {
       fill(history, 1, 1_000);
-      history.addOverlay({ span: span("m4", "m900"), summary: "S" });
+      history.overlays.add({ span: span("m4", "m900"), summary: "S" });
       expect(cost(() => loadEvents(memory, "", { limit: 10 })).rowsRead).toBeLessThanOrEqual(2 * 10 + 4);
       expect(cost(() => loadEvents(memory, "", { limit: 10, before: "m950" })).rowsRead).toBeLessThanOrEqual(
         2 * 11 + 8,
@@ -348,7 +348,7 @@ describe("a turn", () => {
     await withProbe(({ memory, history }) => {
       persistWorkingContext(memory, "", buildWorkingContext([]).addMessage(say("first")));
       fill(history, 1, 6);
-      history.addOverlay({ span: span("m1", "m6"), summary: "S" });
+      history.overlays.add({ span: span("m1", "m6"), summary: "S" });
       const context = buildWorkingContext(loadEvents(memory, ""));
       expect(context.leafId).toBe("m6");
       persistWorkingContext(memory, "", context.addMessage(say("next")));

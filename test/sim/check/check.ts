@@ -74,7 +74,7 @@ interface Place {
 function checkSeat(world: World, { instance, storage, seat }: Place, options: CheckOptions): Seen[] {
   const { memory, runs: ledger } = instance.palimpsest;
   const history = memory.session(seat.id);
-  const overlays = history.overlays();
+  const overlays = history.overlays.list();
   const runs = ledger.list(seat.id, { limit: LEDGER_PAGE });
   const changed = seat.touched || stateOf(overlays, runs) !== stateOf(seat.overlays, seat.runs);
   if (!changed && !options.thorough) return [];

@@ -24,9 +24,9 @@ export function seatChildren(world: World, { palimpsest }: PalimpsestAgent): voi
       holds("B4", memory.session(seat.id).hasEnded, () => `${seat.id} was split and still takes messages`);
       const child = makeSeat(outcome.childId, new Twin(), seat.words);
       for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
-      checkChild(seat, child, memory.session(seat.id).overlays());
+      checkChild(seat, child, memory.session(seat.id).overlays.list());
       const given = memory.session(child.id);
-      child.inherited = marksIn(JSON.stringify([given.overlays(), notesOf(palimpsest, given).list()]));
+      child.inherited = marksIn(JSON.stringify([given.overlays.list(), notesOf(palimpsest, given).list()]));
       inheritBlock(child, seat);
       world.seats.push(child);
       count(world.tally.checks, "B4");

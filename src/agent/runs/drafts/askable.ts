@@ -44,7 +44,7 @@ export function findChunk(
   const source = ["chunk", planned, ...redaction.names];
   const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
   const read = async (): Promise<ChunkSource | null> => {
-    const reader = core.memory.session(sessionId).spanReader(chunk);
+    const reader = core.memory.session(sessionId).spans.reader(chunk);
     if (reader === null) return null;
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
     if (reader.digest !== planned) return null;

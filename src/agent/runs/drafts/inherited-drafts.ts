@@ -28,7 +28,7 @@ interface Made {
 /** The drafts of a session with their sources. A source is a run's whole span, or, once it is applied, a chunk of it. */
 function* madeIn(core: Needs<"memory">, sessionId: string): Iterable<Made> {
   const history = core.memory.session(sessionId);
-  for (const overlay of history.overlays()) {
+  for (const overlay of history.overlays.list()) {
     for (const leaf of leavesUnder(history, overlay.id)) yield { key: leaf.draftKey, source: leaf };
   }
   for (const { key, source } of core.memory.sessions.draftSources(sessionId))
@@ -42,7 +42,7 @@ function heldBy(core: Needs<"memory">, sessionId: string): (source: Made["source
   return ({ fromId, fromStep, toId, toStep, digest }) => {
     const span = { fromId, fromStep, toId, toStep };
     const name = JSON.stringify(span);
-    if (!known.has(name)) known.set(name, history.sourceDigest(span));
+    if (!known.has(name)) known.set(name, history.spans.sourceDigest(span));
     return known.get(name) === digest;
   };
 }

@@ -20,8 +20,8 @@ import { receiptOf } from "./receipt.ts";
 
 /** Replaces an overlay's id at an end of the span by the overlay's own end. */
 export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): Span {
-  const first = overlayIds.includes(span.fromId) ? history.overlay(span.fromId) : null;
-  const last = overlayIds.includes(span.toId) ? history.overlay(span.toId) : null;
+  const first = overlayIds.includes(span.fromId) ? history.overlays.get(span.fromId) : null;
+  const last = overlayIds.includes(span.toId) ? history.overlays.get(span.toId) : null;
   return {
     fromId: first?.span.fromId ?? span.fromId,
     fromStep: first?.span.fromStep ?? span.fromStep,
@@ -48,11 +48,11 @@ export function findSources(
 ): Sources | null {
   const history = core.memory.session(run.sessionId);
   // An overlay that left force since the outline was read would be carried on over messages that it does not describe (C3).
-  if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
+  if (plan.overlayIds.some((id) => history.overlays.get(id)?.state !== "active")) return null;
   const chunks: ChunkPlan[] = [...plan.chunks];
   // Without overlays inside, a span of one chunk was already walked.
   const digests = chunks.map((chunk) =>
-    found.overlayIds.length === 0 && isSameSpan(chunk, plan.span) ? found.digest : history.sourceDigest(chunk),
+    found.overlayIds.length === 0 && isSameSpan(chunk, plan.span) ? found.digest : history.spans.sourceDigest(chunk),
   );
   const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
     const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
@@ -66,7 +66,7 @@ export function findSources(
       const index = chunks.length;
       const { fromId, fromStep, toId, toStep, tokens } = leaf;
       chunks.push({ index, fromId, fromStep, toId, toStep, tokens });
-      const now = history.sourceDigest(leaf);
+      const now = history.spans.sourceDigest(leaf);
       digests.push(now === leaf.digest ? now : null);
       const draft = core.memory.drafts.get(run.sessionId, leaf.draftKey);
       return planned(
@@ -85,7 +85,7 @@ export function findSources(
 
 /** The first chunks of an overlay, oldest first. Empty when one of its parts has none. */
 export function leavesUnder(history: History, overlayId: string): readonly Leaf[] {
-  const parts = history.overlay(overlayId)?.details.madeOf ?? [];
+  const parts = history.overlays.get(overlayId)?.details.madeOf ?? [];
   const leaves = parts.map((part) => (part.kind === "leaf" ? [part] : leavesUnder(history, part.id)));
   return leaves.some((each) => each.length === 0) ? [] : leaves.flat();
 }
@@ -128,7 +128,7 @@ export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSo
     const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
     return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
   }
-  const overlay = core.memory.session(run.sessionId).overlay(source.id);
+  const overlay = core.memory.session(run.sessionId).overlays.get(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
   const { degraded, generation, draftKey } = overlay.details;
   // Named by its draft, or by source and text. So the same fold is found again, and never with facts of another source.

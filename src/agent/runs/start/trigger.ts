@@ -276,7 +276,7 @@ function spanToKeep(
   if (freed === 0) return null;
   const { summaryTokens, pinnedTokens, openingTokens } = run.policy;
   const told = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
-  const left = (history.spanDigest(span)?.tokens ?? 0) - freed;
+  const left = (history.spans.digest(span)?.tokens ?? 0) - freed;
   return left > told + pinnedTokens + openingTokens ? null : span;
 }
 
