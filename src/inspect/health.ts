@@ -4,6 +4,7 @@
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../memory/runs/runs.ts";
+import { hindsightsOf } from "../memory/overlays/hindsights.ts";
 import type { Hindsight } from "../facts/hindsight.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/budget.ts";
@@ -93,7 +94,7 @@ export function reportHealth(
   const laid = records.flatMap(({ outcome }) =>
     outcome !== null && "overlayId" in outcome ? [outcome.overlayId ?? ""] : [],
   );
-  const found = core.memory.session(sessionId).overlays.hindsightsOf(laid);
+  const found = hindsightsOf(core.memory.session(sessionId), laid);
   const known = new Map(found.map(({ overlayId, hindsight }) => [overlayId, hindsight]));
   const runs = records.map((run) => readRun(run, known));
   const breakers = core.health.list().map(({ model, until, failures, code, ...rest }): BreakerHealth => {

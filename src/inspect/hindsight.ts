@@ -1,7 +1,7 @@
 /** Reports what came of the names that the compactions of a session hid. */
 import { gradeView } from "../agent/reports/hindsight.ts";
 import type { Needs } from "../agent/core.ts";
-import type { OverlayHindsight } from "../memory/overlays/session-overlays.ts";
+import { hindsights, type OverlayHindsight } from "../memory/overlays/hindsights.ts";
 import type { Hindsight } from "../facts/hindsight.ts";
 
 /** The hindsight of one branch. Without a word of the conversation. */
@@ -23,5 +23,5 @@ export async function reportHindsight(
 ): Promise<HindsightReport> {
   const graded = await gradeView(core, sessionId, null);
   const now = graded === null ? null : { overlayId: graded.overlayId, ...graded.hindsight };
-  return { now, overlays: core.memory.session(sessionId).overlays.hindsights(limit) };
+  return { now, overlays: hindsights(core.memory.session(sessionId), limit) };
 }

@@ -14,6 +14,7 @@ import { diffCompaction, type CompactionDiff } from "./diff.ts";
 import type { PlanReport } from "./explain.ts";
 import { reportHindsight, type HindsightReport } from "./hindsight.ts";
 import { inspectInputs } from "./inputs.ts";
+import { findProvenance } from "./provenance.ts";
 import { reportPlan, type PlanQuestion } from "./plan.ts";
 
 class SessionInspection {
@@ -52,7 +53,7 @@ class SessionInspection {
   /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
   async getProvenance(overlayId: string): Promise<BulletSource[]> {
     checkGiven(given.overlay, { overlayId });
-    return this.#state.stored.overlays.provenance(overlayId);
+    return findProvenance(this.#state.stored, overlayId);
   }
 
   /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */

@@ -32,18 +32,6 @@ export type SessionState = { nextSeq: number; endedAt: number | null; continuedB
 
 export type NewMessage = ContentRow & { branch: 0 | 1 };
 
-/** An overlay with what is known of the names that its view hid, as JSON. */
-export type HindsightRow = {
-  overlayId: string;
-  n: number;
-  createdAt: number;
-  /** Null while nothing is known. */
-  hindsight: string | null;
-};
-
-const HINDSIGHT = `SELECT overlay_id AS overlayId, n, created_at AS createdAt, details ->> '$.hindsight' AS hindsight
-  FROM palimpsest_overlays`;
-
 export type OverlayRow = {
   n: number;
   overlayId: string;
@@ -284,17 +272,6 @@ export class Statements {
   lastOverlayNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? ORDER BY n DESC LIMIT 1";
     return this.db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
-  }
-
-  /** What came of the names that the views of the newest overlays hid, newest first. */
-  hindsights(sessionId: string, limit: number): HindsightRow[] {
-    return this.db.run(`${HINDSIGHT} WHERE session_id = ? ORDER BY n DESC LIMIT ?`, sessionId, limit);
-  }
-
-  /** As {@link hindsights}, of overlays by id. */
-  hindsightsOf(sessionId: string, overlayIds: readonly string[]): HindsightRow[] {
-    const sql = `${HINDSIGHT} WHERE session_id = ? AND overlay_id IN (SELECT value FROM json_each(?))`;
-    return this.db.run(sql, sessionId, JSON.stringify(overlayIds));
   }
 
   insertOverlay(sessionId: string, row: OverlayRow): void {

@@ -171,7 +171,7 @@ function install(core: Core, embeddings: Embeddings | null): Installed<RecallMet
     tools: (sessionId, newest): ToolSet => {
       const settings = core.settings.get(sessionId);
       const isKept = core.rooms.summaries?.isKept(settings) === true;
-      if (settings.policy === null && !isKept && !memory.session(sessionId).overlays.hasAny()) return {};
+      if (settings.policy === null && !isKept && memory.statements.lastOverlayNumber(sessionId) === 0) return {};
       return {
         recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), searches).recall(request)),
       };

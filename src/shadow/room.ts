@@ -10,6 +10,7 @@ import { parseInput } from "../agent/inputs.ts";
 import { gradeView } from "../agent/reports/hindsight.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
+import { hindsightsOf } from "../memory/overlays/hindsights.ts";
 import type { Hindsight } from "../facts/hindsight.ts";
 import { addFollowUp } from "../workflows/run-steps.ts";
 import { shadowCalls } from "./calls.ts";
@@ -84,7 +85,7 @@ class SessionShadows extends ShadowsOfAgent {
       .newest(id, limit * MAX_SHADOWS)
       .map((row) => counted.find(({ n, name }) => n === row.n && name === row.name) ?? row);
     const overlays = [...new Set(rows.map(({ overlayId }) => overlayId))].slice(0, limit);
-    const kept = core.memory.session(id).overlays.hindsightsOf(overlays);
+    const kept = hindsightsOf(core.memory.session(id), overlays);
     const hindsights = new Map<string, Hindsight | null>(kept.map((each) => [each.overlayId, each.hindsight]));
     if (graded !== null) hindsights.set(graded.overlayId, graded.hindsight);
     return compareRows(

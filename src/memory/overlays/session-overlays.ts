@@ -12,13 +12,11 @@ import type { Hindsight } from "../../facts/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../facts/gather.ts";
 import { keepFacts } from "../../facts/keep.ts";
-import { splitReferences, type BulletSource } from "../../steps/draft/provenance.ts";
-import { hashOf } from "../../steps/message/reference.ts";
 import { overlayMessageId, storedId } from "../../steps/view/view.ts";
 import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
 import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
-import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
+import type { OverlayRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import { beneath, type Spans } from "./spans.ts";
 import type { Tree } from "../messages/tree.ts";
@@ -32,17 +30,6 @@ export interface ExpandOptions {
   readonly limit?: number | undefined;
   /** The id of the last message of the previous page. */
   readonly after?: string | undefined;
-}
-
-/** What is known of one overlay's view. */
-export interface OverlayHindsight {
-  readonly overlayId: string;
-  /** The session's first overlay is 1. */
-  readonly n: number;
-  /** Epoch ms. */
-  readonly createdAt: number;
-  /** Null while it is not known. */
-  readonly hindsight: Hindsight | null;
 }
 
 interface OverlaysOptions {
@@ -81,9 +68,9 @@ export class SessionOverlays {
     return this.#laid.get(id);
   }
 
-  /** True when an overlay was ever added. Reads one row. */
-  hasAny(): boolean {
-    return this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) > 0;
+  /** As it is stored. Throws `unknown_overlay`. */
+  mustGetRow(id: string): OverlayRow {
+    return this.#laid.mustGetRow(id);
   }
 
   /** The commit fence (C1, C2, C3, V3). See {@link CommitResult}. */
@@ -136,16 +123,6 @@ export class SessionOverlays {
       if (added) this.#options.changed();
       return added;
     });
-  }
-
-  /** The newest overlays in any state, newest first, with what came of the names that their views hid. */
-  hindsights(limit: number): OverlayHindsight[] {
-    return this.#tree.sql.hindsights(this.#tree.sessionId, limit).map(parseHindsight);
-  }
-
-  /** As {@link hindsights}, of overlays by id, in no order. */
-  hindsightsOf(overlayIds: readonly string[]): OverlayHindsight[] {
-    return this.#tree.sql.hindsightsOf(this.#tree.sessionId, overlayIds).map(parseHindsight);
   }
 
   /** Keeps with an overlay what came of the names that its view hid. */
@@ -210,24 +187,6 @@ export class SessionOverlays {
     return beneath(this.#tree, overlay, depth).toReversed();
   }
 
-  /**
-   * The source messages of each bullet of an overlay's summary, by line from 0. Lines without a reference are left out.
-   * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
-   */
-  provenance(overlayId: string): BulletSource[] {
-    const { fromSeq, toSeq, summary } = this.#laid.mustGetRow(overlayId);
-    return summary.split("\n").flatMap((text, line) => {
-      const found = splitReferences(text).references.flatMap((reference) => this.#named(reference));
-      const messageIds = found.flatMap(({ seq, id }) => (seq >= fromSeq && seq <= toSeq ? [id] : []));
-      return messageIds.length === 0 ? [] : [{ line, messageIds }];
-    });
-  }
-
-  #named(reference: string): readonly ShapeRow[] {
-    const hash = hashOf(reference);
-    return hash === null ? [] : this.#tree.findByHash(hash);
-  }
-
   #change(work: () => CommitResult): CommitResult {
     return this.#options.db.transaction(() => {
       const result = work();
@@ -242,10 +201,6 @@ export class SessionOverlays {
     );
     return elementMessages(this.#tree, read);
   }
-}
-
-function parseHindsight({ hindsight, ...row }: HindsightRow): OverlayHindsight {
-  return { ...row, hindsight: hindsight === null ? null : (JSON.parse(hindsight) as Hindsight) };
 }
 
 /** Whether the element was shown under this id, as a message, a part of one or a summary. */
