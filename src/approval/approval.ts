@@ -17,7 +17,7 @@ import { findInvisible, stripInvisible } from "../steps/text/invisible-character
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Needs, StepCall } from "../agent/core.ts";
-import { beginApproval, declined, settleApproval } from "../agent/runs/approved.ts";
+import { beginApproval, declined, decideApproval } from "../agent/runs/approved.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import type { ApprovalSettings } from "../agent/settings.ts";
@@ -95,7 +95,7 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
     call.close();
     return { kind: "approved", key };
   }
-  const asked = settleApproval(core, begun);
+  const asked = decideApproval(core, begun);
   if ("kind" in asked) return call.end(asked);
   call.note({ approval: asked });
   call.close();

@@ -25,8 +25,8 @@ class ApprovalBuilder implements ApprovalMethods {
   }
 
   requireApproval(options: ApprovalOptions = {}): this {
-    const settled = resolveApproval(options);
-    this.#tell({ settings: (settings) => ({ ...settings, approval: settled }) });
+    const resolved = resolveApproval(options);
+    this.#tell({ settings: (settings) => ({ ...settings, approval: resolved }) });
     return this;
   }
 }

@@ -88,8 +88,8 @@ export class ContextBlocks {
       return this;
     }
     const label = "_system_prompt";
-    const place = { scope, label };
-    const block = { agentId, sessionId: this.#sessionId, label, place, statements, transaction };
+    const blockId = { scope, label };
+    const block = { agentId, sessionId: this.#sessionId, label, blockId, statements, transaction };
     this.#prompt.keepAt(frozenWith(provider, block, limitMs));
     return this;
   }
@@ -118,7 +118,7 @@ export class ContextBlocks {
    */
   removeContext(label: string): boolean {
     if (!this.#declared.delete(label)) return false;
-    this.#host.statements.unloadSkills(this.#skillPlace(label));
+    this.#host.statements.unloadSkills(this.#skillId(label));
     return true;
   }
 
@@ -203,14 +203,14 @@ export class ContextBlocks {
       );
     }
     this.#checkEpoch(epoch);
-    this.#host.statements.loadSkill(this.#skillPlace(label), key);
+    this.#host.statements.loadSkill(this.#skillId(label), key);
     return text;
   }
 
   /** Returns false when the skill was not loaded. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
     checkKey(key);
-    return this.#host.statements.unloadSkill(this.#skillPlace(label), key);
+    return this.#host.statements.unloadSkill(this.#skillId(label), key);
   }
 
   /** Returns `label:key` for each loaded skill. */
@@ -306,7 +306,7 @@ export class ContextBlocks {
 
   #inTurn<T>({ scope }: Declared, work: (epoch: number) => Promise<T>): Promise<T> {
     const epoch = this.#epoch;
-    return this.#host.turns.run(`block ${scope.place.scope} ${scope.label}`, () => {
+    return this.#host.turns.run(`block ${scope.blockId.scope} ${scope.label}`, () => {
       this.#checkEpoch(epoch);
       return work(epoch);
     });
@@ -345,7 +345,7 @@ export class ContextBlocks {
     };
   }
 
-  #skillPlace(label: string): { scope: string; label: string } {
+  #skillId(label: string): { scope: string; label: string } {
     // Loaded texts are in a session's messages, also when the block is shared.
     return { scope: sessionScope(this.#sessionId), label };
   }

@@ -78,10 +78,10 @@ export function declare(
   const { label, ...options } = config;
   const { shared = false } = options;
   checkBlock(label, options);
-  const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
+  const blockId = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
   const { agentId, statements, transaction } = host;
   const whose = shared ? null : sessionId;
-  const scope: BlockScope = { agentId, sessionId: whose, label, place, statements, transaction };
+  const scope: BlockScope = { agentId, sessionId: whose, label, blockId, statements, transaction };
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
   const able = shapeOf(provider);

@@ -7,7 +7,7 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import type { BlockProvider } from "./provider.ts";
-import type { ContextStatements, Place } from "./statements.ts";
+import type { ContextStatements, BlockId } from "./statements.ts";
 
 /** The block for which a provider is made. A provider function receives it. */
 export interface BlockScope {
@@ -17,10 +17,10 @@ export interface BlockScope {
   readonly sessionId: string | null;
   readonly label: string;
   /**
-   * The place of this block's rows.
+   * Names this block's rows.
    * @internal
    */
-  readonly place: Place;
+  readonly blockId: BlockId;
   /** @internal */
   readonly statements: ContextStatements;
   readonly transaction: <T>(work: () => T) => T;
@@ -38,13 +38,13 @@ export function labelFor({ sessionId, label }: BlockScope): string {
 const owners = new WeakMap<BlockProvider, { readonly owner: string; readonly claims: number }>();
 
 /** Claims the provider for this scope. Throws `invalid_options` when another scope owns it. */
-export function claim(provider: BlockProvider, { agentId, sessionId, place }: BlockScope): void {
-  const owner = JSON.stringify(sessionId === null ? [place.scope] : [agentId, place.scope]);
+export function claim(provider: BlockProvider, { agentId, sessionId, blockId }: BlockScope): void {
+  const owner = JSON.stringify(sessionId === null ? [blockId.scope] : [agentId, blockId.scope]);
   const known = owners.get(provider);
   if (known !== undefined && known.owner !== owner) {
     throw new PalimpsestError(
       "invalid_options",
-      `Block "${place.label}": this provider object already stores what another session writes, of this agent or another. Give a function (scope) => provider to make one per session, or say shared: true in every session that has the block.`,
+      `Block "${blockId.label}": this provider object already stores what another session writes, of this agent or another. Give a function (scope) => provider to make one per session, or say shared: true in every session that has the block.`,
     );
   }
   owners.set(provider, { owner, claims: (known?.claims ?? 0) + 1 });

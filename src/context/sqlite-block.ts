@@ -4,12 +4,12 @@ import type { BlockScope } from "./scope.ts";
 
 /** Makes the provider of a scope. Pass it as `provider`, or leave `provider` out. */
 export function sqliteBlock(scope: BlockScope): WritableContextProvider {
-  const { statements, place } = scope;
+  const { statements, blockId } = scope;
   return {
-    get: async () => statements.block(place),
+    get: async () => statements.block(blockId),
     set: async (content) => {
       statements.mustHaveRoom();
-      statements.putBlock(place, content);
+      statements.putBlock(blockId, content);
     },
   };
 }

@@ -7,7 +7,7 @@ import { indexWords, matchExpression } from "../recall/search/words.ts";
 import { digest } from "../steps/text/digest.ts";
 import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
-import type { ContextStatements, EntryRow, Place } from "./statements.ts";
+import type { ContextStatements, EntryRow, BlockId } from "./statements.ts";
 
 /** Most entries that one search returns, and the characters after which no further entry is added. */
 const SEARCH_ENTRIES = 10;
@@ -18,30 +18,30 @@ const SEARCH_ANSWER_CHARS = 40_000;
  * depend on the number of entries.
  */
 export function sqliteSearch(scope: BlockScope): SearchProvider {
-  const { statements, place, transaction } = scope;
-  const shelf = shelfOf(place);
+  const { statements, blockId, transaction } = scope;
+  const shelf = shelfOf(blockId);
   return {
     get: async () => {
-      const count = statements.countEntries(place);
+      const count = statements.countEntries(blockId);
       return count === 0 ? null : `${count} ${count === 1 ? "entry" : "entries"}, found with search_context.`;
     },
     search: async (query) => {
       const expression = matchExpression(query);
       if (expression === "") return null;
-      const found = statements.searchEntries(place, `shelf : ${shelf} AND words : (${expression})`, SEARCH_ENTRIES);
+      const found = statements.searchEntries(blockId, `shelf : ${shelf} AND words : (${expression})`, SEARCH_ENTRIES);
       return found.length === 0 ? null : listEntries(found);
     },
     set: async (key, content) => {
       transaction(() => {
-        const known = statements.entry(place, key);
+        const known = statements.entry(blockId, key);
         if (known?.content === content) return;
         statements.mustHaveRoom();
         if (known === undefined) {
-          insertEntry(statements, place, { key, content });
+          insertEntry(statements, blockId, { key, content });
         } else {
           statements.updateEntry(known.id, content);
           statements.deleteIndexed(known.id);
-          statements.insertIndexed(known.id, indexRow(place, { key, content }));
+          statements.insertIndexed(known.id, indexRow(blockId, { key, content }));
         }
       });
     },
@@ -58,16 +58,16 @@ export function copyEntries(statements: ContextStatements, from: string, to: str
   }
 }
 
-function insertEntry(statements: ContextStatements, place: Place, entry: EntryRow): void {
-  statements.insertIndexed(statements.insertEntry(place, entry), indexRow(place, entry));
+function insertEntry(statements: ContextStatements, blockId: BlockId, entry: EntryRow): void {
+  statements.insertIndexed(statements.insertEntry(blockId, entry), indexRow(blockId, entry));
 }
 
-function indexRow(place: Place, { key, content }: EntryRow): { shelf: string; words: string } {
-  return { shelf: shelfOf(place), words: indexWords(`${key}\n${content}`) };
+function indexRow(blockId: BlockId, { key, content }: EntryRow): { shelf: string; words: string } {
+  return { shelf: shelfOf(blockId), words: indexWords(`${key}\n${content}`) };
 }
 
 /** Returns one word that identifies a block. The index tells blocks apart by it. */
-function shelfOf({ scope, label }: Place): string {
+function shelfOf({ scope, label }: BlockId): string {
   return digest(scope, label);
 }
 

@@ -11,8 +11,8 @@ export type EntryRow = { key: string; content: string };
 /** `loaded` is 1, or 0 for a skill that was unloaded again. */
 export type SkillRow = { label: string; key: string; loaded: number };
 
-/** The place of a block's rows, as a scope (see scope.ts) and a label. */
-export interface Place {
+/** Names a block's rows by a scope (see scope.ts) and a label. */
+export interface BlockId {
   readonly scope: string;
   readonly label: string;
 }
@@ -70,13 +70,13 @@ export class ContextStatements {
 
   // Blocks and prompts
 
-  block({ scope, label }: Place): string | null {
+  block({ scope, label }: BlockId): string | null {
     const sql = "SELECT content FROM palimpsest_blocks WHERE scope = ? AND label = ?";
     return this.#db.run<{ content: string }>(sql, scope, label)[0]?.content ?? null;
   }
 
   /** Writes no row when the content is unchanged. */
-  putBlock({ scope, label }: Place, content: string): void {
+  putBlock({ scope, label }: BlockId, content: string): void {
     const changed = "ON CONFLICT DO UPDATE SET content = excluded.content WHERE content <> excluded.content";
     this.#db.insert("palimpsest_blocks", { scope, label, content }, changed);
   }
@@ -108,20 +108,20 @@ export class ContextStatements {
     return this.#db.run<SkillRow>(sql, scope);
   }
 
-  loadSkill({ scope, label }: Place, key: string): void {
+  loadSkill({ scope, label }: BlockId, key: string): void {
     const again = "ON CONFLICT DO UPDATE SET loaded = 1 WHERE loaded = 0";
     this.#db.insert("palimpsest_loaded_skills", { scope, label, key, loaded: 1 }, again);
   }
 
   /** Returns false when the skill was not loaded. */
-  unloadSkill({ scope, label }: Place, key: string): boolean {
+  unloadSkill({ scope, label }: BlockId, key: string): boolean {
     const sql = `UPDATE palimpsest_loaded_skills SET loaded = 0
        WHERE scope = ? AND label = ? AND key = ? AND loaded = 1 RETURNING key`;
     return this.#db.run(sql, scope, label, key).length > 0;
   }
 
   /** Unloads all skills of a block. */
-  unloadSkills({ scope, label }: Place): void {
+  unloadSkills({ scope, label }: BlockId): void {
     const sql = "UPDATE palimpsest_loaded_skills SET loaded = 0 WHERE scope = ? AND label = ? AND loaded = 1";
     this.#db.run(sql, scope, label);
   }
@@ -138,18 +138,18 @@ export class ContextStatements {
     return this.#db.run(sql, scope);
   }
 
-  countEntries({ scope, label }: Place): number {
+  countEntries({ scope, label }: BlockId): number {
     const sql = "SELECT count(*) AS n FROM palimpsest_block_entries WHERE scope = ? AND label = ?";
     return this.#db.run<{ n: number }>(sql, scope, label)[0]?.n ?? 0;
   }
 
-  entry({ scope, label }: Place, key: string): { id: number; content: string } | undefined {
+  entry({ scope, label }: BlockId, key: string): { id: number; content: string } | undefined {
     const sql = "SELECT id, content FROM palimpsest_block_entries WHERE scope = ? AND label = ? AND key = ?";
     return this.#db.run<{ id: number; content: string }>(sql, scope, label, key)[0];
   }
 
   /** Returns the new entry's id. */
-  insertEntry({ scope, label }: Place, row: EntryRow): number {
+  insertEntry({ scope, label }: BlockId, row: EntryRow): number {
     const sql = "INSERT INTO palimpsest_block_entries (scope, label, key, content) VALUES (?, ?, ?, ?) RETURNING id";
     return this.#db.run<{ id: number }>(sql, scope, label, row.key, row.content)[0]?.id ?? 0;
   }
@@ -168,7 +168,7 @@ export class ContextStatements {
   }
 
   /** Returns the best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */
-  searchEntries({ scope, label }: Place, expression: string, limit: number): EntryRow[] {
+  searchEntries({ scope, label }: BlockId, expression: string, limit: number): EntryRow[] {
     const sql = `SELECT entry.key, entry.content FROM palimpsest_block_index AS found
        CROSS JOIN palimpsest_block_entries AS entry ON entry.id = found.rowid
        WHERE palimpsest_block_index MATCH ? AND entry.scope = ? AND entry.label = ?

@@ -13,7 +13,7 @@ import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
 import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type DoorEnv } from "./caller.ts";
-import { issueTicket, readTicket, type AgentPlace } from "./tickets.ts";
+import { issueTicket, readTicket, type AgentAddress } from "./tickets.ts";
 import { writeVisit, type Visit } from "./visit.ts";
 
 /** The bindings and variables that the Worker reads. */
@@ -37,12 +37,12 @@ export interface WorkerOptions<Env> {
    * names the caller by their address. `false` is answered as not found, and a response of your own is sent unchanged. An error admits
    * nobody.
    */
-  readonly authorize?: (request: Request, to: AgentPlace, env: Env) => Authorized | Promise<Authorized>;
+  readonly authorize?: (request: Request, to: AgentAddress, env: Env) => Authorized | Promise<Authorized>;
   /** Origins of other pages that may connect, such as `https://app.example.com`. The Worker's own origin always may. */
   readonly origins?: readonly string[];
 }
 
-type Route = { readonly kind: "agent" | "ticket"; readonly to: AgentPlace } | { readonly kind: "page" };
+type Route = { readonly kind: "agent" | "ticket"; readonly to: AgentAddress } | { readonly kind: "page" };
 
 type Admission =
   | { readonly kind: "admitted"; readonly visit: Visit & { readonly caller: string } }
@@ -150,7 +150,7 @@ function findWrong<Env>(request: Request, { kind }: Route, { origins = [] }: Wor
 
 async function admit<Env extends WorkerEnv>(
   request: Request,
-  { kind, to }: Extract<Route, { to: AgentPlace }>,
+  { kind, to }: Extract<Route, { to: AgentAddress }>,
   { env, options }: { env: Env; options: WorkerOptions<Env> },
 ): Promise<Admission> {
   const secret = readSecret(env);
@@ -177,7 +177,7 @@ async function admitted(caller: string): Promise<Admission> {
 }
 
 /** A null ticket means that none is needed, or that none can be signed and the caller's own credentials suffice. */
-async function answerTicket(env: WorkerEnv, to: AgentPlace, caller: string): Promise<Response> {
+async function answerTicket(env: WorkerEnv, to: AgentAddress, caller: string): Promise<Response> {
   const secret = readSecret(env);
   if (secret.kind !== "set") return answerJson({ ticket: null, expiresAt: null });
   return answerJson(await issueTicket(secret.value, to, { caller, now: Date.now() }));
@@ -195,7 +195,7 @@ async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Resp
  */
 function handOn<Env>(
   request: Request,
-  { agent, name }: AgentPlace,
+  { agent, name }: AgentAddress,
   { visit, options }: { visit: Visit; options: WorkerOptions<Env> },
 ): Request {
   const url = new URL(request.url);

@@ -10,7 +10,7 @@
 export const TICKET_MS = 60_000;
 
 /** An agent in the terms of its path `/agents/<agent>/<name>`. The class is as written there, and the name is decoded (agent-name.ts). */
-export interface AgentPlace {
+export interface AgentAddress {
   readonly agent: string;
   readonly name: string;
 }
@@ -33,7 +33,7 @@ export interface TicketClaim {
 
 export async function issueTicket(
   secret: string,
-  to: AgentPlace,
+  to: AgentAddress,
   { caller, now }: { caller: string; now: number },
 ): Promise<Ticket> {
   const claim = { id: crypto.randomUUID().replaceAll("-", ""), expiresAt: now + TICKET_MS, caller };
@@ -45,7 +45,7 @@ export async function issueTicket(
 /** Returns null for a ticket that is expired, forged, malformed, for another agent, or signed with another secret. */
 export async function readTicket(
   secret: string,
-  to: AgentPlace,
+  to: AgentAddress,
   { ticket, now }: { ticket: string; now: number },
 ): Promise<TicketClaim | null> {
   const parts = /^([0-9a-z]{1,10})\.([0-9a-f]{32})\.([0-9a-f]{16})\.([0-9a-f]{64})$/.exec(ticket);
@@ -58,7 +58,7 @@ export async function readTicket(
 }
 
 /** Uses JSON, so that no two claims give the same text. The first word makes the signature useless for other purposes. */
-function textOf({ agent, name }: AgentPlace, { id, expiresAt, caller }: TicketClaim): Uint8Array {
+function textOf({ agent, name }: AgentAddress, { id, expiresAt, caller }: TicketClaim): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(["palimpsest-ticket", agent, name, expiresAt, id, caller]));
 }
 

@@ -138,8 +138,8 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
     const proposed = readProposal(
       before.sentences.filter((sentence) => !sentence.bullet).map((sentence) => sentence.text),
     );
-    const place = { at: each.at, also: [before.at], weight: 0.6 };
-    if (proposed !== "") add("decisions", proposed, { ...place, label: "User agreed to: " });
+    const slot = { at: each.at, also: [before.at], weight: 0.6 };
+    if (proposed !== "") add("decisions", proposed, { ...slot, label: "User agreed to: " });
   }
   const full = each.sentences.filter(({ text }) => !isIntroduction(text) && wordCount(withoutGreeting(text)) >= 4);
   full.forEach(({ text }, place) => {
@@ -169,7 +169,7 @@ function readProposal(sentences: readonly string[]): string {
   return joinSentences([...about.map((text) => clip(text, 100)), question]);
 }
 
-interface Place {
+interface Slot {
   readonly topic: Topic;
   readonly weight: number;
   readonly label?: string;
@@ -179,20 +179,20 @@ function readAssistant(turn: { each: Said; recent: boolean; rank: (text: string)
   const { each, recent, rank } = turn;
   for (const { text, bullet } of each.sentences) {
     if (wordCount(text) < 3 || isIntroduction(text) || isQuestion(text)) continue;
-    const place = (recent ? placeOpenWork(text) : null) ?? placeSettled(text, bullet);
+    const slot = (recent ? findOpenWork(text) : null) ?? findDone(text, bullet);
     const told = !bullet && wordCount(text) >= 8 && !isNarration(text) && rank(text) >= TELLING;
-    if (place !== null) add(place.topic, text, { ...place, at: each.at });
+    if (slot !== null) add(slot.topic, text, { ...slot, at: each.at });
     else if (told) add("done", text, { at: each.at, weight: -0.5 });
   }
 }
 
-function placeOpenWork(text: string): Place | null {
+function findOpenWork(text: string): Slot | null {
   if (isCause(text)) return null;
   if (isBlocked(text) && !isNarration(text)) return { topic: "doing", weight: 0.3, label: BLOCKED };
   return isTodo(text) ? { topic: "doing", weight: 0.3, label: TO_DO } : null;
 }
 
-function placeSettled(text: string, bullet: boolean): Place | null {
+function findDone(text: string, bullet: boolean): Slot | null {
   const narration = isNarration(text);
   if (isCause(text) && !narration) return { topic: "errors", weight: 0.5 };
   if (isDecision(text) && wordCount(text) >= 5) return { topic: "decisions", weight: narration ? 0 : 0.3 };

@@ -113,7 +113,7 @@ export function extractSummary(input: ExtractInput): string {
   if (names.length > 0) chosen.bullets.push(listNames(names));
   const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
   const least = worthiest.map((bullet) => ({ ...bullet, text: condense(bullet.text) }));
-  return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });
+  return layOutWithin(titles, chosen.bullets.length === 0 ? least : chosen.bullets, { ...input, summaryTokens: total });
 }
 
 /** False for what is pinned beside a summary anyway, such as the user's last request. */
@@ -122,7 +122,7 @@ function isToldBeside({ topic, text }: Bullet): boolean {
 }
 
 /** Lays the bullets out, and drops the least worthy ones while the result is over the budget. */
-function settle(
+function layOutWithin(
   titles: readonly string[],
   bullets: readonly Bullet[],
   { summaryTokens, countTokens }: Pick<ExtractInput, "summaryTokens" | "countTokens">,

@@ -16,7 +16,7 @@ import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import { askOnce, chooseCall, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
 import type { Drafted } from "../workflows/ladder.ts";
 import type { CompactionPort, DraftReceipt } from "../workflows/port.ts";
-import { notesPort, type NotesReading } from "./line-port.ts";
+import { notesPort, type NotesReading } from "./workflow-port.ts";
 
 type Source = NotesReading & { readonly kind: "notes" };
 

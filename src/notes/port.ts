@@ -34,7 +34,7 @@ import type { Survival } from "../facts/survival.ts";
 import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
-import type { NotesPlanned, NotesQuestion, NotesReading } from "./line-port.ts";
+import type { NotesPlanned, NotesQuestion, NotesReading } from "./workflow-port.ts";
 import type { Needs, StepCall } from "../agent/core.ts";
 import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";

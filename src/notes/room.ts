@@ -13,7 +13,7 @@ import { NOTES_TASK } from "./steps/prompt.ts";
 import { addRunSteps } from "../workflows/run-steps.ts";
 import { notesCalls } from "./calls.ts";
 import { foreseeNotes } from "./forecast.ts";
-import { updateNotes } from "./line.ts";
+import { updateNotes } from "./workflow.ts";
 import { auditNotes, keepNotes, planNotes, readNotes, readUnread, saveNotes, type UnreadNotes } from "./port.ts";
 import { findNotes } from "./ready.ts";
 import { recallNotes } from "./recall-notes.ts";
@@ -21,7 +21,7 @@ import { serveFromNotes } from "./serve.ts";
 import { NotesOfAgent, NotesOfSession, type NotesBuilder } from "./session-notes.ts";
 import { keptNotes } from "./settings.ts";
 import { NotesStatements } from "./statements.ts";
-import { askForNotes, startNotesIfDue, type NotesMarks } from "./trigger.ts";
+import { askForNotes, startNotesIfDue, type NotesCaches } from "./trigger.ts";
 import { notesOf } from "./versions.ts";
 
 /** The methods that the room adds to a session. */
@@ -49,10 +49,10 @@ const STEPS: Readonly<Record<string, (call: StepCall, ...args: never[]) => unkno
 };
 
 function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
-  const marks: NotesMarks = { unserved: core.db.cached(new Map()), growth: core.db.cached(new Map()) };
+  const caches: NotesCaches = { unserved: core.db.cached(new Map()), growth: core.db.cached(new Map()) };
   return {
     // A builder's method returns the handle that it was called on.
-    session: (state) => new NotesOfSession(state, marks),
+    session: (state) => new NotesOfSession(state, caches),
     manager: (state) => new NotesOfAgent(state),
     copied: (fromId, toId) => new NotesStatements(core.db).copy(fromId, toId),
     continued: (fromId, toId, stoodFor) => {
@@ -60,7 +60,7 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
       assert(from !== undefined && to !== undefined, "Two sessions have notes of their own.");
       from.passOn(to, stoodFor);
     },
-    summaries: new NotesSummaries(core, marks),
+    summaries: new NotesSummaries(core, caches),
   };
 }
 
@@ -70,12 +70,12 @@ function isUnread(answer: unknown): answer is UnreadNotes {
 
 class NotesSummaries implements SummaryRoom {
   readonly #core: Core;
-  readonly #marks: NotesMarks;
+  readonly #caches: NotesCaches;
 
   /** @internal */
-  constructor(core: Core, marks: NotesMarks) {
+  constructor(core: Core, caches: NotesCaches) {
     this.#core = core;
-    this.#marks = marks;
+    this.#caches = caches;
   }
 
   isKept(settings: Parameters<SummaryRoom["isKept"]>[0]): boolean {
@@ -83,11 +83,11 @@ class NotesSummaries implements SummaryRoom {
   }
 
   grew(sessionId: string): void {
-    startNotesIfDue(this.#core, this.#marks, sessionId);
+    startNotesIfDue(this.#core, this.#caches, sessionId);
   }
 
   ended(run: LiveRun): void {
-    if (run.kind === "notes") this.#marks.growth.delete(run.sessionId);
+    if (run.kind === "notes") this.#caches.growth.delete(run.sessionId);
     this.grew(run.sessionId);
   }
 
@@ -102,15 +102,15 @@ class NotesSummaries implements SummaryRoom {
     const settings = core.settings.get(sessionId);
     if (keptNotes(settings) === null) return false;
     const now = { settings, leafId, version: notesOf(core, core.memory.session(sessionId)).lastNumber(), tokens };
-    const known = this.#marks.unserved.get(sessionId);
+    const known = this.#caches.unserved.get(sessionId);
     const same = known?.settings === settings && known.version === now.version;
     const grown = tokens - (known?.tokens ?? 0);
     if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
-      this.#marks.unserved.set(sessionId, { ...known, leafId });
+      this.#caches.unserved.set(sessionId, { ...known, leafId });
       return false;
     }
     if (this.isReady({ ...asked, manual: false, focus: null, fresh: false })) return true;
-    this.#marks.unserved.set(sessionId, now);
+    this.#caches.unserved.set(sessionId, now);
     return false;
   }
 

@@ -18,7 +18,7 @@ import { parseInput } from "../agent/inputs.ts";
 import { notesInputs, type NotesEdit } from "./inputs.ts";
 import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
 import { gatherClaim } from "./source.ts";
-import { askForNotes, type NotesMarks } from "./trigger.ts";
+import { askForNotes, type NotesCaches } from "./trigger.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { ManagerState } from "../agent/extension.ts";
 import type { Told } from "../agent/settings.ts";
@@ -78,13 +78,13 @@ export class NotesOfAgent implements NotesBuilder {
 
 export class NotesOfSession extends NotesOfAgent {
   readonly #state: SessionState;
-  readonly #marks: NotesMarks;
+  readonly #caches: NotesCaches;
 
   /** @internal */
-  constructor(state: SessionState, marks: NotesMarks) {
+  constructor(state: SessionState, caches: NotesCaches) {
     super({ core: state.core, tell: (told) => state.tell(told) });
     this.#state = state;
-    this.#marks = marks;
+    this.#caches = caches;
   }
 
   get #notes(): SessionNotes {
@@ -138,7 +138,7 @@ export class NotesOfSession extends NotesOfAgent {
     const covered = claim.covered ?? current?.covered ?? { kind: "none" };
     const facts = claim.facts ?? current?.facts ?? NO_FACTS;
     const { runId = null, model = null, told = null } = current ?? {};
-    this.#marks.growth.delete(this.#state.id);
+    this.#caches.growth.delete(this.#state.id);
     return show(notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
   }
 

@@ -19,7 +19,7 @@ import { endIfInVain } from "../agent/runs/start/ask.ts";
 import { findModelObstacle } from "../agent/runs/start/postpone.ts";
 
 /** The place from which a session's growth is counted, and the growth at the last look. */
-interface NotesMark {
+interface GrowthStart {
   readonly after: NotesEnd | null;
   readonly growth: Growth | null;
 }
@@ -34,18 +34,18 @@ interface Unserved {
 }
 
 /** Caches since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
-export interface NotesMarks {
+export interface NotesCaches {
   /** By session, the state in which notes last did not serve a postponed run. */
   readonly unserved: Map<string, Unserved>;
   /** By session, the place from which the growth since its last notes is counted. */
-  readonly growth: Map<string, NotesMark>;
+  readonly growth: Map<string, GrowthStart>;
 }
 
 /** What an update of the notes is started with. */
 export type Starts = Needs<NotesNeeds | "health" | "runs" | "spend" | "usage">;
 
 /** Call inside a transaction. */
-export function startNotesIfDue(core: Starts, marks: NotesMarks, sessionId: string): LiveRun | null {
+export function startNotesIfDue(core: Starts, caches: NotesCaches, sessionId: string): LiveRun | null {
   const settings = core.settings.get(sessionId);
   const { policy } = settings;
   const notes = keptNotes(settings);
@@ -57,10 +57,10 @@ export function startNotesIfDue(core: Starts, marks: NotesMarks, sessionId: stri
   const { pace } = resolveNotes(notes, policy, settings.when?.rule);
   const viewTokens = promptTokens(core, sessionId);
   if (!mayBeDue(pace, viewTokens)) return null;
-  const mark = marks.growth.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
+  const mark = caches.growth.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
   const enoughTokens = enoughGrowth(pace);
   const growth = notesOf(core, history).growth({ after: mark.after, enoughTokens, known: mark.growth });
-  marks.growth.set(sessionId, { ...mark, growth });
+  caches.growth.set(sessionId, { ...mark, growth });
   const leafId = history.leafId();
   if (growth === null || leafId === null || !isUpdateDue(growth, pace, viewTokens)) return null;
   if (findModelObstacle(core, sessionId) !== null) return null;

@@ -36,7 +36,7 @@ import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { keepFacts } from "../facts/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import { noteHindsight } from "../agent/reports/hindsight.ts";
-import { beginApproval, settleApproval } from "../agent/runs/approved.ts";
+import { beginApproval, decideApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
 import { commitSummary } from "../agent/runs/commit.ts";
@@ -113,7 +113,7 @@ export class FunctionRuns implements FunctionRoom {
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
         const carried = await readCarried(core, run.sessionId);
-        outcome = (live) => settle(core, live, { given, read, carried });
+        outcome = (live) => endWithAnswer(core, live, { given, read, carried });
       }
     } catch (error) {
       outcome = (live) => void conclude(core, live, failure(error, redaction));
@@ -232,7 +232,7 @@ async function readChosen(
   return { ...chosen, gathered };
 }
 
-function settle(core: Concludes & Needs<"platform">, live: LiveRun, { given, read, carried }: Answered): void {
+function endWithAnswer(core: Concludes & Needs<"platform">, live: LiveRun, { given, read, carried }: Answered): void {
   if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
     return void conclude(core, live, { kind: "nothing", reason: "declined", detail });
@@ -295,7 +295,7 @@ async function commitApproved(core: Concludes & Needs<"db" | "platform">, { id, 
   const carried = await readCarried(core, sessionId);
   finish(core, id, (live) => {
     if (live.approval === undefined) return;
-    const asked = settleApproval(core, live.approval);
+    const asked = decideApproval(core, live.approval);
     if ("kind" in asked) conclude(core, live, asked);
     if ("kind" in asked || asked.approvedKey === null) return;
     const { text, facts, model, degraded, generation } = mustDraft(core, live, asked.approvedKey);

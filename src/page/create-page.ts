@@ -13,7 +13,7 @@ import { files } from "#page-files";
 import { readAgentName } from "../doors/agent-name.ts";
 import { answerJson, refuse, secure } from "../doors/answers.ts";
 import { holdsSecret, nameCaller, readSecret } from "../doors/caller.ts";
-import { issueTicket, readTicket, TICKET_MS, type AgentPlace } from "../doors/tickets.ts";
+import { issueTicket, readTicket, TICKET_MS, type AgentAddress } from "../doors/tickets.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { relay, type WatchedNamespace } from "./relay.ts";
@@ -108,9 +108,9 @@ async function answer<Env extends object>(mounted: Mounted<Env>, request: Reques
   const [, agent, segment = "", action, ...more] = rest.split("/");
   const name = readAgentName(segment);
   if (agent !== mounted.agentInPath || name === null || more.length > 0) return notFound();
-  const place: AgentPlace = { agent, name };
-  if (action === "ticket") return answerTicket(mounted, { request, env, place });
-  return action === undefined ? answerSocket(mounted, { request, env, place }) : notFound();
+  const address: AgentAddress = { agent, name };
+  if (action === "ticket") return answerTicket(mounted, { request, env, address });
+  return action === undefined ? answerSocket(mounted, { request, env, address }) : notFound();
 }
 
 interface Asked<Env> {
@@ -145,7 +145,7 @@ async function answerFile<Env extends object>(
 
 async function answerTicket<Env extends object>(
   { options }: Mounted<Env>,
-  { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
+  { request, env, address }: Asked<Env> & { readonly address: AgentAddress },
 ): Promise<Response> {
   if (request.method !== "POST") return refuse(405, "invalid_input", "Ask for a ticket with POST.");
   if (options.authorize !== undefined) {
@@ -159,7 +159,7 @@ async function answerTicket<Env extends object>(
   if (!(await holdsSecret(request, secret.value))) return askForSecret();
   const half = crypto.randomUUID();
   const caller = await nameCaller(half);
-  const issued = await issueTicket(signingKey(secret.value), place, { caller, now: Date.now() });
+  const issued = await issueTicket(signingKey(secret.value), address, { caller, now: Date.now() });
   const given = answerJson(issued);
   const safe = new URL(request.url).protocol === "https:" ? "; Secure" : "";
   const kept = `Max-Age=${TICKET_MS / 1_000}; HttpOnly; SameSite=Strict${safe}`;
@@ -185,7 +185,7 @@ function halfOf(request: Request, ticket: string): string | null {
 
 async function answerSocket<Env extends object>(
   { options }: Mounted<Env>,
-  { request, env, place }: Asked<Env> & { readonly place: AgentPlace },
+  { request, env, address }: Asked<Env> & { readonly address: AgentAddress },
 ): Promise<Response> {
   if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
     return refuse(426, "invalid_input", "Connect with a WebSocket.");
@@ -193,7 +193,7 @@ async function answerSocket<Env extends object>(
   if (options.authorize !== undefined) {
     const refused = refusalOf(await options.authorize(request, env));
     if (refused !== null) return refused;
-  } else if (!(await holdsTicket(options.secret(env), { request, place }))) {
+  } else if (!(await holdsTicket(options.secret(env), { request, address }))) {
     return askForSecret();
   }
   const namespace = (env as Record<string, WatchedNamespace | undefined>)[options.agent];
@@ -201,18 +201,18 @@ async function answerSocket<Env extends object>(
     const advice = `This Worker has no Durable Object binding "${options.agent}", which createPage was given as its agent.`;
     return refuse(500, "not_configured", advice);
   }
-  return relay(request, namespace, place);
+  return relay(request, namespace, address);
 }
 
 async function holdsTicket(
   value: string | undefined,
-  { request, place }: { readonly request: Request; readonly place: AgentPlace },
+  { request, address }: { readonly request: Request; readonly address: AgentAddress },
 ): Promise<boolean> {
   const secret = readSecret({ PALIMPSEST_SECRET: value ?? "" });
   const ticket = new URL(request.url).searchParams.get("ticket");
   if (secret.kind !== "set" || ticket === null) return false;
   const half = halfOf(request, ticket);
-  const claim = await readTicket(signingKey(secret.value), place, { ticket, now: Date.now() });
+  const claim = await readTicket(signingKey(secret.value), address, { ticket, now: Date.now() });
   return claim !== null && half !== null && claim.caller === (await nameCaller(half));
 }
 

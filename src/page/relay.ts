@@ -7,7 +7,7 @@
  */
 import { RUN_EVENT } from "../agent/events.ts";
 import { writeAgentName } from "../doors/agent-name.ts";
-import type { AgentPlace } from "../doors/tickets.ts";
+import type { AgentAddress } from "../doors/tickets.ts";
 import { writeVisit } from "../doors/visit.ts";
 import { PalimpsestError } from "../errors.ts";
 import { explainCall } from "../explain-call.ts";
@@ -33,10 +33,10 @@ interface Call {
 }
 
 /** Connects a page to its agent. Returns the agent's answer where it refuses the connection. */
-export async function relay(request: Request, namespace: WatchedNamespace, place: AgentPlace): Promise<Response> {
+export async function relay(request: Request, namespace: WatchedNamespace, address: AgentAddress): Promise<Response> {
   // A stub stays broken after its object was reset, so each call has its own.
-  const stub = (): Stub => namespace.get(namespace.idFromName(place.name));
-  const news = await stub().fetch(asClient(request, place));
+  const stub = (): Stub => namespace.get(namespace.idFromName(address.name));
+  const news = await stub().fetch(asClient(request, address));
   if (news.webSocket === null) return news;
   const [page, socket] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
   join(socket, news.webSocket, stub);
@@ -44,7 +44,7 @@ export async function relay(request: Request, namespace: WatchedNamespace, place
 }
 
 /** The request as the SDK's routing would hand it on. */
-function asClient(request: Request, { agent, name }: AgentPlace): Request {
+function asClient(request: Request, { agent, name }: AgentAddress): Request {
   const url = new URL(request.url);
   url.pathname = `/agents/${agent}/${writeAgentName(name)}`;
   url.search = "";

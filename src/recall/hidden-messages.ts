@@ -66,9 +66,9 @@ export class HiddenMessages {
   /** Like {@link hidden}, with the ranges of masked outputs. So it has all messages that the active view does not show whole. */
   outOfView(): readonly SeqRange[] {
     const leaf = this.#tree.newest();
-    const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
-    if (line === null) return this.hidden();
-    const { seq } = line.place;
+    const mask = leaf === null ? null : this.#tree.masks.at({ seq: leaf.seq, step: WHOLE_MESSAGE });
+    if (mask === null) return this.hidden();
+    const { seq } = mask.place;
     const behind = this.hidden().flatMap((range) =>
       range.toSeq <= seq ? [] : [{ ...range, fromSeq: Math.max(range.fromSeq, seq + 1) }],
     );

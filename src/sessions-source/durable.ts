@@ -188,7 +188,7 @@ class DurableSession {
     await this.#hosted.ready();
     this.#waits = false;
     const shown = visible(this.#history);
-    for (const overlay of shown) await this.#settle(overlay);
+    for (const overlay of shown) await this.#writeOne(overlay);
     if (finished === null || shown.some(({ id }) => id === finished)) return;
     const overlay = this.#history.overlays.get(finished);
     const reason = overlay?.state === "active" ? "other-branch" : "gone";
@@ -196,7 +196,7 @@ class DurableSession {
     this.#tell({ kind: "left", overlayId: finished, reason });
   }
 
-  async #settle(overlay: OverlayRecord): Promise<void> {
+  async #writeOne(overlay: OverlayRecord): Promise<void> {
     const { id: overlayId } = overlay;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const changes = this.#changes;

@@ -9,7 +9,7 @@ import { assert } from "../errors.ts";
 import { MODEL_CALL_MS, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { Core, Needs, FollowUpRoom, Graded } from "../agent/core.ts";
 import { redactionOf } from "../agent/redaction.ts";
-import { readAround } from "../agent/runs/surroundings.ts";
+import { readAround } from "../agent/runs/around.ts";
 import { pinBeside } from "../agent/runs/commit.ts";
 import { findChunk, findFold } from "../agent/runs/drafts/askable.ts";
 import { auditAnswer } from "../agent/runs/drafts/audit-answer.ts";
@@ -39,7 +39,7 @@ import type {
   StepMark,
 } from "../workflows/port.ts";
 import { gradeShadows, shownAs, withSummary } from "./grade.ts";
-import type { ShadowPort, ShadowTask } from "./line-port.ts";
+import type { ShadowPort, ShadowTask } from "./workflow-port.ts";
 import { newRecord, type Reserved, type ShadowOutcome, type ShadowRecord, type ShadowWords } from "./record.ts";
 import { shadowsOf, type Shadow } from "./settings.ts";
 import type { ShadowStatements } from "./statements.ts";

@@ -17,7 +17,7 @@ import { shadowCalls } from "./calls.ts";
 import { compareRows, type ShadowComparison } from "./compare.ts";
 import { gradeShadows } from "./grade.ts";
 import { shadowInputs } from "./inputs.ts";
-import { summarizeShadows } from "./line.ts";
+import { summarizeShadows } from "./workflow.ts";
 import { Shadows } from "./port.ts";
 import type { ShadowOutcome } from "./record.ts";
 import { addShadow, MAX_SHADOWS, type ShadowOptions } from "./settings.ts";

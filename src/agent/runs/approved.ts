@@ -19,7 +19,7 @@ export function beginApproval(core: Needs<"platform" | "settings">, run: LiveRun
  * The approval as it stands now, where silence counts as `onTimeout` says, or the outcome of a run that is not approved. What nobody can
  * approve any more is not committed.
  */
-export function settleApproval(core: Needs<"platform" | "rooms">, asked: Approval): Approval | Outcome {
+export function decideApproval(core: Needs<"platform" | "rooms">, asked: Approval): Approval | Outcome {
   if (asked.approvedKey !== null) return asked;
   if (core.rooms.askApproval === undefined) {
     return declined("Nobody can approve the summary: the agent has no room approval() any more.");

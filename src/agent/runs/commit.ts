@@ -13,7 +13,7 @@ import type { Facts, Pinned } from "../../facts/fact.ts";
 import { keepFacts, roomOfSummary } from "../../facts/keep.ts";
 import { exceedsShare, namesRoom, tellsWithout } from "../../facts/names-budget.ts";
 import { besides, opened } from "../../steps/view/view.ts";
-import { readAround } from "./surroundings.ts";
+import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";

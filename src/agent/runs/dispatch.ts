@@ -146,7 +146,7 @@ export class Dispatcher {
         return;
       case "complete":
       case "terminated":
-        this.#settle(run.id, status);
+        this.#endUnreported(run.id, status);
         return;
       case "errored":
         await this.#restartOrFail(run, error ?? "The workflow failed without saying why.");
@@ -188,7 +188,7 @@ export class Dispatcher {
   }
 
   /** The engine is done but the ledger has no outcome. The run ends here, unless its last call arrived meanwhile. */
-  #settle(runId: string, status: "complete" | "terminated"): void {
+  #endUnreported(runId: string, status: "complete" | "terminated"): void {
     if (status === "terminated") this.end(runId, { kind: "cancelled" });
     else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
   }

@@ -15,7 +15,7 @@ import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { findChunk, findFold } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
-import { settleApproval } from "./approved.ts";
+import { decideApproval } from "./approved.ts";
 import { readCarried } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
@@ -374,10 +374,10 @@ function bill(
 /** The room of approvals was taken out while the run asked for one. */
 function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
   const { approval } = call.run;
-  const settled = approval === undefined ? null : settleApproval(call.core, approval);
-  if (settled !== null && "kind" in settled) return call.end(settled);
+  const decided = approval === undefined ? null : decideApproval(call.core, approval);
+  if (decided !== null && "kind" in decided) return call.end(decided);
   call.close();
-  return { kind: "approved", key: settled?.approvedKey ?? key };
+  return { kind: "approved", key: decided?.approvedKey ?? key };
 }
 
 /** Also where a person was asked and the session's settings changed since. */

@@ -25,7 +25,7 @@ import type { MaskReport } from "../../memory/masks/session-masks.ts";
 import type { Rents } from "../../steps/decide/rent.ts";
 import { rentsNow } from "../runs/start/rents.ts";
 import { settleAtPresentSize } from "../runs/start/trigger.ts";
-import { readAround } from "../runs/surroundings.ts";
+import { readAround } from "../runs/around.ts";
 import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 

@@ -1,19 +1,19 @@
 /**
- * The masks of one session. A mask is a line on a path up to which older tool outputs are replaced by stubs.
+ * The masks of one session. A mask is a position on a path. Older tool outputs up to it are replaced by stubs.
  *
- * Finds the line of a path, adds a line, and adjusts lines when messages change. agent/masks decides when to mask, and
+ * Finds the mask of a path, adds one, and adjusts masks when messages change. steps/decide/decide.ts decides when to mask, and
  * steps/view/mask.ts writes the stubs.
  *
- * A line hangs on a message, as an overlay does. A path with that message has the line, and a branch that left before
- * it does not. Of the lines on a path the furthest counts. The words of a stub come from the first line at or behind
+ * A mask hangs on a message, as an overlay does. A path with that message has the mask, and a branch that left before
+ * it does not. Of the masks on a path the furthest counts. The words of a stub come from the first mask at or behind
  * its output, and are chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are
  * dropped when a message that they may come from is changed or deleted (S2). The names beside the last stub are then
  * chosen anew (session-masks.ts).
  *
- * A line masks only what was there when it was drawn. When a message shrinks, its line moves back with it. A step that
- * changes before a line is shown whole from then on, because its output may be new to the model.
+ * A mask hides only what was there when it was added. When a message shrinks, its mask moves back with it. A step that
+ * changes before a mask is shown whole from then on, because its output may be new to the model.
  *
- * A view reads its own line, and two more for each edit of which it shows stubs. They are kept until a line changes.
+ * A view reads its own mask, and two more for each edit of which it shows stubs. They are kept until a mask changes.
  */
 import { messageOf, referenceTo, referenceToCall } from "../../steps/message/reference.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
@@ -23,8 +23,8 @@ import { comparePlaces, type Place } from "../messages/place.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { ShapeRow } from "../statements.ts";
 
-/** The line of a path. */
-export interface Line {
+/** The mask of a path. */
+export interface Mask {
   readonly place: Place;
   readonly top: Place;
   /** Epoch ms. */
@@ -70,7 +70,7 @@ interface PathReads {
   readonly canRecall: boolean;
 }
 
-/** An edit with the line before its own. It gave the words of the outputs between them. */
+/** An edit, which added a mask behind an earlier one. It gave the words of the outputs between them. */
 interface Edit {
   readonly after: Place | null;
   readonly place: Place;
@@ -81,9 +81,9 @@ interface Change {
   readonly message: ShapeRow;
   readonly before: Facts;
   readonly after: Facts;
-  /** The steps before the line that change. */
+  /** The steps before the mask that change. */
   readonly changed: ReadonlySet<number>;
-  /** The last step of the message that the line masks from now on. */
+  /** The last step of the message that the mask hides from now on. */
   readonly last: number;
 }
 
@@ -91,8 +91,8 @@ export class Masks {
   readonly #sql: MaskStatements;
   readonly #sessionId: string;
   readonly #reads: PathReads;
-  /** The line that was read last, and the end of its path. */
-  #read: { readonly start: Place; readonly line: Line | null } | null = null;
+  /** The mask that was read last, and the end of its path. */
+  #read: { readonly start: Place; readonly mask: Mask | null } | null = null;
 
   constructor(sql: MaskStatements, sessionId: string, reads: PathReads) {
     this.#sql = sql;
@@ -100,21 +100,21 @@ export class Masks {
     this.#reads = reads;
   }
 
-  /** The line of the path that ends at a place. Null where nothing is masked. Reads no row for the same place again. */
-  line(start: Place): Line | null {
+  /** The mask of the path that ends at a place. Null where nothing is masked. Reads no row for the same place again. */
+  at(start: Place): Mask | null {
     const known = this.#read;
-    if (known !== null && isSame(known.start, start)) return known.line;
+    if (known !== null && isSame(known.start, start)) return known.mask;
     const any = this.#sql.furthest(this.#sessionId, 0, start);
     const path = any === undefined ? [] : this.#reads.pathFrom(start.seq);
     const row = any === undefined || isOn(path, any.toSeq) ? any : this.#furthest(path, start);
-    // Lines only change together with {@link forget}.
-    const isKnown = known?.line != null && row !== undefined && isSame(known.line.place, placeOf(row));
-    const line = isKnown ? known.line : row === undefined ? null : this.#toLine(row, path);
-    this.#read = { start, line };
-    return line;
+    // Masks only change together with {@link forget}.
+    const isKnown = known?.mask != null && row !== undefined && isSame(known.mask.place, placeOf(row));
+    const mask = isKnown ? known.mask : row === undefined ? null : this.#toMask(row, path);
+    this.#read = { start, mask };
+    return mask;
   }
 
-  /** The furthest line on a path up to a place. Reads a row for each part of the path, until it is found. */
+  /** The furthest mask on a path up to a place. Reads a row for each part of the path, until it is found. */
   #furthest(path: readonly PathPart[], to: Place): MaskRow | undefined {
     for (const { fromSeq, toSeq } of path) {
       if (fromSeq > to.seq) continue;
@@ -125,7 +125,7 @@ export class Masks {
     return undefined;
   }
 
-  #toLine(row: MaskRow, path: readonly PathPart[]): Line {
+  #toMask(row: MaskRow, path: readonly PathPart[]): Mask {
     const known: Edit[] = [];
     const editAt = (at: Place): Edit | null => {
       let edit = known.find(({ after, place }) => isBefore(after, at) && !isBefore(place, at)) ?? null;
@@ -180,8 +180,8 @@ export class Masks {
     this.forget();
   }
 
-  /** Gives a line other names. The line stays where it is. Call it inside a transaction. */
-  rename({ place }: Line, names: Names): void {
+  /** Gives a mask other names. The mask stays where it is. Call it inside a transaction. */
+  rename({ place }: Mask, names: Names): void {
     const row = this.#sql.furthest(this.#sessionId, place.seq, place);
     if (row !== undefined) this.#write(row, { ...row, ...namesColumns(names) });
     this.forget();
@@ -217,7 +217,7 @@ export class Masks {
     return isChanged;
   }
 
-  /** Call it before messages are deleted. A line on one of them moves to its nearest remaining ancestor. */
+  /** Call it before messages are deleted. A mask on one of them moves to its nearest remaining ancestor. */
   removed(rows: readonly ShapeRow[]): void {
     const ids = rows.flatMap(({ id, facts }) => (parseFacts(facts).results.length > 0 ? [id] : []));
     const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
@@ -233,7 +233,7 @@ export class Masks {
   }
 
   /**
-   * Moves a line to the present end of a message before it. Removes it where there is none, and where the line of another branch stands
+   * Moves a mask to the present end of a message before it. Removes it where there is none, and where the mask of another branch stands
    * behind that place. That branch would be shown other words in stubs that it has.
    */
   #move(row: MaskRow, next: MaskRow, seq: number | null): void {
@@ -245,12 +245,12 @@ export class Masks {
 
   /**
    * The rows at and behind a place that a test accepts, nearest first. The test is told which messages are on the path up to the row's
-   * line. Reads a row each, and one for each branch of the session where there are any.
+   * mask. Reads a row each, and one for each branch of the session where there are any.
    */
   #rows(from: Place, isOurs: (holds: (seq: number) => boolean) => boolean): MaskRow[] {
     const paths: (readonly PathPart[])[] = [];
     const isAccepted = ({ toSeq }: MaskRow): boolean => {
-      // A line on a path that was read already has the same path up to its place.
+      // A mask on a path that was read already has the same path up to its place.
       const known = paths.find((each) => isOn(each, toSeq));
       const path = known ?? this.#reads.pathFrom(toSeq);
       if (known === undefined) paths.push(path);
@@ -260,7 +260,7 @@ export class Masks {
   }
 
   /**
-   * Writes a changed row. Where it moves to a place at which another line stands, that line stays in its stead, because all outputs between
+   * Writes a changed row. Where it moves to a place at which another mask stands, that mask stays in its stead, because all outputs between
    * the two are gone.
    */
   #write(row: MaskRow, next: MaskRow): void {
@@ -318,7 +318,7 @@ function withoutStubs(row: MaskRow, messageIds: readonly string[]): MaskRow {
   return left.length === stubs.length ? row : { ...row, stubs: JSON.stringify(Object.fromEntries(left)) };
 }
 
-/** The row for the new content of a message before its line. Returns the same row where nothing changes for it. */
+/** The row for the new content of a message before its mask. Returns the same row where nothing changes for it. */
 function adjusted(row: MaskRow, { message, before, after, changed, last }: Change): MaskRow {
   const { id, seq } = message;
   const words = JSON.parse(row.stubs) as StubWords;
@@ -341,7 +341,7 @@ function adjusted(row: MaskRow, { message, before, after, changed, last }: Chang
   };
 }
 
-/** Whether a step before the line is shown whole, because it changed since the edit. */
+/** Whether a step before the mask is shown whole, because it changed since the edit. */
 export function isShownWhole(
   { id, facts }: { readonly id: string; readonly facts: Facts },
   step: number,

@@ -13,14 +13,14 @@ import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { namesText, type StubWords } from "../../steps/view/mask.ts";
 import type { Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
-import { wholeStep, type Line, type NewMask } from "./masks.ts";
+import { wholeStep, type Mask, type NewMask } from "./masks.ts";
 import { elementTokens, hasNames, shownSteps, walkShown, type Element } from "../messages/walk.ts";
 import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { chooseMaskWords, roomForNames, type Maskee } from "../../facts/mask-words.ts";
 
-/** A view's line, for reports. */
+/** A view's mask, for reports. */
 export interface MaskReport {
   /** The last message with a masked output, and the time of the mask in epoch ms. */
   readonly upTo: string;
@@ -47,8 +47,8 @@ export interface ViewSize {
 }
 
 interface Rented extends RentedView, ViewSize {
-  /** The line whose names are to be chosen anew. */
-  readonly nameless: Line | null;
+  /** The mask whose names are to be chosen anew. */
+  readonly nameless: Mask | null;
   /** Tokens of the names that the view shows now. */
   readonly namesTokens: number;
   readonly steps: ViewStep[];
@@ -103,12 +103,12 @@ export class SessionMasks {
   /** The mask on the active path. Null when there is none. Reads the view without content. */
   report(): MaskReport | null {
     const leaf = this.#tree.newest();
-    const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
-    if (line === null) return null;
+    const mask = leaf === null ? null : this.#tree.masks.at({ seq: leaf.seq, step: WHOLE_MESSAGE });
+    if (mask === null) return null;
     const tokens = this.#shown()
       .flatMap(maskedTokens)
       .reduce((sum, each) => sum + each, 0);
-    return tokens === 0 ? null : { upTo: this.#tree.shape(line.place.seq).id, since: line.createdAt, tokens };
+    return tokens === 0 ? null : { upTo: this.#tree.shape(mask.place.seq).id, since: mask.createdAt, tokens };
   }
 
   /**
@@ -140,9 +140,9 @@ export class SessionMasks {
    */
   renewNames(namesTokens: number): void {
     this.rented();
-    const line = this.#rented?.nameless ?? null;
-    if (line === null) return;
-    let [namesAt, freedTokens] = [line.place, 0];
+    const mask = this.#rented?.nameless ?? null;
+    if (mask === null) return;
+    let [namesAt, freedTokens] = [mask.place, 0];
     for (const element of this.#shown()) {
       for (const [offset, tokens] of maskedTokens(element).entries()) {
         if (tokens > 0 && element.kind === "message")
@@ -150,9 +150,9 @@ export class SessionMasks {
         freedTokens += tokens;
       }
     }
-    const chosen = this.#choose(this.#maskees(line.place, {}), namesTokens, { shownTokens: 0, freedTokens });
+    const chosen = this.#choose(this.#maskees(mask.place, {}), namesTokens, { shownTokens: 0, freedTokens });
     this.#options.transaction(() => {
-      this.#tree.masks.rename(line, { ...chosen, namesAt });
+      this.#tree.masks.rename(mask, { ...chosen, namesAt });
       this.#options.changed();
     });
   }
@@ -217,9 +217,9 @@ export class SessionMasks {
   /** Call it when the leaf has new content. */
   grown(seq: number, encoded: Pick<Encoded, "id" | "role" | "facts">): void {
     const known = this.#rented;
-    const line = known?.leafSeq === seq ? this.#tree.masks.line({ seq, step: WHOLE_MESSAGE }) : null;
+    const mask = known?.leafSeq === seq ? this.#tree.masks.at({ seq, step: WHOLE_MESSAGE }) : null;
     const isCut = known?.places[known.leafFrom]?.step !== 0;
-    if (known === null || known.leafSeq !== seq || line?.place.seq === seq || isCut) return this.changed();
+    if (known === null || known.leafSeq !== seq || mask?.place.seq === seq || isCut) return this.changed();
     this.#rented = extended(known, known.leafFrom, { seq, ...encoded });
   }
 
@@ -230,8 +230,8 @@ export class SessionMasks {
   removed([row, ...others]: readonly ShapeRow[], reached: boolean): void {
     const known = this.#rented;
     const isLeaf = row !== undefined && row.seq === known?.leafSeq && row.parentSeq !== null && others.length === 0;
-    const line = isLeaf && !reached ? this.#tree.masks.line({ seq: row.seq, step: WHOLE_MESSAGE }) : null;
-    if (known === null || !isLeaf || reached || line?.place.seq === row.seq) return this.changed();
+    const mask = isLeaf && !reached ? this.#tree.masks.at({ seq: row.seq, step: WHOLE_MESSAGE }) : null;
+    if (known === null || !isLeaf || reached || mask?.place.seq === row.seq) return this.changed();
     const { steps, places, tokens } = cut(known, known.leafFrom);
     this.#rented = {
       ...known,
@@ -267,18 +267,18 @@ export class SessionMasks {
     }
     const last = elements.findLast((element) => element.kind === "overlay");
     if (last !== undefined) sinceSummary = afterSummary(elements, last.overlay);
-    const line = leafSeq === null ? null : this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
+    const mask = leafSeq === null ? null : this.#tree.masks.at({ seq: leafSeq, step: WHOLE_MESSAGE });
     const tokens = sumOf(steps);
     const messages = elements.length;
-    const behind = line === null ? 0 : places.findIndex((at) => comparePlaces(at, line.top) > 0);
+    const behind = mask === null ? 0 : places.findIndex((at) => comparePlaces(at, mask.top) > 0);
     const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
-    const isNamed = line !== null && elements.some((each) => each.kind === "message" && hasNames(each, line));
+    const isNamed = mask !== null && elements.some((each) => each.kind === "message" && hasNames(each, mask));
     // A summary hid the step at which they stood, and left stubs in view.
     const isHidden = !isNamed && elements.some((each) => maskedTokens(each).some(Boolean));
     // Another branch may show them still, and its view must not change.
-    const isFree = line?.names === null || (line !== null && isHidden && !this.#tree.isForkedFrom(line.place.seq));
-    const nameless = isFree ? line : null;
-    const namesTokens = isNamed ? line.namesTokens : 0;
+    const isFree = mask?.names === null || (mask !== null && isHidden && !this.#tree.isForkedFrom(mask.place.seq));
+    const nameless = isFree ? mask : null;
+    const namesTokens = isNamed ? mask.namesTokens : 0;
     return {
       steps,
       places,
@@ -301,7 +301,7 @@ export class SessionMasks {
     const walked = [...walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: true })];
     const elements = walked.flatMap((element) => (element.kind === "message" ? [element] : [])).toReversed();
     this.#tree.contents.need(elements.map(({ row }) => row));
-    return elements.map(({ row, fromStep, toStep, mask }) => {
+    return elements.map(({ row, fromStep, toStep, masked }) => {
       const message = this.#options.redactMessage(this.#tree.decode(row));
       const end = stepCount(message) - 1;
       const last = row.seq < to.seq ? end : row.seq === to.seq ? Math.min(to.step, end) : -1;
@@ -309,8 +309,8 @@ export class SessionMasks {
         message,
         shown: { from: fromStep, to: Math.min(toStep, end) },
         toStep: row.role === "assistant" && last >= fromStep ? last : null,
-        maskedTo: mask === undefined ? -1 : Math.min(mask.toStep, end),
-        words: { ...mask?.line.wordsOf(row.seq), ...wholeWords },
+        maskedTo: masked === undefined ? -1 : Math.min(masked.toStep, end),
+        words: { ...masked?.mask.wordsOf(row.seq), ...wholeWords },
       };
     });
   }

@@ -1,10 +1,10 @@
-/** The statements on masks, one verb each. Each edit has one row, and each place at most one line. */
+/** The statements on masks, one verb each. Each edit has one row, and each place at most one. */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { columns, type Db } from "../db.ts";
 import type { Place } from "../messages/place.ts";
 
 export type MaskRow = {
-  /** The line. Outputs up to this step of this message are masked. */
+  /** Outputs up to this step of this message are masked. */
   toSeq: number;
   toStep: number;
   /** The view's last step when the edit was made. */
@@ -43,14 +43,14 @@ export class MaskStatements {
     this.#db = db;
   }
 
-  /** The furthest line from a message to a place. Reads one row. */
+  /** The furthest mask from a message to a place. Reads one row. */
   furthest(sessionId: string, fromSeq: number, to: Place): MaskRow | undefined {
     const sql = `SELECT ${MASK} FROM palimpsest_masks WHERE session_id = ? AND to_seq >= ? AND (to_seq, to_step) <= (?, ?)
        ORDER BY to_seq DESC, to_step DESC LIMIT 1`;
     return this.#db.run<MaskRow>(sql, sessionId, fromSeq, to.seq, to.step)[0];
   }
 
-  /** The lines at and behind a place, the nearest first. Reads a row each. */
+  /** The masks at and behind a place, the nearest first. Reads a row each. */
   from(sessionId: string, { seq, step }: Place): Generator<MaskRow> {
     const sql = `SELECT ${MASK} FROM palimpsest_masks WHERE session_id = ? AND (to_seq, to_step) >= (?, ?)
        ORDER BY to_seq, to_step`;
@@ -61,7 +61,7 @@ export class MaskStatements {
     this.#db.insert("palimpsest_masks", { sessionId, ...row });
   }
 
-  /** Changes the line at a place. Changes nothing if another line stands at its new one. */
+  /** Changes the mask at a place. Changes nothing if another mask stands at its new one. */
   change(sessionId: string, at: Place, row: MaskRow): void {
     const sql = `UPDATE OR IGNORE palimpsest_masks SET (to_seq, to_step, top_step, ${NAMES}, stubs) = (?, ?, ?, ?, ?, ?, ?, ?)
        WHERE session_id = ? AND to_seq = ? AND to_step = ?`;
@@ -75,7 +75,7 @@ export class MaskStatements {
     this.#db.run(sql, sessionId, at.seq, at.step);
   }
 
-  /** Copies the masks whose line ends in one of the messages. The copy has no message after `lastSeq`. */
+  /** Copies the masks that end in one of the messages. The copy has no message after `lastSeq`. */
   copy(
     from: string,
     to: string,

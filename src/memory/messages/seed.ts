@@ -82,14 +82,14 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[]; elements: 
 }
 
 /**
- * Draws the parent's line in the child, at the last copied message up to it, so that the child shows the same stubs. The words of a stub are
+ * Masks the child as the parent is, up to the last copied message, so that the child shows the same stubs. The words of a stub are
  * copied with its message, and the names where the parent shows them. Else they are chosen anew.
  */
 function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonly Element[]): void {
   const leaf = from.newest();
-  const line = leaf === null ? null : from.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
-  if (line === null) return;
-  const { place, names, namesTokens, namesAt, wordsOf, top, createdAt } = line;
+  const mask = leaf === null ? null : from.masks.at({ seq: leaf.seq, step: WHOLE_MESSAGE });
+  if (mask === null) return;
+  const { place, names, namesTokens, namesAt, wordsOf, top, createdAt } = mask;
   const copied = slots.flatMap((slot, at) =>
     slot.kind === "message" && slot.seq <= place.seq ? [{ ...slot, at }] : [],
   );
@@ -101,7 +101,7 @@ function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonl
   });
   const topAt = slots.findLastIndex((slot) => lastOf(slot) <= top.seq);
   const topSlot = slots[topAt];
-  const isNamed = elements.some((each) => each.kind === "message" && hasNames(each, line));
+  const isNamed = elements.some((each) => each.kind === "message" && hasNames(each, mask));
   const step = last.seq === place.seq ? place.step : parseFacts(to.shape(last.at).facts).steps.length - 1;
   to.masks.add({
     place: { seq: last.at, step },

@@ -5,7 +5,7 @@
  * After the bound it only collects summaries and reads no content.
  */
 import type { UIMessage } from "ai";
-import type { Line } from "../masks/masks.ts";
+import type { Mask } from "../masks/masks.ts";
 import type { ContentRow, OverlayRow } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
@@ -31,11 +31,11 @@ export function readSurroundings(
   maxBytes: number,
 ): Surroundings | null {
   const room = { bytes: maxBytes };
-  // The line of the whole path. It may end behind the span and still mask outputs before it.
-  const line = tree.masks.line(leaf);
-  const behind = new SideReader(tree, room, line);
+  // Of the whole path, because a mask behind the span hides outputs before the span too.
+  const mask = tree.masks.at(leaf);
+  const behind = new SideReader(tree, room, mask);
   if (!behind.readDownTo(leaf, to)) return null;
-  const before = new SideReader(tree, room, line);
+  const before = new SideReader(tree, room, mask);
   before.readDown(placeBefore(from, new PathReader(tree, { content: false })));
   return { before: before.side(), behind: behind.side() };
 }
@@ -44,14 +44,14 @@ class SideReader {
   readonly #tree: Tree;
   /** Bytes left to read, shared by both sides. */
   readonly #room: { bytes: number };
-  readonly #line: Line | null;
+  readonly #mask: Mask | null;
   readonly #read: Element<ContentRow>[] = [];
   readonly #overlays: OverlayRow[] = [];
 
-  constructor(tree: Tree, room: { bytes: number }, line: Line | null) {
+  constructor(tree: Tree, room: { bytes: number }, mask: Mask | null) {
     this.#tree = tree;
     this.#room = room;
-    this.#line = line;
+    this.#mask = mask;
   }
 
   readDown(start: Place | null): void {
@@ -104,7 +104,7 @@ class SideReader {
     else if (hasContent(element.row) && !isPruned(element.row)) {
       this.#room.bytes -= element.row.bytes;
       const read = { ...element, row: element.row };
-      this.#read.push(this.#line === null ? read : withMask<ContentRow>(read, this.#line));
+      this.#read.push(this.#mask === null ? read : withMask<ContentRow>(read, this.#mask));
     }
   }
 }

@@ -99,7 +99,7 @@ export function readView(
 
 function withoutMask(element: Element<ContentRow>): Element<ContentRow> {
   if (element.kind === "overlay") return element;
-  const { mask: _mask, ...rest } = element;
+  const { masked: _masked, ...rest } = element;
   return rest;
 }
 
@@ -166,13 +166,13 @@ export function shownPart(message: UIMessage, element: Element<ContentRow> & { k
 }
 
 function masked(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
-  const { row, mask } = element;
-  if (mask === undefined) return message;
-  const { names, namesAt, wordsOf, canRecall } = mask.line;
+  const { row, masked: stubs } = element;
+  if (stubs === undefined) return message;
+  const { names, namesAt, wordsOf, canRecall } = stubs.mask;
   return maskMessage(message, {
     words: wordsOf(row.seq),
-    toStep: mask.toStep,
-    names: (hasNames(element, mask.line) ? names : null) ?? [],
+    toStep: stubs.toStep,
+    names: (hasNames(element, stubs.mask) ? names : null) ?? [],
     namesStep: namesAt.step,
     canRecall,
   });
@@ -213,7 +213,7 @@ export function outlineRow(element: Element): OutlineRow {
     tokens: elementTokens(element),
     firstStep: fromStep,
     steps: steps.map(({ tokens }) => tokens),
-    ...(element.mask === undefined ? {} : { masked: steps.map(({ masked }) => masked) }),
+    ...(element.masked === undefined ? {} : { masked: steps.map(({ masked }) => masked) }),
     complete: toStep >= facts.steps.length - 1,
     calls: facts.calls.filter(([, step]) => visible(step)),
     results: facts.results.filter(([, step]) => visible(step)),

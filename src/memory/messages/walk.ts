@@ -8,7 +8,7 @@
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { isShownWhole, type Line } from "../masks/masks.ts";
+import { isShownWhole, type Mask } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { digestOfSteps, parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
@@ -23,13 +23,13 @@ export interface MessageElement<Row extends ShapeRow> {
   readonly fromStep: number;
   readonly toStep: number;
   /** Set where its older outputs are masked. */
-  readonly mask?: ElementMask;
+  readonly masked?: ElementMask;
 }
 
-/** The last step of a message whose outputs are replaced by stubs, and the line that masks them. */
+/** The last step of a message whose outputs are replaced by stubs, and the mask of its path. */
 export interface ElementMask {
   readonly toStep: number;
-  readonly line: Line;
+  readonly mask: Mask;
 }
 
 export interface OverlayElement {
@@ -154,7 +154,7 @@ export function elementTokens(element: Element): number {
     const { names, open = 0 } = parseDetails(details).weights;
     return tokens - names + (element.tellsOpen ? open : 0);
   }
-  if (element.mask === undefined && isWhole(element)) return element.row.tokens;
+  if (element.masked === undefined && isWhole(element)) return element.row.tokens;
   return shownSteps(element).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
@@ -171,7 +171,7 @@ export function shownSteps({
   row: { seq, id, facts: stored },
   fromStep,
   toStep,
-  mask,
+  masked: stubs,
 }: Omit<MessageElement<ShapeRow>, "kind" | "row"> & {
   readonly row: Pick<ShapeRow, "seq" | "id" | "facts">;
 }): ShownStep[] {
@@ -179,9 +179,9 @@ export function shownSteps({
   const freed = new Map(facts.maskable);
   const steps = facts.steps.map((tokens, step): ShownStep => {
     const maskable = freed.get(step) ?? 0;
-    if (mask === undefined) return { tokens, maskable, masked: 0 };
-    const { namesAt, namesTokens, wordsOf } = mask.line;
-    const isDue = maskable > 0 && step <= mask.toStep;
+    if (stubs === undefined) return { tokens, maskable, masked: 0 };
+    const { namesAt, namesTokens, wordsOf } = stubs.mask;
+    const isDue = maskable > 0 && step <= stubs.toStep;
     const masked = isDue && !isShownWhole({ id, facts }, step, wordsOf(seq)) ? maskable : 0;
     const names = namesAt.seq === seq && namesAt.step === step ? namesTokens : 0;
     return { tokens: tokens - masked + names, maskable: isDue ? 0 : maskable, masked };
@@ -189,8 +189,8 @@ export function shownSteps({
   return steps.slice(fromStep, toStep + 1);
 }
 
-/** Whether the names of a line stand in the visible part of a message. */
-export function hasNames({ row, fromStep, toStep }: MessageElement<ShapeRow>, { namesAt }: Line): boolean {
+/** Whether the names of a mask stand in the visible part of a message. */
+export function hasNames({ row, fromStep, toStep }: MessageElement<ShapeRow>, { namesAt }: Mask): boolean {
   return namesAt.seq === row.seq && namesAt.step >= fromStep && namesAt.step <= toStep;
 }
 
@@ -200,16 +200,16 @@ export function* walkShown<Content extends boolean>(
   start: Place,
   options: WalkOptions<Content>,
 ): Generator<Element<Content extends true ? ContentRow : ShapeRow>> {
-  const line = options.overlays === undefined ? tree.masks.line(start) : null;
-  for (const element of walkView(tree, start, options)) yield line === null ? element : withMask(element, line);
+  const mask = options.overlays === undefined ? tree.masks.at(start) : null;
+  for (const element of walkView(tree, start, options)) yield mask === null ? element : withMask(element, mask);
 }
 
-/** The element with the mask of a line. */
-export function withMask<Row extends ShapeRow>(element: Element<Row>, line: Line): Element<Row> {
-  if (element.kind === "overlay" || element.row.role !== "assistant" || element.row.seq > line.place.seq)
+/** The element as the mask of its path shows it. */
+export function withMask<Row extends ShapeRow>(element: Element<Row>, mask: Mask): Element<Row> {
+  if (element.kind === "overlay" || element.row.role !== "assistant" || element.row.seq > mask.place.seq)
     return element;
-  const toStep = element.row.seq < line.place.seq ? WHOLE_MESSAGE : line.place.step;
-  return toStep < element.fromStep ? element : { ...element, mask: { toStep, line } };
+  const toStep = element.row.seq < mask.place.seq ? WHOLE_MESSAGE : mask.place.step;
+  return toStep < element.fromStep ? element : { ...element, masked: { toStep, mask } };
 }
 
 /** True when the element is its whole message, including steps that are added later. */

@@ -27,7 +27,7 @@ import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { earlierSummary, summarySource, toRecord, type OverlayRecord } from "./record.ts";
-import type { Line } from "../masks/masks.ts";
+import type { Mask } from "../masks/masks.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { SLICE_BYTES } from "../messages/span-reader.ts";
 import type { Tree } from "../messages/tree.ts";
@@ -164,7 +164,7 @@ export class Overlays {
     const tree = this.tree;
     const epoch = tree.epochUpTo(range.to.seq);
     // Measures the view with its stubs, because a summary must be smaller than that view (V3).
-    const line = this.#line();
+    const mask = this.#mask();
     const parts: SpanDigest[] = [];
     const later: (readonly string[])[] = [];
     let start: Place | null = null;
@@ -174,22 +174,22 @@ export class Overlays {
       const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
       const oldest = slice.at(-1);
       if (oldest === undefined) return null;
-      parts.push(sum(line === null ? slice : slice.map((element) => withMask(element, line))));
+      parts.push(sum(mask === null ? slice : slice.map((element) => withMask(element, mask))));
       start = startOf(oldest);
       at = placeAfterWalking(tree, oldest);
     }
     return start === null || comparePlaces(start, range.from) !== 0 ? null : joined(parts.toReversed());
   }
 
-  /** The line that masks the view of the active leaf. */
-  #line(): Line | null {
+  /** The mask of the active leaf's path. */
+  #mask(): Mask | null {
     const newest = this.tree.newest();
-    return newest === null ? null : this.tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
+    return newest === null ? null : this.tree.masks.at({ seq: newest.seq, step: WHOLE_MESSAGE });
   }
 
-  /** All that a description depends on. What lies behind a range adds nothing to it, but the line that masks it may move. */
+  /** All that a description depends on. What lies behind a range adds nothing to it, but the mask may move. */
   #stamp({ from, to }: Range): string {
-    const { seq = "", step = "" } = this.#line()?.place ?? {};
+    const { seq = "", step = "" } = this.#mask()?.place ?? {};
     return [this.tree.epochUpTo(to.seq), seq, step, from.seq, from.step, to.seq, to.step].join(" ");
   }
 

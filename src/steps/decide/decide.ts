@@ -20,7 +20,7 @@ export interface Situation {
   /** Elements of the view: each visible message, and each summary, counts as one. */
   readonly messages: number;
   /** Null when the session never compacts by itself. */
-  readonly lines: Lines | null;
+  readonly thresholds: Thresholds | null;
   /** Null where only the threshold counts. */
   readonly rents: Rents | null;
   /** The live run of this branch. */
@@ -38,7 +38,7 @@ export interface Situation {
 /** What makes a view due: its tokens, its messages, or its rent. */
 export type Cause = "threshold" | "messages" | "rent";
 
-export interface Lines {
+export interface Thresholds {
   readonly thresholdTokens: number;
   readonly hardTokens: number;
   /** Null where only tokens count. */
@@ -52,33 +52,33 @@ export type Decision =
   | { readonly kind: "idle" };
 
 export function decide(situation: Situation): Decision {
-  const { leafId, sessionId, hasEnded, lines } = situation;
+  const { leafId, sessionId, hasEnded, thresholds } = situation;
   if (leafId === null) return wait(waitFor("empty", "The session has no messages."));
   if (hasEnded) return wait(waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`));
-  if (lines === null) return { kind: "idle" };
-  const due = causes(situation, lines);
-  if (due.length === 0) return wait(notDue(situation, lines));
+  if (thresholds === null) return { kind: "idle" };
+  const due = causes(situation, thresholds);
+  if (due.length === 0) return wait(notDue(situation, thresholds));
   const live = situation.live();
   if (live !== null) return wait(atWork(live));
   let first: Waiting | null = null;
   for (const trigger of due) {
-    const waiting = reasonToWait(situation, lines, trigger);
+    const waiting = reasonToWait(situation, thresholds, trigger);
     if (waiting === null) return { kind: "start", trigger };
     first ??= waiting;
   }
-  return wait(first ?? notDue(situation, lines));
+  return wait(first ?? notDue(situation, thresholds));
 }
 
 /** Whether a view of this size is due before anything else is asked. Reads nothing. */
 export function isDue(
   { tokens, messages }: Pick<Situation, "tokens" | "messages">,
-  lines: Omit<Lines, "hardTokens">,
+  thresholds: Omit<Thresholds, "hardTokens">,
 ): boolean {
-  return tokens > lines.thresholdTokens || (lines.maxMessages !== null && messages > lines.maxMessages);
+  return tokens > thresholds.thresholdTokens || (thresholds.maxMessages !== null && messages > thresholds.maxMessages);
 }
 
 /** The causes that make a view due. A view over its threshold whose rent is not due is due by its size alone. */
-function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Lines): Cause[] {
+function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Thresholds): Cause[] {
   const due: Cause[] = [];
   if (rents?.summary.isDue === true) due.push("rent");
   else if (tokens > thresholdTokens) due.push("threshold");
@@ -86,7 +86,7 @@ function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMe
   return due;
 }
 
-function reasonToWait(situation: Situation, { hardTokens }: Lines, cause: Cause): Waiting | null {
+function reasonToWait(situation: Situation, { hardTokens }: Thresholds, cause: Cause): Waiting | null {
   const quiet = situation.quiet(cause);
   if (quiet !== null) return quiet;
   const postponed = situation.tokens > hardTokens ? null : situation.obstacle(cause);
@@ -133,7 +133,7 @@ function atWork({ id, isWaiting }: { readonly id: string; readonly isWaiting: bo
     : waitFor("run-in-flight", `Run "${id}" is at work on this branch.`);
 }
 
-function notDue({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Lines): Waiting {
+function notDue({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Thresholds): Waiting {
   if (rents === null) {
     const size =
       maxMessages === null

@@ -90,13 +90,13 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
   }
   const layout = layOut(outline);
   const head = cutHead(layout, policy);
-  const place = { layout, outline, policy, head };
-  if (options.only === "rebuild") return planRebuild(place);
+  const input = { layout, outline, policy, head };
+  if (options.only === "rebuild") return planRebuild(input);
   const recent = latestTail(layout, policy);
   const gap = findGap(layout, { from: head.at, to: recent }, Math.max(1, policy.minSpanTokens));
-  if (gap !== null) return spanPlan(place, gap, head.moves);
+  if (gap !== null) return spanPlan(input, gap, head.moves);
   if (options.only === "mend") return nothing("no-gap", "Every overlay of the view stands: nothing is left to mend.");
-  return planFresh(place, manual);
+  return planFresh(input, manual);
 }
 
 /** Whether a view is over a bound of its policy, in tokens or in messages. */
@@ -115,7 +115,7 @@ function describeBounds({ rows }: Outline, { thresholdTokens, maxMessages }: Pol
 }
 
 /** A laid-out view, and where its head ends. */
-interface Place {
+interface PlanInput {
   readonly layout: Layout;
   readonly outline: Outline;
   readonly policy: Policy;
@@ -123,8 +123,8 @@ interface Place {
 }
 
 /** The part between head and tail that no overlay covers yet. */
-function planFresh(place: Place, manual: boolean): Plan {
-  const { layout, outline, policy, head } = place;
+function planFresh(input: PlanInput, manual: boolean): Plan {
+  const { layout, outline, policy, head } = input;
   const fresh = freshTokens(layout);
   const gain = (to: number): number => (fresh[to] ?? 0) - (fresh[head.at] ?? 0);
   const hidden = hasTooMany(outline, policy) ? freshMessages(layout) : null;
@@ -142,18 +142,18 @@ function planFresh(place: Place, manual: boolean): Plan {
     return room === null ? tooShort(outline, policy) : tooSmall(gain(room.at), manual ? 1 : policy.minSpanTokens);
   }
   const stacked = stackUp(layout, { from: head.at, to: tail.at }, policy);
-  return spanPlan(place, stacked, [...head.moves, ...tail.moves]);
+  return spanPlan(input, stacked, [...head.moves, ...tail.moves]);
 }
 
-function planRebuild(place: Place): Plan {
-  const covered = coverAll(place.layout, place.head.at);
-  if (covered !== null) return spanPlan(place, covered, place.head.moves);
+function planRebuild(input: PlanInput): Plan {
+  const covered = coverAll(input.layout, input.head.at);
+  if (covered !== null) return spanPlan(input, covered, input.head.moves);
   return nothing("no-overlay", "No overlay is in force on this branch: there is nothing to rebuild.");
 }
 
 /** The plan of an overlay over a part of the view, whose ends are safe boundaries (V1, V2). */
 export function spanPlan(
-  { layout, policy, head }: Pick<Place, "layout" | "policy"> & { readonly head: Pick<HeadCut, "kept"> },
+  { layout, policy, head }: Pick<PlanInput, "layout" | "policy"> & { readonly head: Pick<HeadCut, "kept"> },
   stacked: Stacked,
   moves: readonly BoundaryMove[],
 ): SpanPlan {

@@ -53,9 +53,9 @@ export function maskableOutput(part: Part): Maskable | null {
   const text = jsonText(output);
   if (text.length < LEAST_MASKED_CHARS) return null;
   if (typeof output === "string") return { text, shape: "" };
-  const place = findPlace(output);
-  if (place === null) return null;
-  const shape = jsonText(withText(output, place, ""));
+  const path = findTextPath(output);
+  if (path === null) return null;
+  const shape = jsonText(withText(output, path, ""));
   return text.length - shape.length < LEAST_MASKED_CHARS ? null : { text, shape };
 }
 
@@ -63,8 +63,8 @@ export function maskableOutput(part: Part): Maskable | null {
 export function withOutput(part: Part, text: string): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available") return part;
-  const place = typeof tool.output === "string" ? null : findPlace(tool.output);
-  return { ...tool, output: place === null ? text : withText(tool.output, place, text) };
+  const path = typeof tool.output === "string" ? null : findTextPath(tool.output);
+  return { ...tool, output: path === null ? text : withText(tool.output, path, text) };
 }
 
 /** Marks the part of a stub. A symbol is lost where a message is stored or sent, so no tool can write one. */
@@ -93,18 +93,18 @@ export function readStub(part: object): string | null {
 }
 
 /** Where the text of a stub stands in an object: the keys that lead there, and whether that is a list of contents. */
-interface Place {
+interface TextPath {
   readonly keys: readonly string[];
   readonly isContent: boolean;
 }
 
 /** Null where the object holds bytes of a file. */
-function findPlace(output: unknown): Place | null {
+function findTextPath(output: unknown): TextPath | null {
   const content = typeof output === "object" && output !== null ? contentOf(output) : null;
   if (content !== null) return { keys: content.key === null ? [] : [content.key], isContent: true };
   const longest: Longest = { keys: null, chars: -1 };
   if (!seekLongest(output, [], longest)) return null;
-  return { keys: longest.keys ?? placeBeside(output), isContent: false };
+  return { keys: longest.keys ?? pathBeside(output), isContent: false };
 }
 
 interface Longest {
@@ -129,14 +129,14 @@ function seekLongest(value: unknown, keys: string[], longest: Longest): boolean 
 }
 
 /** A new field of the outermost object, for an output without any text. */
-function placeBeside(output: unknown): string[] {
+function pathBeside(output: unknown): string[] {
   const keys: string[] = [];
   let inner = output;
   for (; Array.isArray(inner); inner = inner[0]) keys.push("0");
   return typeof inner === "object" && inner !== null ? [...keys, "leftOut"] : keys;
 }
 
-function withText(output: unknown, { keys, isContent }: Place, text: string): unknown {
+function withText(output: unknown, { keys, isContent }: TextPath, text: string): unknown {
   const said = isContent ? [{ type: "text", text }] : text;
   const room = SHAPE_CHARS + jsonText(said).length;
   let shaped: unknown = said;

@@ -202,7 +202,7 @@ test("under its line a view starts nothing and nothing is read for it; with its 
   expect(decide({ ...blind, rents: idle })).toMatchObject({ kind: "wait", waiting: { reason: "not-due" } });
   expect(decide({ ...QUIET, rents: { ...idle, summary: DUE } })).toEqual({ kind: "start", trigger: "rent" });
   expect(decide({ ...QUIET, tokens: 1_001 })).toEqual({ kind: "start", trigger: "threshold" });
-  expect(decide({ ...QUIET, lines: null })).toEqual({ kind: "idle" });
+  expect(decide({ ...QUIET, thresholds: null })).toEqual({ kind: "idle" });
 });
 
 test("reasons come first things first: ended, at work, quiet, an obstacle that notes do away with, a plan that finds nothing", () => {
@@ -219,9 +219,9 @@ test("reasons come first things first: ended, at work, quiet, an obstacle that n
 });
 
 test("masks wait for their rent and for a run at work; where one brings a view back under its ceiling or the hard line, only for the run", () => {
-  const lines = { newTokens: 0, leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
+  const thresholds = { newTokens: 0, leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
   const isMasked = (mask: Rent, tokens: number, atWork = false): boolean =>
-    decideMask({ ...lines, mask, tokens: () => tokens, isAtWork: () => atWork });
+    decideMask({ ...thresholds, mask, tokens: () => tokens, isAtWork: () => atWork });
   expect(isMasked(DUE, 50)).toBe(true);
   expect(isMasked(DUE, 50, true)).toBe(false);
   expect(isMasked(IDLE, 50)).toBe(false);
@@ -236,9 +236,15 @@ test("masks wait for their rent and for a run at work; where one brings a view b
 });
 
 test("a mask that frees less than the least is made where it brings the view back under a line, once as much was added since the last edit", () => {
-  const lines = { leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
+  const thresholds = { leastTokens: 10, ceilingTokens: 100, hardTokens: 150 };
   const isMasked = (freedTokens: number, tokens: number, newTokens = 10): boolean =>
-    decideMask({ ...lines, mask: { ...DUE, freedTokens }, newTokens, tokens: () => tokens, isAtWork: () => false });
+    decideMask({
+      ...thresholds,
+      mask: { ...DUE, freedTokens },
+      newTokens,
+      tokens: () => tokens,
+      isAtWork: () => false,
+    });
   expect(isMasked(9, 109)).toBe(true);
   expect(isMasked(9, 109, 9)).toBe(false);
   expect(isMasked(9, 110)).toBe(false);
@@ -251,7 +257,11 @@ test("a mask that frees less than the least is made where it brings the view bac
 });
 
 /** A conversation that no summary shortens, with the masks that the decision makes. Returns the tokens before each edit. */
-function playMasks(view: readonly ViewStep[], lines: { ceilingTokens: number; hardTokens: number }, terms: RentTerms) {
+function playMasks(
+  view: readonly ViewStep[],
+  thresholds: { ceilingTokens: number; hardTokens: number },
+  terms: RentTerms,
+) {
   const { leastTokens } = terms;
   let [shown, sinceEdit, added]: [ViewStep[], number, number] = [[], 0, 0];
   const edits: number[] = [];
@@ -260,7 +270,7 @@ function playMasks(view: readonly ViewStep[], lines: { ceilingTokens: number; ha
     added += each.tokens;
     const { masks, mask } = weighRents({ steps: shown, sinceEdit, sinceSummary: 0 }, terms);
     const [size, newTokens] = [sum(shown), sum(shown.slice(sinceEdit))];
-    const situation = { ...lines, mask, newTokens, leastTokens, tokens: () => size, isAtWork: () => false };
+    const situation = { ...thresholds, mask, newTokens, leastTokens, tokens: () => size, isAtWork: () => false };
     if (masks === null || !decideMask(situation)) continue;
     edits.push(added);
     shown = shown.map((old, at) => (at > masks.to ? old : { ...old, tokens: old.tokens - old.maskable, maskable: 0 }));
@@ -269,7 +279,7 @@ function playMasks(view: readonly ViewStep[], lines: { ceilingTokens: number; ha
   return edits;
 }
 
-test("edits stay few at both lines and over them, with a cache and without one", () => {
+test("edits stay few at both thresholds and over them, with a cache and without one", () => {
   const shape = fc.record({
     prices: fc.constantFrom(PRICES, { ...PRICES, cacheRead: 1, cacheWrite: 1 }),
     talk: fc.integer({ min: 0, max: 40_000 }),
@@ -283,8 +293,8 @@ test("edits stay few at both lines and over them, with a cache and without one",
       const said: ViewStep = { tokens: talk, maskable: 0, isRequest: false, message: 0 };
       const read: Omit<ViewStep, "message"> = { tokens: output, maskable: Math.floor(output * part), isRequest: true };
       const view = [said, ...Array.from({ length: 200 }, (_, at): ViewStep => ({ ...read, message: at + 1 }))];
-      const lines = { ceilingTokens: 30_000, hardTokens: 45_000 };
-      const edits = playMasks(view, lines, { ...TERMS, prices, protectTokens, leastTokens });
+      const thresholds = { ceilingTokens: 30_000, hardTokens: 45_000 };
+      const edits = playMasks(view, thresholds, { ...TERMS, prices, protectTokens, leastTokens });
       // Each edit frees the least, or the least was added since the one before. At first the protected end may be freed as well.
       for (const [first, from] of edits.entries()) {
         for (const [at, to] of edits.slice(first).entries()) {
@@ -296,9 +306,9 @@ test("edits stay few at both lines and over them, with a cache and without one",
 });
 
 test("no edit frees less than the least under both lines or far over them, whatever is paid", () => {
-  const lines = { newTokens: 0, ceilingTokens: 100, hardTokens: 150, tokens: () => 1_000, isAtWork: never };
-  expect(decideMask({ ...lines, leastTokens: 10, mask: { ...DUE, freedTokens: 9 } })).toBe(false);
-  expect(decideMask({ ...lines, leastTokens: 0, mask: { ...DUE, freedTokens: 0 } })).toBe(false);
+  const thresholds = { newTokens: 0, ceilingTokens: 100, hardTokens: 150, tokens: () => 1_000, isAtWork: never };
+  expect(decideMask({ ...thresholds, leastTokens: 10, mask: { ...DUE, freedTokens: 9 } })).toBe(false);
+  expect(decideMask({ ...thresholds, leastTokens: 0, mask: { ...DUE, freedTokens: 0 } })).toBe(false);
   const free = { ...TERMS, prices: { ...PRICES, cacheRead: 1, cacheWrite: 1 } };
   fc.assert(
     fc.property(steps, fc.integer({ min: 0, max: 20_000 }), (view, leastTokens) => {

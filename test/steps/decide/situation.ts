@@ -7,7 +7,7 @@ export const QUIET: Situation = {
   hasEnded: false,
   tokens: 100,
   messages: 10,
-  lines: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: null },
+  thresholds: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: null },
   rents: null,
   live: () => null,
   quiet: () => null,

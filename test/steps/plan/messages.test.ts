@@ -75,7 +75,7 @@ test("a bound on messages changes no plan of a view that is within it and whose 
   );
 });
 
-const FEW = { ...QUIET, messages: 50, lines: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: 50 } };
+const FEW = { ...QUIET, messages: 50, thresholds: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: 50 } };
 const small = waitFor("too-small", "It is small.");
 
 test("a view starts by its messages over their bound, and nothing is read for one within it", () => {

@@ -13,7 +13,7 @@
 import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
 import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
 import { messageShares, type Policy } from "../../../steps/plan/policy.ts";
-import { decide, decideMask, isDue, type Cause, type Decision, type Lines } from "../../../steps/decide/decide.ts";
+import { decide, decideMask, isDue, type Cause, type Decision, type Thresholds } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
 import { leastMaskTokens, rentsNow } from "./rents.ts";
@@ -65,7 +65,7 @@ export class Triggers implements RunTrigger {
   startIfDue(sessionId: string, continues: string | null = null): LiveRun | null {
     const { policy, when } = this.#core.settings.get(sessionId);
     if (policy === null) return null;
-    if (when?.rule !== "rent" && !isDue(sizeOf(this.#core, sessionId), linesOf(policy))) return null;
+    if (when?.rule !== "rent" && !isDue(sizeOf(this.#core, sessionId), thresholdsOf(policy))) return null;
     const leafId = this.#core.memory.session(sessionId).leafId();
     if (leafId === null) return null;
     const decision = this.decide(sessionId, { leafId, continues });
@@ -80,11 +80,11 @@ export class Triggers implements RunTrigger {
     const { tokens } = size;
     const isActive = leafId === history.leafId();
     const rents = isActive && !hasEnded ? rentsNow(this.#core, sessionId) : null;
-    const none = { leafId, sessionId, hasEnded, ...size, rents, lines: null, ...UNASKED };
+    const none = { leafId, sessionId, hasEnded, ...size, rents, thresholds: null, ...UNASKED };
     if (leafId === null || policy === null || when === null) return decide(none);
     return decide({
       ...none,
-      lines: { ...linesOf(policy), hardTokens: when.hardTokens },
+      thresholds: { ...thresholdsOf(policy), hardTokens: when.hardTokens },
       live: () => {
         const run = this.#liveOnBranch(sessionId, { leafId, continues });
         return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
@@ -300,7 +300,7 @@ function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string,
   return { tokens: promptTokens(core, sessionId, leafId), messages };
 }
 
-function linesOf({ thresholdTokens, maxMessages }: Policy): Omit<Lines, "hardTokens"> {
+function thresholdsOf({ thresholdTokens, maxMessages }: Policy): Omit<Thresholds, "hardTokens"> {
   return { thresholdTokens, maxMessages: maxMessages ?? null };
 }
 

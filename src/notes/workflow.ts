@@ -10,7 +10,7 @@ import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
 import { Asked, climbDown, markOf, type Drafted } from "../workflows/ladder.ts";
 import { draftNotes, repairNotes } from "./draft.ts";
-import { notesPort, type NotesPort } from "./line-port.ts";
+import { notesPort, type NotesPort } from "./workflow-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";
 import { AGENT_CALL } from "../workflows/retries.ts";
 

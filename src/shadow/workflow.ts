@@ -16,7 +16,7 @@ import { isEngineStopping, markOf, type Drafted } from "../workflows/ladder.ts";
 import type { After } from "../workflows/run-steps.ts";
 import type { DraftReceipt, FollowUp, FoldSource, PlannedOverlay } from "../workflows/port.ts";
 import { AGENT_CALL, MODEL_CALL } from "../workflows/retries.ts";
-import { shadowPort, type ShadowPort, type ShadowTask } from "./line-port.ts";
+import { shadowPort, type ShadowPort, type ShadowTask } from "./workflow-port.ts";
 
 /** A shadow is worth one more try, and no wait of minutes. */
 const SHADOW_CALL = {
