@@ -57,10 +57,13 @@ export class Fingerprints {
     if (seq < this.#load().length) this.#load()[seq] = NONE;
   }
 
-  /** Persists the pending hashes. Writes one row, or one more for each page that filled up since. */
+  /**
+   * Persists the pending hashes. Writes one row, or one more for each page that filled up since. A session of few messages has none, because
+   * a cold start reads those rows for less than a table and its row cost.
+   */
   flush(): void {
     const hashes = this.#load();
-    if (this.#flushedEnd === this.#end) return;
+    if (this.#flushedEnd === this.#end || this.#end < FLUSH_EVERY) return;
     for (let page = Math.floor(this.#flushedEnd / PAGE_SIZE); page * PAGE_SIZE < this.#end; page++) {
       const slice = hashes.subarray(page * PAGE_SIZE, Math.min(this.#end, (page + 1) * PAGE_SIZE));
       this.#sql.putFingerprintPage(
