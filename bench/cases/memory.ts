@@ -7,7 +7,7 @@ import type { Finding } from "../finding.ts";
 import { InspectedWorker, type Taken } from "../inspected.ts";
 import type { Lab } from "../lab.ts";
 
-const SIZES = [1_000, 100_000];
+const SIZES = [1_000, 10_000, 100_000];
 const QUICK_SIZES = [100, 300];
 /** Longest path that the SDK's sessions take. */
 const LAST_OF_SDK = 9_000;
@@ -83,7 +83,7 @@ function tell(measured: readonly Measured[]): Finding {
   if (small?.run == null || large?.run == null) throw new Error("Nothing was measured.");
   return {
     title: "Memory, as the history grows",
-    about: `Of N stored messages of some hundred tokens ${NEW + 14} are visible. A view, and a run that reads the outline, plans, has the span summarised and commits, each the first in a fresh process that has loaded its code with a small conversation before. Allocated is what JavaScript took in all, freed or not, as V8 samples it: a bound on what it held at any moment. Risen is how far the resident memory of the process rose above where it was, SQLite's pages and all: the kernel's own peak, and as rough as what an allocator keeps back. 0.32 takes a path of ${LAST_OF_SDK.toLocaleString("en")} messages here, as it takes no more than 10,000.`,
+    about: `Of N stored messages of some hundred tokens ${NEW + 14} are visible. A view, and a run that reads the outline, plans, has the span summarised and commits, each the first in a fresh process that has loaded its code with a small conversation before. Allocated is what JavaScript took in all, freed or not, as V8 samples it: a bound on what it held at any moment. Risen is how far the resident memory of the process rose above where it was, SQLite's pages and all: the kernel's own peak, and as rough as what an allocator keeps back. A summary of more messages has more names beside it, up to 3,000 of them. 0.32 takes a path of ${LAST_OF_SDK.toLocaleString("en")} messages here, as it takes no more than 10,000.`,
     tables: [
       {
         caption: "MiB",

@@ -86,6 +86,8 @@ export interface OverlayDetails {
   readonly notesVersion: number | null;
   /** Null when a caller added it. */
   readonly boundary: Boundary | null;
+  /** The sorted names of the tools called before its end. Null where `boundary` has them. */
+  readonly tools: readonly string[] | null;
   /** Context blocks that are shown behind it. */
   readonly carried: readonly Carried[];
   /** Null where the opening messages are still in view, or where no run asked for it. */
@@ -111,6 +113,7 @@ const BY_HAND: OverlayDetails = {
   topStep: null,
   notesVersion: null,
   boundary: null,
+  tools: null,
   carried: [],
   opening: null,
   context: null,

@@ -30,11 +30,12 @@ import { earlierSummary, summarySource, toRecord, type OverlayRecord } from "./r
 import type { Mask } from "../masks/masks.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { SLICE_BYTES } from "../messages/span-reader.ts";
-import type { Tree } from "../messages/tree.ts";
+import { PathReader, type Tree } from "../messages/tree.ts";
 import {
   elementDigest,
   elementTokens,
   placeAfterWalking,
+  placeBefore,
   placeFrom,
   placeTo,
   rangeOf,
@@ -77,6 +78,8 @@ export interface SpanDigest {
   readonly elements: number;
   /** Overlays visible inside it, oldest first. */
   readonly overlayIds: readonly string[];
+  /** Names of the tools called in it, or before the end of an overlay in it. */
+  readonly tools: ReadonlySet<string>;
 }
 
 /** How often a survey begins anew in a session that changes meanwhile. */
@@ -84,6 +87,12 @@ const MOST_SURVEYS = 3;
 
 /** Bytes of a row's columns beside its facts, as a slice counts them. */
 const ROW_BYTES = 150;
+
+/** In the facts of a message that calls no tool, which are not parsed for it. */
+const NO_TOOLS = '"tools":[]';
+
+/** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
+const MAX_TOOLS = 1_000;
 
 export class Overlays {
   readonly tree: Tree;
@@ -179,6 +188,20 @@ export class Overlays {
       at = placeAfterWalking(tree, oldest);
     }
     return start === null || comparePlaces(start, range.from) !== 0 ? null : joined(parts.toReversed());
+  }
+
+  /**
+   * The sorted names of the tools called on the path up to a range's end, including calls that failed. Every overlay lists those before its
+   * own end, so beyond {@link describe} it reads the rows between the range and the overlay before it.
+   */
+  toolsUpTo(range: Range): string[] {
+    const names = new Set(this.describe(range)?.tools);
+    const before = placeBefore(range.from, new PathReader(this.tree, { content: false }));
+    for (const element of before === null ? [] : walkView(this.tree, before, { content: false })) {
+      addTools(names, element);
+      if (element.kind === "overlay") break;
+    }
+    return [...names].toSorted().slice(0, MAX_TOOLS);
   }
 
   /** The mask of the active leaf's path. */
@@ -375,8 +398,9 @@ export class Overlays {
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
     const newest = this.tree.newest();
     const topStep = newest === null ? null : parseFacts(this.tree.shape(newest.seq).facts).steps.length - 1;
+    const tools = input.details?.boundary == null ? this.toolsUpTo(range) : null;
     return {
-      ...this.#weighed(shown, fillDetails({ ...input.details, topStep })),
+      ...this.#weighed(shown, fillDetails({ ...input.details, topStep, tools })),
       n: this.tree.sql.lastOverlayNumber(this.tree.sessionId) + 1,
       overlayId,
       state: "active" satisfies OverlayState,
@@ -522,7 +546,18 @@ function sum(elements: readonly Element[]): SpanDigest {
     messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
     elements: elements.length,
     overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
+    tools: elements.reduce(addTools, new Set<string>()),
   };
+}
+
+function addTools(names: Set<string>, element: Element): Set<string> {
+  if (element.kind === "overlay") {
+    const { boundary, tools } = parseDetails(element.overlay.details);
+    for (const name of boundary?.tools ?? tools ?? []) names.add(name);
+  } else if (!element.row.facts.includes(NO_TOOLS)) {
+    for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
+  }
+  return names;
 }
 
 /** The description of neighbours, oldest first. */
@@ -534,6 +569,7 @@ function joined(parts: readonly SpanDigest[]): SpanDigest {
     messages: sum((part) => part.messages),
     elements: sum((part) => part.elements),
     overlayIds: parts.flatMap((part) => part.overlayIds),
+    tools: new Set(parts.flatMap((part) => [...part.tools])),
   };
 }
 

@@ -6,7 +6,6 @@
 import type { UIMessage } from "ai";
 import type { OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
-import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
 import { comparePlaces } from "../messages/place.ts";
 import { SpanReader } from "../messages/span-reader.ts";
@@ -14,11 +13,7 @@ import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow } from "../messages/view.ts";
 import { elementDigest, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
 import type { OverlayRow } from "../statements.ts";
-import { parseDetails } from "./details.ts";
 import type { Overlays, SpanDigest } from "./overlays.ts";
-
-/** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
-const MAX_BOUNDARY_TOOLS = 1_000;
 
 export class Spans {
   readonly #tree: Tree;
@@ -80,20 +75,10 @@ export class Spans {
     return range === null ? null : (walkSpan(this.#tree, range, { content, overlays: [] })?.toReversed() ?? null);
   }
 
-  /**
-   * The sorted names of the tools called on the path up to a span's end, including calls that failed. For messages that
-   * an earlier overlay hides it takes that overlay's own list. Reads a row for each message in view, without content.
-   */
+  /** See {@link Overlays.toolsUpTo}. Empty where its ends are gone. */
   toolsUpTo(span: Span): string[] {
     const range = this.#laid.locate(span);
-    if (range === null) return [];
-    const names = new Set<string>();
-    for (const element of walkView(this.#tree, range.to, { content: false })) {
-      if (element.kind === "message") addTools(names, element);
-      else if (addToolsBefore(names, element.overlay)) break;
-      else for (const hidden of beneath(this.#tree, element.overlay, Number.POSITIVE_INFINITY)) addTools(names, hidden);
-    }
-    return [...names].toSorted().slice(0, MAX_BOUNDARY_TOOLS);
+    return range === null ? [] : this.#laid.toolsUpTo(range);
   }
 }
 
@@ -112,18 +97,6 @@ export function beneath(tree: Tree, overlay: OverlayRow, depth: number): Element
 /** False for a message that the host pruned, because none of it can be read. */
 function isThere(element: Element): boolean {
   return element.kind === "overlay" || !isPruned(element.row);
-}
-
-function addTools(names: Set<string>, element: Element): void {
-  if (element.kind === "overlay") return;
-  for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
-}
-
-/** Adds the tools called before the overlay's end. Returns false if the overlay does not list them. */
-function addToolsBefore(names: Set<string>, { details }: OverlayRow): boolean {
-  const { boundary } = parseDetails(details);
-  for (const name of boundary?.tools ?? []) names.add(name);
-  return boundary !== null;
 }
 
 /** Whether `inner` lies inside `outer`, or is older and covers the very same span. */
