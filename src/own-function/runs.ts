@@ -362,7 +362,7 @@ function choose(
     level: most("level", 0),
     rebuild: false,
     chunks: [],
-    parts: folded.map(({ id, tokens }) => ({ kind: "overlay", id, tokens })),
+    parts: folded.map(({ id, tokens }) => ({ kind: "overlay", id, tokens, summaryTokens: tokens })),
     headTokens: tokensOf(shown.slice(0, from)),
     spanTokens: tokensOf(inside),
     tailTokens: tokensOf(shown.slice(to + 1)),

@@ -60,7 +60,7 @@ async function start(agent: BuiltAgent, from = 0): Promise<RunRecord> {
   return run;
 }
 
-test("a function that leaves most of a large tail in view is not asked again before something is appended (R4)", async () => {
+test("a function that leaves most of a large tail in view is not asked again before the view has grown by a span (R4)", async () => {
   let calls = 0;
   const { agent } = await newBuilt(async (messages) => {
     calls++;
@@ -71,6 +71,9 @@ test("a function that leaves most of a large tail in view is not asked again bef
   expect(calls).toBe(1);
   expect((await agent.getView({ sessionId })).tokens).toBeGreaterThan(2_000);
   await agent.append({ sessionId, message: say(30) });
+  await settle(agent as unknown as PalimpsestAgent, sessionId);
+  expect(calls).toBe(1);
+  await agent.appendAll({ sessionId, messages: talk(31, 40) });
   await settle(agent as unknown as PalimpsestAgent, sessionId);
   expect(calls).toBe(2);
 });

@@ -3,6 +3,7 @@ import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent, overlayOf, startRun, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, summaryOf, type Answer } from "../scripted-model.ts";
@@ -18,6 +19,19 @@ function messagesIn({ transcript }: ParsedPrompt): string[] {
 }
 
 // --- a model that works -------------------------------------------------------------------------------------------------
+
+test("a caller's large summary that is folded in has room for more than half of its words", async () => {
+  const words = "It was agreed to keep the trailing comma. ".repeat(150);
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.appendAll({ sessionId: "quiet!30000", messages: talk(0, 60) });
+  const range = { fromMessageId: "m3", toMessageId: "m45" };
+  await agent.addCompaction({ sessionId: "quiet!30000", summary: words, ...range });
+  const { run } = await agent.compact({ sessionId: "quiet!30000" });
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
+  const folds = calls.filter(({ previous }) => previous?.includes("trailing comma") === true);
+  expect(folds).toHaveLength(1);
+  expect(folds[0]?.summaryTokens).toBeGreaterThan(estimateTokens(words) / 2);
+});
 
 test("a conversation that crosses its threshold is compacted by a durable run, and nothing of it is lost (M1, R1)", async () => {
   const { agent } = newAgent();

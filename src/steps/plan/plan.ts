@@ -28,7 +28,7 @@ export type SpanPlan = Plan & { readonly kind: "span" };
 
 /** An overlay that is folded in, or a chunk by its index. */
 export type PlanPart =
-  | { readonly kind: "overlay"; readonly id: string; readonly tokens: number }
+  | { readonly kind: "overlay"; readonly id: string; readonly tokens: number; readonly summaryTokens: number }
   | { readonly kind: "chunk"; readonly index: number };
 
 /** The reasons for doing nothing. A closed set, because callers switch on it. */
@@ -189,7 +189,10 @@ function hiddenWords(kept: KeptHead, hidden: ReadonlySet<string>): KeptHead {
 
 /** The part that begins with a cell, if one does. */
 function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPlan[]): PlanPart[] {
-  if (row.kind === "overlay") return [{ kind: "overlay", id: row.id, tokens: row.tokens }];
+  if (row.kind === "overlay") {
+    const { id, tokens, overlay } = row;
+    return [{ kind: "overlay", id, tokens, summaryTokens: overlay?.summaryTokens ?? tokens }];
+  }
   const chunk = chunks.find(({ fromId, fromStep }) => fromId === row.id && fromStep === step);
   return chunk === undefined ? [] : [{ kind: "chunk", index: chunk.index }];
 }

@@ -1,5 +1,5 @@
 /** The settings of one run's summary prompt beside its source, and the key under which its answer is stored. */
-import { TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
+import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import { digest } from "../../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
@@ -10,6 +10,9 @@ import type { Needs } from "../../core.ts";
 
 /** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is room for its frame. */
 const REBUILT_SUMMARY_RATIO = 0.9;
+
+/** An earlier summary of a caller may be far larger than ours. Where it is folded in, its tokens keep at least this share of room. */
+const KEPT_OF_EARLIER = 3 / 5;
 
 /** Source tokens for each token of a summary. An eighth of ordinary work still names the acts and their reasons. */
 export const SOURCE_PER_SUMMARY_TOKEN = 8;
@@ -24,9 +27,19 @@ export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Temp
 
 function briefOfModel(run: RunRecord, template: Template): Brief {
   const { focus, only } = run;
-  const { spanTokens } = planOf(run);
-  // A rebuild replaces summaries, so it is enough to be smaller at all.
-  const policy = only === "rebuild" ? { ...run.policy, maxSummaryRatio: REBUILT_SUMMARY_RATIO } : run.policy;
+  const { spanTokens, parts } = planOf(run);
+  const largestOwn = Math.max(run.policy.summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
+  const callers = parts.flatMap((part) =>
+    part.kind === "overlay" && part.summaryTokens > largestOwn
+      ? [Math.floor(part.summaryTokens * KEPT_OF_EARLIER)]
+      : [],
+  );
+  const policy = {
+    ...run.policy,
+    summaryTokens: Math.max(run.policy.summaryTokens, ...callers),
+    // A rebuild replaces summaries, so it is enough to be smaller at all.
+    ...(only === "rebuild" && { maxSummaryRatio: REBUILT_SUMMARY_RATIO }),
+  };
   const room = Math.floor(spanTokens * policy.maxSummaryRatio);
   return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
 }

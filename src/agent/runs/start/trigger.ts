@@ -334,14 +334,15 @@ function findQuiet(
 /**
  * Whether so much left the tail since a summary that another run brings the view back under its threshold, although it hardly grew. A
  * summary keeps the newest messages whatever their size. Each such run hides the least span, so runs stay as few as by growth. A caller's
- * function may have left it in view, so nothing has left the tail while the view is no larger than that run made it.
+ * function may have left much in view, so after one only growth counts.
  */
 function hasLeftTail(
   { masks }: History,
   last: EndedRun | null,
   { policy, tokens }: { readonly policy: Policy; readonly tokens: number },
 ): boolean {
-  if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null) return false;
+  if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null || last.path === "function")
+    return false;
   const view = masks.rented();
   const hidden = view === null ? 0 : weighTail(view, policy).hidden;
   return (
