@@ -10,8 +10,8 @@ const shared = {
   logLevel: "warn",
 } as const;
 
-/** Small modules without imports that matter to a bundler. */
-const COMMON = /\/src\/limits\.ts$|\/src\/steps\/.*\/(?:known-fields|fact|contents|details|pieces|tokens|budget)\.ts$/;
+/** What nearly every file uses. */
+const COMMON = /\/src\/limits\.ts$/;
 
 /** ESM with one bundle of code and one of declarations for each subpath. */
 const subpaths = defineConfig({
@@ -54,7 +54,6 @@ const subpaths = defineConfig({
   outDir: "dist/package",
   // Editors read the comments in the declarations. A bundler has no use for them in the code.
   // An underscore keeps the files that subpaths share apart from those that a user imports.
-  // What nearly every file uses is one file, so that each imports it once.
   outputOptions: {
     comments: false,
     chunkFileNames: "_[name].js",

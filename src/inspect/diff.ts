@@ -1,5 +1,6 @@
 /** Compares a summary with the ones that it replaced. */
 import type { History } from "../memory/messages/history.ts";
+import { discloseOverlay, listReplaced } from "../memory/overlays/time-travel.ts";
 import { diffSummaries, type SummaryDiff } from "./steps/diff-summaries.ts";
 
 /**
@@ -13,7 +14,9 @@ export type CompactionDiff =
 
 /** Throws `unknown_overlay`. */
 export function diffCompaction(history: History, overlayId: string): CompactionDiff {
-  const replaced = history.overlays.replacedBy(overlayId);
+  const { laid } = history.overlays;
+  const rows = listReplaced(history.tree, laid, laid.mustGetRow(overlayId));
+  const replaced = rows?.map((row) => discloseOverlay(laid, row)) ?? null;
   const overlay = history.overlays.list().find((each) => each.id === overlayId) ?? null;
   if (replaced === null || overlay === null) return { kind: "gone" };
   if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };

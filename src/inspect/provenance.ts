@@ -8,7 +8,7 @@ import { hashOf } from "../steps/message/reference.ts";
  * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
  */
 export function findProvenance({ overlays, tree }: History, overlayId: string): BulletSource[] {
-  const { fromSeq, toSeq, summary } = overlays.mustGetRow(overlayId);
+  const { fromSeq, toSeq, summary } = overlays.laid.mustGetRow(overlayId);
   return summary.split("\n").flatMap((text, line) => {
     const hashes = splitReferences(text).references.flatMap((reference) => hashOf(reference) ?? []);
     const found = hashes.flatMap((hash) => tree.findByHash(hash));

@@ -3,6 +3,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import { listReplaced } from "../../src/memory/overlays/time-travel.ts";
 import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 
@@ -23,6 +24,10 @@ function past(history: History, overlayId: string): string[] {
     if (element.kind === "message") return element.id;
     return view.changed.includes(element.id) ? "[withheld]" : `[${history.overlays.get(element.id)?.summary ?? "?"}]`;
   });
+}
+
+function replacedBy({ tree, overlays: { laid } }: History, overlayId: string) {
+  return listReplaced(tree, laid, laid.mustGetRow(overlayId));
 }
 
 describe("the view as of an overlay", () => {
@@ -196,7 +201,7 @@ describe("restore", () => {
       const { id } = add(history, span("m1", "m3"), "S");
       const other = memory.session("other");
       fill(other, 1, 5);
-      for (const call of ["restore", "viewAsOf", "expand", "replacedBy", "rollback"] as const) {
+      for (const call of ["restore", "viewAsOf", "expand", "rollback"] as const) {
         expect(() => other.overlays[call](id)).toThrow("[unknown_overlay]");
       }
     });
@@ -261,10 +266,10 @@ describe("beneath an overlay", () => {
       const wide = add(history, span("m1", "m8"), "wide");
       history.overlays.rollback(one.id);
       add(history, span("m2", "m4"), "later");
-      expect(history.overlays.replacedBy(wide.id)?.map((each) => each.id)).toEqual([one.id, two.id]);
-      expect(history.overlays.replacedBy(one.id)).toEqual([]);
+      expect(replacedBy(history, wide.id)?.map(({ overlayId }) => overlayId)).toEqual([one.id, two.id]);
+      expect(replacedBy(history, one.id)).toEqual([]);
       history.delete(["m8"]);
-      expect(history.overlays.replacedBy(wide.id)).toBeNull();
+      expect(replacedBy(history, wide.id)).toBeNull();
     });
   });
 });

@@ -28,7 +28,6 @@ const WISHES: readonly RegExp[] = [
   /\bfrom (?:now|here) on\b|\bgoing forward\b|\b(?:remember|don'?t forget) (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/,
   new RegExp(`\\b(?=without)${NOT_TOLD}without (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`),
   /\b(?:i|we)(?:'d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/,
-  /^(?:please,? |and |but )?(?:ignore|skip|exclude|leave out) (?:(?:the|any|all|every\w*) )?(?:\S+ ){0,2}(?:folders?|director(?:y|ies)|dirs?|files?|modules?|packages?|warnings?|deprecations?)\b(?! (?:i |that |you |we |above|below|in (?:the|this) (?:diff|output|logs?|review|pr)\b))/,
 ];
 /** Scripts that may write a sentence without a blank. */
 export const DENSE_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;

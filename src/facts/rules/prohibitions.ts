@@ -84,7 +84,6 @@ const SPACED = [
     "(?:wird|werden) (?:.{0,30} )?(?:nichts?|nie|keine?[mnrs]?) (?:.{0,30} )?(?:gepusht|gelöscht|(?:ver|ge)ändert|deployt|ge?merged?t?|committet|angefasst|gearbeitet|verschickt|bezahlt|gekauft)|" +
     "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|pushen|committen|deployen|mergen|entfernen)|" +
     "§keine? (?:neuen? |[^,.;:!?]{1,60}(?:!|, nur|,? bitte[.!]*$))|" +
-    "(?<=^)keine (?!ahnung|fragen?|probleme?|fehler|ideen?|sorgen?|angst|eile|panik|änderung|treffer|ergebnis|antwort|konflikt|warnung|unterschied|zeit|lust|chance|rede|details|infos?)\\p{L}+(?: (?:in|im|bei|für|mit|an|aus) (?:\\p{L}+ ){0,2}\\p{L}+)?[.!]*$|" +
     "bitte (?:[^\\s,]+ ){0,3}(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*) [^,.;:!?]{0,60}\\p{L}n|" +
     "§(?:(?:ver)?(?:send|schick)|überweis|(?:be)?(?:zahl|nutz)|buch|kauf|bestell|ruf|kündig|veröffentlich|installier|deploy|merg|commit|verschieb|entfern|erstell|öffn|führ|fass|rühr|lösch|(?:ver)?änder|sag|erzähl|verrat|push|verwend|mach|nimm|schreib)" +
     "\\p{L}{0,2} (?:[^,]{0,60} )?(?:nichts?|nie|keine?[mnrs]?|niemand\\p{L}*)(?! mehr seit)",

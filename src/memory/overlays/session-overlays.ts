@@ -16,8 +16,7 @@ import { overlayMessageId, storedId } from "../../steps/view/view.ts";
 import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
 import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
-import type { OverlayRow } from "../statements.ts";
-import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
+import { discloseOverlay, isUnchanged, readPastView, type PastView } from "./time-travel.ts";
 import { beneath, type Spans } from "./spans.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementMessages, type ViewReading } from "../messages/view.ts";
@@ -43,39 +42,31 @@ interface OverlaysOptions {
 
 export class SessionOverlays {
   readonly #tree: Tree;
-  readonly #laid: Overlays;
+  /** For what only a room reads. */
+  readonly laid: Overlays;
   readonly #spans: Spans;
   readonly #options: OverlaysOptions;
 
   constructor(laid: Overlays, spans: Spans, options: OverlaysOptions) {
     this.#tree = laid.tree;
-    this.#laid = laid;
+    this.laid = laid;
     this.#spans = spans;
     this.#options = options;
   }
 
   /** Overlays in every state, oldest first, disclosed by {@link discloseOverlay}. */
   list(): OverlayRecord[] {
-    return this.#disclose((rows) => rows);
-  }
-
-  #disclose(choose: (rows: readonly OverlayRow[]) => readonly OverlayRow[]): OverlayRecord[] {
     const rows = this.#tree.sql.overlays(this.#tree.sessionId);
-    return choose(rows).map((row) => discloseOverlay(this.#laid, row));
+    return rows.map((row) => discloseOverlay(this.laid, row));
   }
 
   get(id: string): OverlayRecord | null {
-    return this.#laid.get(id);
-  }
-
-  /** As it is stored. Throws `unknown_overlay`. */
-  mustGetRow(id: string): OverlayRow {
-    return this.#laid.mustGetRow(id);
+    return this.laid.get(id);
   }
 
   /** The commit fence (C1, C2, C3, V3). See {@link CommitResult}. */
   add(input: OverlayInput): CommitResult {
-    return this.#change(() => this.#laid.add(this.#withFacts(input)));
+    return this.#change(() => this.laid.add(this.#withFacts(input)));
   }
 
   /**
@@ -109,7 +100,7 @@ export class SessionOverlays {
   rollback(overlayId: string): OverlayRecord {
     return this.#options.db.transaction(() => {
       this.#options.changed();
-      return this.#laid.rollback(overlayId);
+      return this.laid.rollback(overlayId);
     });
   }
 
@@ -119,7 +110,7 @@ export class SessionOverlays {
    */
   addContext(overlayId: string, context: string): boolean {
     return this.#options.db.transaction(() => {
-      const added = this.#laid.addContext(overlayId, context);
+      const added = this.laid.addContext(overlayId, context);
       if (added) this.#options.changed();
       return added;
     });
@@ -127,7 +118,7 @@ export class SessionOverlays {
 
   /** Keeps with an overlay what came of the names that its view hid. */
   noteHindsight(overlayId: string, hindsight: Hindsight): void {
-    this.#options.db.transaction(() => this.#laid.noteHindsight(overlayId, hindsight));
+    this.#options.db.transaction(() => this.laid.noteHindsight(overlayId, hindsight));
   }
 
   /**
@@ -136,9 +127,9 @@ export class SessionOverlays {
    * smaller (`larger`). It is `already` when the overlay is in force. Throws `unknown_overlay`.
    */
   restore(overlayId: string): CommitResult {
-    const row = this.#laid.mustGetRow(overlayId);
+    const row = this.laid.mustGetRow(overlayId);
     if (row.state === "active") return { kind: "already", overlay: toRecord(row) };
-    const [tree, laid] = [this.#tree, this.#laid];
+    const [tree, laid] = [this.#tree, this.laid];
     return this.#change(() => {
       if (isUnchanged(laid, row)) return laid.restore(row);
       const gone = [row.fromId, row.toId].some((id) => tree.find(id) === null);
@@ -148,16 +139,7 @@ export class SessionOverlays {
 
   /** The view right after an overlay was added. Throws `unknown_overlay`. */
   viewAsOf(overlayId: string, reading: Pick<ViewReading, "leavesOut"> = {}): PastView {
-    return readPastView(this.#tree, this.#laid, { ...reading, overlayId });
-  }
-
-  /**
-   * The overlays that this one replaced when it was added, oldest first. Null when its messages are gone. Throws
-   * `unknown_overlay`.
-   */
-  replacedBy(overlayId: string): OverlayRecord[] | null {
-    const replaced = listReplaced(this.#tree, this.#laid, this.#laid.mustGetRow(overlayId));
-    return replaced === null ? null : this.#disclose(() => replaced);
+    return readPastView(this.#tree, this.laid, { ...reading, overlayId });
   }
 
   /**
@@ -182,7 +164,7 @@ export class SessionOverlays {
 
   /** The elements beneath an overlay without content, oldest first, as {@link expand} reads them. */
   beneath(overlayId: string, depth = Number.POSITIVE_INFINITY): Element[] {
-    const overlay = this.#laid.mustGetRow(overlayId);
+    const overlay = this.laid.mustGetRow(overlayId);
     if (this.#tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
     return beneath(this.#tree, overlay, depth).toReversed();
   }
