@@ -339,7 +339,7 @@ function isInstruction(path: string): boolean {
   return INSTRUCTIONS.test(path);
 }
 
-/** Whether a read shows the whole file. One that may end early does so where it says fewer lines than it could. */
+/** Whether a read shows the whole file. A read with a limit of lines does where its answer has fewer lines than that. */
 function isAll(input: Fields, said: string): boolean {
   const [from, to] = Array.isArray(input["viewrange"]) ? (input["viewrange"] as readonly unknown[]) : [];
   const firsts = [from, ...valuesOf(input, FIRST_LINES)].map(Number);

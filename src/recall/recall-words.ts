@@ -242,7 +242,7 @@ interface ToRead {
   readonly most: number;
 }
 
-/** The messages in the order of the conversation, and the `seq` of those that are too many of one shape. */
+/** The messages in the order of the conversation, and the `seq` of those left out because enough others look the same. */
 function* readCuts(
   places: HiddenMessages,
   { ranked, recent, most }: ToRead,
@@ -306,7 +306,7 @@ interface Said {
   readonly leftOut: number | null;
   /** Of those left out, the messages that say nearly the same as one that is shown. */
   readonly same: number;
-  /** True when not one was left out for want of room. */
+  /** True when none was left out because of its size. */
   readonly hasRoom: boolean;
   readonly lost: readonly Ask[];
   readonly partial: string;

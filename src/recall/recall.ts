@@ -57,8 +57,8 @@ export interface RecallRequest {
   /** Limits the reading to this section, by its heading. */
   readonly section?: string | undefined;
   /**
-   * With one of `ids`, or `notes`. Reads word for word from this character on, as an answer names it that did not hold the whole text. 0
-   * counts as absent beside anything else, because models fill in every field.
+   * With one of `ids`, or `notes`. Reads word for word from this character on. An answer that did not hold the whole text names the next
+   * one. Beside anything else 0 counts as absent, because models fill in every field.
    */
   readonly from?: number | undefined;
   /** Most tokens of the answer's text. Default 4,000. */
