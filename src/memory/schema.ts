@@ -43,14 +43,14 @@ const TABLES = {
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
   summaries: ["runs", "overlays", "drafts", "health", "spend"],
-  lines: ["masks"],
+  masks: ["masks"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
   costs: ["costs"],
   shadows: ["shadows", "shadow_runs", "shadow_spend"],
   notes: ["notes"],
-  searched: ["searched_sessions", "search"],
-  searchedPartly: ["search_partial"],
+  wordIndex: ["searched_sessions", "search"],
+  partialWords: ["search_partial"],
   embeddings: ["embeddings", "embedding_spend"],
   blocks: ["blocks"],
   prompts: ["prompts"],
@@ -183,7 +183,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
   ],
   // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
   // where they are to be chosen anew.
-  lines: [
+  masks: [
     `CREATE TABLE palimpsest_masks (
        session_id TEXT NOT NULL,
        to_seq     INTEGER NOT NULL,

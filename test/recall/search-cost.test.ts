@@ -58,6 +58,44 @@ test("a search reads its session's matches and 2 rows a hit, writes nothing when
   });
 });
 
+test("a search that lets other work in between writes and reads no row for each of its pieces", async () => {
+  await withProbe(({ memory, cost }) => {
+    fill(memory.session("whole"), 1, 1_000);
+    fill(memory.session("pieces"), 1, 1_000);
+    const whole = cost(() => memory.search.find("needle", { sessionId: "whole" }));
+    let pieces = 1;
+    const inPieces = cost(() => {
+      for (const _ of memory.search.catchUp("pieces")) pieces++;
+    });
+    expect(pieces).toBeGreaterThan(5);
+    expect(inPieces.rowsWritten).toBeLessThanOrEqual(whole.rowsWritten);
+    expect(inPieces.rowsRead).toBeLessThanOrEqual(whole.rowsRead);
+  });
+});
+
+test.each(["a first search", "a later one"])(
+  "S2: %s ends with its object: the next object finds each message once, and no word of a deleted one stays",
+  async (which) => {
+    await withProbe(({ memory, history, reopen }) => {
+      if (which === "a later one") {
+        fill(history, 1, 10);
+        memory.search.find("message");
+      }
+      fill(history, 11, 900);
+      history.append(say("last", "needle"));
+      const pieces = memory.search.catchUp("");
+      for (let n = 0; n < 3; n++) expect(pieces.next().done).toBe(false);
+      const cold = reopen();
+      cold.session("").delete(["m20"]);
+      cold.session("").update(say("m21", "changed"));
+      expect(found(cold, "needle")).toEqual(["last"]);
+      expect(found(cold, "changed")).toEqual(["m21"]);
+      const indexed = cold.db.run("SELECT rowid & 2147483647 AS seq FROM palimpsest_search ORDER BY rowid");
+      expect(indexed).toEqual(cold.db.run("SELECT seq FROM palimpsest_messages ORDER BY seq"));
+    });
+  },
+);
+
 test("a search over twenty times the text takes at most thirty times as long, however often its words are in one message", async () => {
   await withProbe(async ({ memory }) => {
     const words = Array.from({ length: 32 }, (_, n) => `w${n}`).join(" ");

@@ -9,8 +9,8 @@
  */
 import type { Db } from "../db.ts";
 
-/** How far a session is indexed. `n` is its number in the index. */
-export type IndexedRow = { n: number; indexedTo: number };
+/** How far a session is indexed. `n` is its number in the index. `noted` is null while a search is still indexing it. */
+export type IndexedRow = { n: number; noted: number | null; indexedTo: number };
 
 /** Row numbers per session. No session holds more messages, and the numbers of 4 million sessions stay exact. */
 const SESSION_SIZE = 2 ** 31;
@@ -41,8 +41,11 @@ export class ForgetStatements {
     this.#db = db;
   }
 
+  /** Where nothing is noted, the session's newest row in the index tells how far it is indexed. */
   indexed(sessionId: string): IndexedRow | undefined {
-    const sql = "SELECT n, indexed_to AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?";
+    const newest =
+      "SELECT rowid - (n << 31) FROM palimpsest_search WHERE rowid >= n << 31 AND rowid < n + 1 << 31 ORDER BY rowid DESC LIMIT 1";
+    const sql = `SELECT n, indexed_to AS noted, coalesce(indexed_to, (${newest}), -1) AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?`;
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
   }
 
@@ -60,13 +63,11 @@ export class ForgetStatements {
     return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
   }
 
-  /** Deletes the words of every message that is still stored in the session. */
-  deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
-    const sql = `DELETE FROM palimpsest_search WHERE rowid IN
-       (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
-    this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
-    const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
-    this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
+  /** Deletes all words of a session. */
+  deleteSessionWords(n: number): void {
+    const [first, last] = [rowidOf(n, 0), lastOf(n)];
+    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid BETWEEN ${ROWID} AND ${ROWID}`, first, last);
+    this.#db.run("DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?", first, last);
   }
 
   /** Deletes the vectors of a message, with those of its page. They are made again when they are searched. */

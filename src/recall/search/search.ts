@@ -210,7 +210,7 @@ export class MessageSearch extends SearchRows {
     const indexed = this.load(sessionId);
     if (indexed === null || seq > indexed.indexedTo) return;
     this.#sql.deleteWords(rowidOf(indexed.n, seq));
-    this.#insert(indexed, seq, message);
+    this.#insert(indexed.n, seq, message);
   }
 
   /**
@@ -255,18 +255,22 @@ export class MessageSearch extends SearchRows {
       let indexedTo = indexed?.indexedTo ?? -1;
       let left = chars;
       let row: SourceRow | undefined = first;
-      for (; row !== undefined && left > 0; row = this.#sql.messageAfter(sessionId, row.seq)) {
+      while (row !== undefined && left > 0) {
         const message = this.#readOrWait(sessionId, row);
         if (message instanceof NotAtHand) {
           // Keeps the messages indexed so far. The next try continues here.
           waiting = message;
           break;
         }
-        if (message !== null) left -= this.#insert({ n, indexedTo }, row.seq, message);
+        if (message !== null) left -= this.#insert(n, row.seq, message);
         indexedTo = row.seq;
+        // What follows a full piece is read with the next one.
+        if (left > 0) row = this.#sql.messageAfter(sessionId, row.seq);
       }
-      this.#sql.setIndexedTo(n, indexedTo);
-      const caughtUp = { n, indexedTo };
+      // Pieces in between note nothing, so a long index costs no row for each of them.
+      const noted = row === undefined ? indexedTo : null;
+      if (noted !== (indexed?.noted ?? null)) this.#sql.setIndexedTo(n, noted);
+      const caughtUp = { n, noted, indexedTo };
       this.reached(sessionId, caughtUp);
       return { indexed: caughtUp, isAll: row === undefined };
     });
@@ -297,9 +301,9 @@ export class MessageSearch extends SearchRows {
   }
 
   /** Inserts a message and returns its cost in characters. */
-  #insert(indexed: IndexedRow, seq: number, message: UIMessage): number {
+  #insert(n: number, seq: number, message: UIMessage): number {
     const { words, forms, partial } = fitWords(textsOf(message));
-    const rowid = rowidOf(indexed.n, seq);
+    const rowid = rowidOf(n, seq);
     this.#sql.insertWords(rowid, { words, forms });
     if (partial) this.#sql.insertPartial(rowid);
     return words.length + LEAST_INDEXED_CHARS;

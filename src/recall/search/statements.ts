@@ -7,19 +7,19 @@ export type SourceRow = { seq: number; id: string; role: string; parts: number; 
 export type MatchRow = { rowid: number; rank: number };
 export type FoundRow = { id: string; role: string; createdAt: number };
 
-defineTables("searched", [
-  // How far each session is indexed. A session has no row until it is first searched.
+defineTables("wordIndex", [
+  // How far each session is indexed. A session has no row until it is first searched. NULL while a search lets other work in between.
   `CREATE TABLE palimpsest_searched_sessions (
      n          INTEGER PRIMARY KEY,
      session_id TEXT NOT NULL UNIQUE,
-     indexed_to INTEGER NOT NULL
+     indexed_to INTEGER
    )`,
   `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
   "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
 ]);
 
 // Messages that are too long to be indexed whole. Few conversations have any, so the table is made with the first.
-defineTables("searchedPartly", [`CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`]);
+defineTables("partialWords", [`CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`]);
 
 export class SearchStatements extends ForgetStatements {
   readonly #db: Db;
@@ -35,11 +35,11 @@ export class SearchStatements extends ForgetStatements {
 
   /** Gives the session a number in the index. */
   insertIndexed(sessionId: string): number {
-    const sql = "INSERT INTO palimpsest_searched_sessions (session_id, indexed_to) VALUES (?, -1) RETURNING n";
+    const sql = "INSERT INTO palimpsest_searched_sessions (session_id) VALUES (?) RETURNING n";
     return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
-  setIndexedTo(n: number, seq: number): void {
+  setIndexedTo(n: number, seq: number | null): void {
     this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
   }
 
