@@ -11,7 +11,7 @@ import { extractConstraints } from "../../src/facts/rules/constraints.ts";
 import { extractIdentifiers, type IdentifierKind } from "./identifiers.ts";
 import { digest } from "../../src/steps/text/digest.ts";
 import { readTranscript, type Entry } from "../../src/extractive/entries.ts";
-import { layOut, placeTopics, readSummary, type Topic } from "../../src/steps/draft/summary-shape.ts";
+import { joinSections, placeTopics, readSummary, type Topic } from "../../src/steps/draft/summary-shape.ts";
 import { readSectionTokens } from "../../src/notes/steps/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Asked } from "./asked.ts";
@@ -49,7 +49,7 @@ export function forget(asked: Asked, { loss, seed }: { readonly loss: number; re
     (told) => !known.has(told.value) && keep(told),
   );
   const titles = asked.sections.map(({ title }) => title);
-  const room = asked.tokens - estimateTokens(layOut(titles, new Map()));
+  const room = asked.tokens - estimateTokens(joinSections(titles, new Map()));
   const rules = thin([...earlier, ...fresh].filter(isRule), room / RULES_SHARE);
   const left = room - cost(rules);
   // Earlier and new facts get half of the room each. One takes what the other does not need.
@@ -61,7 +61,7 @@ export function forget(asked: Asked, { loss, seed }: { readonly loss: number; re
 
 /** Headings without content. */
 export function keepNothing({ sections }: Asked): string {
-  return layOut(
+  return joinSections(
     sections.map(({ title }) => title),
     new Map(),
   );
@@ -148,7 +148,7 @@ function lay({ sections, notes }: Asked, told: readonly Told[]): string {
       fitting.map(({ bullet }) => bullet),
     );
   }
-  return layOut(titles, bodies);
+  return joinSections(titles, bodies);
 }
 
 /** From 0 to 1. */

@@ -10,7 +10,7 @@ import { checkPreviews, type PreviewOptions } from "../fit/preview.ts";
 import { missingRoom, ROOM_OF_SETTING } from "./missing-room.ts";
 import {
   type AfterCompaction,
-  compactAfter,
+  changedThreshold,
   type CompactAfterOptions,
   type Threshold,
   type OnCompactionError,
@@ -28,7 +28,7 @@ export abstract class Configured {
    * cost one and a half times as much as the edit, and at the ceiling at the latest. Throws `invalid_options`.
    */
   compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
-    return this.tell({ settings: compactAfter(threshold, options) });
+    return this.tell({ settings: changedThreshold(threshold, options) });
   }
 
   /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */

@@ -27,7 +27,7 @@ import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
-import type { Again, Hindsight } from "../facts/hindsight.ts";
+import type { NamedAgain, Hindsight } from "../facts/hindsight.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../facts/survival.ts";
 import type { Decision } from "../steps/decide/decide.ts";
@@ -198,7 +198,7 @@ export type InRun = (work: (call: StepCall) => unknown) => Promise<unknown>;
 export interface Graded {
   readonly overlayId: string;
   readonly hindsight: Hindsight;
-  readonly again: Again;
+  readonly again: NamedAgain;
   /** The overlays of the view, oldest first, with the text of each as the view showed it. */
   readonly overlays: SinceOverlay["overlays"];
 }

@@ -9,7 +9,7 @@ import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
-import type { AgentAddress, AgentStep } from "../workflows/agent-stub.ts";
+import type { AgentLocation, AgentStep } from "../workflows/agent-stub.ts";
 import type { CompactionParams } from "../workflows/workflow.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
 import { eventWithoutWords } from "./events.ts";
@@ -28,14 +28,14 @@ export interface WatchdogEnv {
 /** An agent with the method that its watchdog's schedule calls. */
 export type Watched = Agent & { watchCompactions(): Promise<void> };
 
-export interface Surroundings {
+export interface AgentEnvironment {
   readonly ctx: DurableObjectState;
   readonly env: Cloudflare.Env;
   /** Whether every client may read the conversation. */
   readonly clientsRead: boolean;
 }
 
-export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: Surroundings): Platform {
+export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: AgentEnvironment): Platform {
   let armed = false;
   let missed = false;
   const telemetry = new Telemetry(agent, env as TelemetryEnv);
@@ -117,7 +117,7 @@ function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
 }
 
 /** The address of the agent itself, or of the root that it was made under with `subAgent()` and the path from there. */
-function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: Cloudflare.Env }): AgentAddress {
+function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: Cloudflare.Env }): AgentLocation {
   const path = agent.parentPath.length === 0 ? [] : agent.selfPath;
   const [root] = path;
   if (root === undefined) return { binding: bindingOf(env, ctx.id, agent.name), name: agent.name };

@@ -273,7 +273,7 @@ const CEILING_OF_WINDOW = 0.8;
 export const RENT_TAIL_TOKENS = 8_000;
 
 /** The change of a session's settings by `compactAfter`. Checks at once. Throws `invalid_options`. */
-export function compactAfter(
+export function changedThreshold(
   threshold: Threshold,
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {

@@ -6,7 +6,7 @@
  */
 import { PalimpsestError } from "../errors.ts";
 
-export interface Ask<T> {
+export interface ProviderCall<T> {
   readonly label: string;
   /** One of "read", "write", "search" and "load", for the message. */
   readonly verb: string;
@@ -15,7 +15,7 @@ export interface Ask<T> {
 }
 
 /** Returns the provider's text, or null when it has none. Throws `provider_failed`. */
-export async function askForText(ask: Ask<string | null>): Promise<string | null> {
+export async function askForText(ask: ProviderCall<string | null>): Promise<string | null> {
   const answer: unknown = await askProvider(ask);
   if (answer === null) return null;
   // Storage would change text that is not well-formed.
@@ -27,7 +27,7 @@ export async function askForText(ask: Ask<string | null>): Promise<string | null
 }
 
 /** Calls the provider in the same turn of the event loop. Throws `provider_failed`. */
-export async function askProvider<T>(ask: Ask<T>): Promise<T> {
+export async function askProvider<T>(ask: ProviderCall<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const advice = ask.verb === "write" ? ". The write may still happen: read the block before you write again" : "";
@@ -57,7 +57,7 @@ export async function orReport<T>(
   }
 }
 
-function failure(ask: Pick<Ask<unknown>, "label" | "verb">, why: string, cause?: unknown): PalimpsestError {
+function failure(ask: Pick<ProviderCall<unknown>, "label" | "verb">, why: string, cause?: unknown): PalimpsestError {
   const message = `Block "${ask.label}" could not be reached to ${ask.verb}: ${why}. Nothing else was changed. Go on without it, or try again later.`;
   return new PalimpsestError("provider_failed", message, { cause });
 }

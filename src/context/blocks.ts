@@ -7,7 +7,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { askForText, askProvider, type Ask } from "./ask.ts";
+import { askForText, askProvider, type ProviderCall } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
 import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";
 import { frozenInSqlite, frozenWith } from "./frozen.ts";
@@ -35,7 +35,7 @@ export interface BlocksHost {
 export type OnToolError = (error: PalimpsestError, sessionId: string) => void | Promise<void>;
 
 /** An entry under a key. The description is for providers that list their entries. */
-export interface Entry {
+export interface BlockEntry {
   readonly key: string;
   readonly content: string;
   readonly description?: string | undefined;
@@ -155,7 +155,7 @@ export class ContextBlocks {
   }
 
   /** Stores or replaces one entry of a keyed block. Throws as {@link replaceContextBlock}. */
-  async setContextEntry(label: string, entry: Entry): Promise<void> {
+  async setContextEntry(label: string, entry: BlockEntry): Promise<void> {
     const declared = this.#mustWrite(label);
     checkText(entry.content);
     if (!declared.shape.keyed) {
@@ -327,7 +327,7 @@ export class ContextBlocks {
     return askProvider(this.#ask(config.label, "write", call));
   }
 
-  #ask<T>(label: string, verb: string, call: () => Promise<T>): Ask<T> {
+  #ask<T>(label: string, verb: string, call: () => Promise<T>): ProviderCall<T> {
     return { label, verb, call, limitMs: this.#host.limitMs };
   }
 

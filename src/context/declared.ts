@@ -6,7 +6,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { MAX_LABEL_CHARS } from "../limits.ts";
-import { shapeOf, type BlockProvider, type Shape } from "./provider.ts";
+import { providerShapeOf, type BlockProvider, type Shape } from "./provider.ts";
 import { sessionScope } from "../memory/sessions/room-rows.ts";
 import { claim, labelFor, release, SHARED_SCOPE, type BlockScope } from "./scope.ts";
 import { sqliteBlock } from "./sqlite-block.ts";
@@ -84,7 +84,7 @@ export function declare(
   const scope: BlockScope = { agentId, sessionId: whose, label, blockId, statements, transaction };
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
-  const able = shapeOf(provider);
+  const able = providerShapeOf(provider);
   const shape = config.readonly === true ? readOnly(able) : able;
   if (shape.keyed && config.defaultContent !== undefined) {
     throw new PalimpsestError("invalid_options", `Block "${label}" has entries: leave defaultContent out.`);

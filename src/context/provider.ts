@@ -44,7 +44,7 @@ export interface Shape {
 }
 
 /** Derives the shape. Throws `invalid_options` for a value that is no provider. */
-export function shapeOf(provider: BlockProvider): Shape {
+export function providerShapeOf(provider: BlockProvider): Shape {
   if (!has(provider, "get")) {
     throw new PalimpsestError("invalid_options", "A context provider is an object with at least a get() method.");
   }

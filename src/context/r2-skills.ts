@@ -8,7 +8,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SKILLS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
 import type { SkillProvider } from "./provider.ts";
-import { oneLine } from "./render.ts";
+import { plainLine } from "./render.ts";
 
 const SKILL_FILE = "/SKILL.md";
 
@@ -78,7 +78,7 @@ export class R2SkillProvider implements SkillProvider {
       });
       for (const object of page.objects) {
         const name = object.key.slice(this.#prefix.length);
-        const description = oneLine(object.customMetadata?.["description"] ?? "").slice(0, SKILL_DESCRIPTION_CHARS);
+        const description = plainLine(object.customMetadata?.["description"] ?? "").slice(0, SKILL_DESCRIPTION_CHARS);
         if (name !== "" && !name.endsWith("/") && this.allows(name)) objects.push({ name, description });
       }
       cursor = page.truncated ? page.cursor : undefined;

@@ -62,7 +62,7 @@ export function renderReminder(prompt: string, blocks: readonly ReadBlock[]): st
 export function renderSection(block: ReadBlock): string {
   if (block.unavailable === true)
     return `${RULE}\n${block.label.toUpperCase()} [${block.kind}]\n${RULE}\n${UNAVAILABLE}`;
-  const description = block.description === undefined ? "" : ` (${oneLine(block.description)})`;
+  const description = block.description === undefined ? "" : ` (${plainLine(block.description)})`;
   const full = block.maxTokens === undefined || isKeyed(block) ? "" : ` [${renderFill(block.tokens, block.maxTokens)}]`;
   const header = `${block.label.toUpperCase()}${description}${full} [${block.kind}]`;
   return `${RULE}\n${header}\n${RULE}\n${block.content.replaceAll(RULE, LIGHT_RULE)}`;
@@ -73,7 +73,7 @@ export function renderFill(tokens: number, maxTokens: number): string {
   return `${Math.round((100 * tokens) / maxTokens)}% — ${tokens}/${maxTokens} tokens`;
 }
 
-export function oneLine(text: string): string {
+export function plainLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll(RULE, LIGHT_RULE).trim();
 }
 

@@ -14,7 +14,7 @@ import type { ContextBlocks, OnToolError } from "./blocks.ts";
 import { contextCalls } from "./calls.ts";
 import { Contexts, type ContextsOptions } from "./contexts.ts";
 import { checkBlock, type BlockOptions } from "./declared.ts";
-import { shapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
+import { providerShapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
 import type { ContextBlock } from "./render.ts";
 import type { BlockScope } from "./scope.ts";
 
@@ -153,7 +153,7 @@ class ManagerContext extends ContextSettings {
 
   override withContext(label: string, options: BlockOptions = {}): this {
     const { provider, shared = false } = options;
-    if (typeof provider === "object" && shapeOf(provider).writable && !shared) {
+    if (typeof provider === "object" && providerShapeOf(provider).writable && !shared) {
       throw new PalimpsestError(
         "invalid_options",
         `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,

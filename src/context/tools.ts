@@ -10,7 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
 import type { ContextBlocks } from "./blocks.ts";
 import type { Declared } from "./declared.ts";
-import { oneLine, renderFill, type ContextBlock } from "./render.ts";
+import { plainLine, renderFill, type ContextBlock } from "./render.ts";
 import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";
 
 type ToolBlock = Pick<Declared, "config" | "shape">;
@@ -158,7 +158,7 @@ function keyOf() {
 function list(blocks: readonly ToolBlock[]): string {
   const lines = blocks.map(({ config: { label, description, maxTokens }, shape: { keyed } }) => {
     const bound = maxTokens === undefined ? "" : `, at most ${maxTokens} tokens${keyed ? " an entry" : ""}`;
-    return `- "${label}" (${keyed ? "keyed entries" : "one text"}${bound})${description === undefined ? "" : `: ${oneLine(description)}`}`;
+    return `- "${label}" (${keyed ? "keyed entries" : "one text"}${bound})${description === undefined ? "" : `: ${plainLine(description)}`}`;
   });
   return `Blocks:\n${lines.join("\n")}`;
 }

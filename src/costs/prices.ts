@@ -44,7 +44,7 @@ export function pricesOf(list: PriceList, model: string): Readonly<Record<keyof 
   return { input, output, cacheRead, cacheWrite };
 }
 
-export function costOf(tokens: Charged, prices: Readonly<Record<keyof ModelPrices, number>>): number {
+export function dollarsOf(tokens: Charged, prices: Readonly<Record<keyof ModelPrices, number>>): number {
   const { input, output, cacheRead, cacheWrite } = tokens;
   const all = input * prices.input + output * prices.output;
   return (all + cacheRead * prices.cacheRead + cacheWrite * prices.cacheWrite) / MILLION;

@@ -8,7 +8,7 @@
  */
 import type { SummariserCall } from "../agent/core.ts";
 import type { UsageDollars } from "../agent/reports/usage-report.ts";
-import { costOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
+import { dollarsOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
 import type { CostRow } from "./statements.ts";
 
 /** One call of the agent's own model. */
@@ -140,9 +140,9 @@ export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<s
     if (prices === null) continue;
     const before = found.get(row.model) ?? NO_DOLLARS;
     const charged = chargedOf(row);
-    const all = costOf(charged, prices);
+    const all = dollarsOf(charged, prices);
     const total = before.total + all;
-    const of = (part: keyof Charged): number => costOf({ ...NO_TOKENS, [part]: charged[part] }, prices);
+    const of = (part: keyof Charged): number => dollarsOf({ ...NO_TOKENS, [part]: charged[part] }, prices);
     found.set(
       row.model,
       row.summarises > 0
@@ -154,7 +154,7 @@ export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<s
             cacheWrite: of("cacheWrite"),
             answered: of("output"),
             total,
-            withoutCompaction: costOf(wholeOf(row), prices),
+            withoutCompaction: dollarsOf(wholeOf(row), prices),
           },
     );
   }
@@ -183,7 +183,7 @@ function wholeOf({ cachedTokens, writtenTokens, wholeTokens, wholeCached, output
 
 function priced(list: PriceList, model: string, tokens: Charged): number | null {
   const prices = pricesOf(list, model);
-  return prices === null ? null : costOf(tokens, prices);
+  return prices === null ? null : dollarsOf(tokens, prices);
 }
 
 function sumOf(costs: readonly (number | null)[]): number | null {

@@ -68,7 +68,7 @@ function isLoopbackAddress(address: string): boolean {
  * Returns the caller's address. For IPv6 it returns the 64-bit network, because the holder of one address has all of that network. In front
  * of a deployed Worker the network sets the address, regardless of the caller's own headers. A caller without one is "nowhere".
  */
-export function placeOf(request: Request): string {
+export function addressOf(request: Request): string {
   const address = request.headers.get("CF-Connecting-IP") ?? "nowhere";
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;

@@ -12,7 +12,7 @@ import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
-import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type DoorEnv } from "./caller.ts";
+import { holdsSecret, isOnThisMachine, nameCaller, addressOf, readSecret, type DoorEnv } from "./caller.ts";
 import { issueTicket, readTicket, type AgentAddress } from "./tickets.ts";
 import { writeVisit, type Visit } from "./visit.ts";
 
@@ -163,13 +163,13 @@ async function admit<Env extends WorkerEnv>(
   if (options.authorize !== undefined) {
     const said = await options.authorize(request, to, env);
     if (said instanceof Response) return { kind: "refused", answer: said };
-    if (said === true) return admitted(placeOf(request));
+    if (said === true) return admitted(addressOf(request));
     const isKnown = typeof said === "object" && typeof said.caller === "string" && said.caller !== "";
     return isKnown ? admitted(said.caller) : { kind: "refused", answer: notFound() };
   }
   // Without a secret and without rules, only callers on this machine get this far.
   const may = secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)));
-  return may ? admitted(placeOf(request)) : { kind: "refused", answer: askForCredentials() };
+  return may ? admitted(addressOf(request)) : { kind: "refused", answer: askForCredentials() };
 }
 
 async function admitted(caller: string): Promise<Admission> {

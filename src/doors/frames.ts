@@ -7,7 +7,7 @@ import type { Connection, WSMessage } from "agents";
 import { PalimpsestError, type ErrorCode } from "../errors.ts";
 import { MAX_REQUEST_BYTES, MAX_ID_CHARS } from "../limits.ts";
 
-export interface Call {
+export interface CallFrame {
   readonly id: string;
   readonly method: string;
 }
@@ -25,7 +25,7 @@ export interface HostFrame {
 const HOST_FRAME = /^cf_agent_(?:use_chat|chat|stream|tool|message)_[a-z_]+$/;
 
 /** Returns the call in a frame, or a host's frame where the agent has a host (`hosts`). Otherwise tells the sender and returns null. */
-export function readFrame(connection: Connection, message: WSMessage, hosts: boolean): Call | HostFrame | null {
+export function readFrame(connection: Connection, message: WSMessage, hosts: boolean): CallFrame | HostFrame | null {
   if (typeof message !== "string") {
     connection.close(UNREADABLE, "Send text.");
     return null;
@@ -47,7 +47,7 @@ export function readFrame(connection: Connection, message: WSMessage, hosts: boo
 
 export function answerError(
   connection: Connection,
-  frame: Call | HostFrame,
+  frame: CallFrame | HostFrame,
   [code, advice]: [ErrorCode, string],
 ): void {
   if (!("method" in frame)) return tell(connection, code, advice);
@@ -63,7 +63,7 @@ function parse(message: string): unknown {
   }
 }
 
-function isCall(frame: unknown): frame is Call {
+function isCall(frame: unknown): frame is CallFrame {
   if (typeof frame !== "object" || frame === null) return false;
   const { type, id, method, args } = frame as Record<string, unknown>;
   if (type !== "rpc" || typeof id !== "string" || id.length > MAX_ID_CHARS) return false;

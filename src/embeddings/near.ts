@@ -7,7 +7,7 @@
 import type { Near } from "../recall/by-meaning.ts";
 import type { ByMeaning } from "../agent/recalled.ts";
 import { piecesOf } from "./steps/pieces-of-message.ts";
-import { spreadLikeness, type Cut, type Passage } from "../recall/steps/passages.ts";
+import { spreadLikeness, type MessageBlocks, type Passage } from "../recall/steps/passages.ts";
 
 /** A piece of a message that is similar to the query. */
 export interface SimilarPiece {
@@ -97,7 +97,7 @@ function placeWorth(place: number): number {
 
 /** The likeness of each passage, by the piece that it is in. */
 function likenessIn(
-  cuts: readonly Cut[],
+  cuts: readonly MessageBlocks[],
   passages: readonly Passage[],
   likeness: ReadonlyMap<number, ReadonlyMap<number, number>>,
 ): Float64Array {

@@ -16,8 +16,8 @@ import type { HiddenMessages } from "../recall/hidden-messages.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
 import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
 import { pieceTexts } from "./steps/pieces-of-message.ts";
-import { ofLengthOne, packEntries, similarIn, type Entry } from "./steps/vectors.ts";
-import { inPieces, Pace, type Pieces } from "../steps/text/pieces.ts";
+import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./steps/vectors.ts";
+import { inSlices, Pace, type Slices } from "../steps/text/slices.ts";
 import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
 import type { Provider } from "./provider.ts";
 import type { EmbeddingStatements, ToldRow } from "./statements.ts";
@@ -86,7 +86,7 @@ export class EmbeddingSearch implements MeaningSearch {
     const [asked, batch] = await Promise.all([this.#embedQuery(sessionId, query), this.#batch(sessionId)]);
     if (asked.kind === "failed") return nothingNear(asked);
     if (batch === "refused") await this.#passOver(sessionId);
-    const found = await inPieces(this.#compare(sessionId, ranges, asked.vector), pauseOf(this.#core));
+    const found = await inSlices(this.#compare(sessionId, ranges, asked.vector), pauseOf(this.#core));
     const { untold } = this.#untold(sessionId, hidden, asked.vector.length);
     if (untold > 0 && batch === "made") this.#catchUp(sessionId);
     return nearOf(found, { kind: "searched", waiting: untold });
@@ -171,7 +171,7 @@ export class EmbeddingSearch implements MeaningSearch {
       const { seqs } = this.#untold(sessionId, places.outOfView(), this.#last?.vector.length ?? 0);
       const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
       places.need(next);
-      return inPieces(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));
+      return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));
     });
   }
 
@@ -179,7 +179,7 @@ export class EmbeddingSearch implements MeaningSearch {
     places: HiddenMessages,
     sessionId: string,
     { seqs, texts: most }: { readonly seqs: readonly number[]; readonly texts: number },
-  ): Pieces<Told[]> {
+  ): Slices<Told[]> {
     const redaction = redactionOf(this.#core.settings.get(sessionId));
     const told: Told[] = [];
     const pace = new Pace(BATCH_PIECE_CHARS);
@@ -218,7 +218,7 @@ export class EmbeddingSearch implements MeaningSearch {
       const known = this.#sql.page(sessionId, page);
       const isSame = known !== undefined && this.#isValid(known, size);
       const marks = isSame ? new Uint8Array(known.told) : new Uint8Array(EMBEDDED_TOGETHER / 8);
-      const entries: Entry[] = [];
+      const entries: VectorEntry[] = [];
       for (const { seq, own } of messages) {
         mark(marks, seq);
         entries.push(...own.map((vector, piece) => ({ offset: seq % EMBEDDED_TOGETHER, piece, vector })));
@@ -252,7 +252,7 @@ export class EmbeddingSearch implements MeaningSearch {
   }
 
   /** The pieces of a session that can be compared with a vector, with their similarity. */
-  *#compare(sessionId: string, ranges: readonly SeqRange[] | null, vector: readonly number[]): Pieces<SimilarPiece[]> {
+  *#compare(sessionId: string, ranges: readonly SeqRange[] | null, vector: readonly number[]): Slices<SimilarPiece[]> {
     const question = ofLengthOne(vector);
     const isInside = (seq: number): boolean =>
       ranges === null || ranges.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);

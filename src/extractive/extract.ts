@@ -13,7 +13,7 @@ import { gatherEvidence } from "./evidence.ts";
 import { findNames, listNames } from "./names.ts";
 import { meaningfulWords, saysTheSame } from "./rank.ts";
 import {
-  layOut,
+  joinSections,
   placeTopics,
   topicOf,
   ASSISTANT_SAID,
@@ -129,7 +129,7 @@ function layOutWithin(
 ): string {
   const kept = bullets.toSorted((one, other) => worth(other) - worth(one));
   for (;;) {
-    const text = layOut(titles, sortIntoSections(titles, kept));
+    const text = joinSections(titles, sortIntoSections(titles, kept));
     // One short bullet always stays, even over the budget, because a summary must say something.
     if (kept.length <= 1 || countTokens(withoutEmptySections(text)) <= summaryTokens) return text;
     kept.pop();

@@ -22,7 +22,7 @@ import {
   type Part,
   type ToolPart,
 } from "../steps/message/tool-parts.ts";
-import { isRecord, isSummary, recordedRules, storedId } from "../steps/view/view.ts";
+import { isSummaryRecord, isSummary, recordedRules, storedId } from "../steps/view/view.ts";
 import { NO_FACTS, QUESTION, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { changedFile, readLoaded } from "./loaded.ts";
 import { findRules } from "./rules/rules-in-force.ts";
@@ -90,7 +90,7 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
   return {
     ...readTurn(message, sayings),
-    rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
+    rules: isSummaryRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
     words: namesIn(sayings),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
     changed: message.parts.flatMap((part) => {

@@ -11,7 +11,7 @@ import { readSayings } from "./gather.ts";
 import { isName } from "./names/choose.ts";
 import type { Words } from "./names/table.ts";
 import { saysWord, wordsIn } from "./words.ts";
-import { Pace, type Pieces } from "../steps/text/pieces.ts";
+import { Pace, type Slices } from "../steps/text/slices.ts";
 
 /** What came of the names that a view hid when an overlay was laid. */
 export interface Hindsight {
@@ -51,7 +51,7 @@ export interface Since {
 type Test = (word: string) => boolean;
 
 /** The hidden names that came up again. {@link countAgain} grades any summary by them. */
-export interface Again {
+export interface NamedAgain {
   readonly names: readonly string[];
   /** Whether a message that stood in the view says a name. */
   readonly stood: Test;
@@ -60,7 +60,7 @@ export interface Again {
 }
 
 /** Finds the hidden names that came up again, in pieces. */
-export function* findAgain({ hidden, shown, later }: Since): Pieces<Again> {
+export function* findAgain({ hidden, shown, later }: Since): Slices<NamedAgain> {
   const names = new Set(hidden.flatMap(({ rows }) => rows.filter(isName).map(([word]) => word)));
   const pace = new Pace(PIECE_CHARS);
   const again = new Set<string>();
@@ -85,7 +85,7 @@ export function* findAgain({ hidden, shown, later }: Since): Pieces<Again> {
 
 /** Counts the names by what showed them. `summaries` holds the texts of the overlays as the view showed them. */
 export function countAgain(
-  { names, stood, recalled }: Again,
+  { names, stood, recalled }: NamedAgain,
   summaries: readonly string[],
 ): Pick<Hindsight, "names" | "inView" | "recalled" | "missed"> {
   const told = saysWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));

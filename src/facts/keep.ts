@@ -6,7 +6,7 @@
  */
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { chooseWords, NO_TALK, type Room, type Talk, type Weights } from "./names/choose.ts";
+import { chooseWords, NO_TALK, type NamesRoom, type Talk, type Weights } from "./names/choose.ts";
 import type { Words } from "./names/table.ts";
 import { containsWord, wordsIn } from "./words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
@@ -146,7 +146,7 @@ function pickNames(
     mostCounted,
     countTokens,
     ...room
-  }: { budgetTokens: number; mostCounted: number; countTokens: CountTokens } & Omit<Room, "characters">,
+  }: { budgetTokens: number; mostCounted: number; countTokens: CountTokens } & Omit<NamesRoom, "characters">,
 ): readonly string[] {
   const most = budgetTokens * mostCounted;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;

@@ -269,8 +269,8 @@ function readWhole(paths: readonly string[], lines: Fields, said: string): Found
   if (files.length === 0) return [];
   const name = files.join(AND);
   const text = plainText(said);
-  const isWhole = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, said);
-  if (isWhole && !TRUNCATED.test(said)) return asRead("document", name, text);
+  const isWholeText = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, said);
+  if (isWholeText && !TRUNCATED.test(said)) return asRead("document", name, text);
   return files.flatMap((file) => asRead("document", file, text)).map((each) => shownIn(each, text));
 }
 

@@ -7,7 +7,7 @@
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { renderLoaded } from "./loaded/render-loaded.ts";
-import { oneLine } from "./said.ts";
+import { safeLine } from "./said.ts";
 
 /** The heading of the facts in force, which have a token budget of their own. */
 export const IN_FORCE_HEADING = "## Still in force";
@@ -55,13 +55,13 @@ export function renderPinned(pinned: Pinned): string {
 
 /** Empty when nothing is in force. Otherwise a heading and at least one line, without a break at the end. */
 export function renderInForce(pinned: Omit<Pinned, "names">): string {
-  const rules = pinned.rules.map(({ value, messageId }) => `- Rule (${shortId(messageId)}): ${oneLine(value)}`);
+  const rules = pinned.rules.map(({ value, messageId }) => `- Rule (${shortId(messageId)}): ${safeLine(value)}`);
   if (rules.length > 1) rules.unshift(RULES_NOTE);
   const lines = pinned.facts.flatMap(({ kind, value }) => {
     const label = LABELS[kind];
-    return label === undefined ? [] : [`- ${label}: ${oneLine(value)}`];
+    return label === undefined ? [] : [`- ${label}: ${safeLine(value)}`];
   });
-  const changed = pinned.facts.filter(({ kind }) => kind === "change").map(({ value }) => oneLine(value));
+  const changed = pinned.facts.filter(({ kind }) => kind === "change").map(({ value }) => safeLine(value));
   if (changed.length > 0) lines.push(`${CHANGED_LABEL}${changed.join(", ")}`);
   const { leftRules = 0 } = pinned;
   lines.push(...rules);
@@ -74,7 +74,7 @@ export function renderInForce(pinned: Omit<Pinned, "names">): string {
 /** Empty for none. No name has a blank, so blanks separate the names. A long list has a line for each role, named by its label. */
 export function renderNames(names: readonly string[]): string {
   if (names.length === 0) return "";
-  const lines = names.map(oneLine);
+  const lines = names.map(safeLine);
   const all = lines.join(" ");
   if (all.length < LABELLED_CHARS) return `${NAMES_HEADING}\n${all}`;
   const byRole = Map.groupBy(lines, (name) => ROLES.find(([, form]) => form.test(name))?.[0]);
@@ -98,6 +98,6 @@ export function readPinnedRules(text: string): PinnedFact[] {
 }
 
 function shortId(messageId: string): string {
-  const id = oneLine(messageId).replaceAll(/[():]/g, "");
+  const id = safeLine(messageId).replaceAll(/[():]/g, "");
   return id.length <= ID_CHARS ? id : `${id.slice(0, ID_CHARS - 1)}…`;
 }

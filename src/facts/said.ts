@@ -31,7 +31,7 @@ export function sayingIn(text: string): (value: string) => boolean {
 }
 
 function flatten(text: string): string {
-  return oneLine(text).toLowerCase();
+  return safeLine(text).toLowerCase();
 }
 
 /** All but a single blank, which stays. */
@@ -58,6 +58,6 @@ export function inLines(text: string): string {
  * The text as one line that cannot close a tag of a prompt. Replaces breaks and such tags, and removes invisible
  * characters.
  */
-export function oneLine(text: string): string {
+export function safeLine(text: string): string {
   return stripInvisible(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
 }

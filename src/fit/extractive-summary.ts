@@ -14,7 +14,7 @@ import type { PinnedFact } from "../facts/fact.ts";
 import { readLoaded, type Loaded } from "../facts/loaded.ts";
 import { readLoadedNames } from "../facts/loaded/render-loaded.ts";
 import { IN_FORCE_HEADING } from "../facts/render.ts";
-import { oneLine, sayingIn } from "../facts/said.ts";
+import { safeLine, sayingIn } from "../facts/said.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
@@ -86,7 +86,7 @@ function nameLoaded(gap: readonly UIMessage[], fits: (text: string) => boolean):
 }
 
 function nameWithReference({ name, messageId }: Loaded): string {
-  return `${oneLine(name)} (${referenceTo(messageId)})`;
+  return `${safeLine(name)} (${referenceTo(messageId)})`;
 }
 
 /** The shortest notice of omitted messages. */

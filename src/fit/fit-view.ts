@@ -29,8 +29,8 @@ import {
   weigh,
   weighParts,
   withParts,
-  type Piece,
-  type Room,
+  type FitElement,
+  type ViewRoom,
   type Unit,
   type Zone,
 } from "./units.ts";
@@ -101,7 +101,7 @@ interface Reduction {
   readonly asked: number;
 }
 
-interface Scene extends Room {
+interface Scene extends ViewRoom {
   readonly messages: readonly UIMessage[];
   readonly units: readonly Unit[];
   readonly count: CountTokens;
@@ -111,7 +111,7 @@ interface Scene extends Room {
 }
 
 interface Draft {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly FitElement[];
   readonly steps: readonly FitStep[];
 }
 
@@ -225,7 +225,7 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): Draft {
   const goes = units.filter((unit) => gone.includes(unit.zone));
   const all = weigh(goes, count);
   const kept = new Set(scene.rules.pick(putTogether(messages, goes)).map(({ value }) => value));
-  const pieces: Piece[] = [];
+  const pieces: FitElement[] = [];
   const summarized: Unit[] = [];
   let saved = 0;
   const close = (gap: Unit[]): void => {

@@ -10,7 +10,7 @@ import { DEFAULT_PROTECT_HEAD, HEAD_SHARE_OF_THRESHOLD, MESSAGE_OVERHEAD_TOKENS 
 import { measureMessage, type CountTokens, type Measure } from "../steps/message/measure.ts";
 import { messageSteps } from "../steps/message/slice.ts";
 import { innerParts, isOpenCall, type Part } from "../steps/message/tool-parts.ts";
-import { fittedMessageId, isRecord, parseSyntheticId } from "../steps/view/view.ts";
+import { fittedMessageId, isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 
 /** Largest share of the room for a fitted view's newest part, including its growth until the line moves. */
 const FIT_NEWEST_SHARE = 5 / 8;
@@ -50,20 +50,20 @@ export interface Unit {
 }
 
 /** A unit, or a message that replaces removed units. */
-export type Piece = Unit | UIMessage;
+export type FitElement = Unit | UIMessage;
 
-export function isUnit(piece: Piece): piece is Unit {
+export function isUnit(piece: FitElement): piece is Unit {
   return "zone" in piece;
 }
 
 /** A view's room, rounded so that small differences between predictions do not change it. */
-export interface Room {
+export interface ViewRoom {
   readonly room: number;
   /** The power of two below the room. Cuts by a share of it are the same in a slightly larger room. */
   readonly scale: number;
 }
 
-export function roundRoom(tokens: number): Room {
+export function roundRoom(tokens: number): ViewRoom {
   const scale = 2 ** Math.floor(Math.log2(tokens));
   const grain = scale / FIT_ROOM_STEPS;
   return { room: Math.floor(tokens / grain) * grain, scale };
@@ -73,7 +73,7 @@ export function roundRoom(tokens: number): Room {
  * The units of a view. The line depends only on the room and on the messages before it, and moves in strides. So a
  * growing view keeps its prefix until it has grown by a stride.
  */
-export function takeApart(messages: readonly UIMessage[], { room, scale }: Room, count: CountTokens): Unit[] {
+export function takeApart(messages: readonly UIMessage[], { room, scale }: ViewRoom, count: CountTokens): Unit[] {
   const measures = messages.map((message) => measureMessage(message, count));
   const total = measures.reduce((sum, { tokens }) => sum + tokens, 0);
   const stride = scale * FIT_LINE_SHARE;
@@ -115,7 +115,7 @@ function zoneOf(message: UIMessage, is: { asked: boolean; head: boolean; behind:
 }
 
 function isAsked(message: UIMessage): boolean {
-  return message.role === "user" && parseSyntheticId(message.id) === null && !isRecord(message);
+  return message.role === "user" && parseSyntheticId(message.id) === null && !isSummaryRecord(message);
 }
 
 /** A unit's parts, with its rules after the user's words in it. */
@@ -128,7 +128,7 @@ function shownParts({ parts, rules }: Pick<Unit, "parts" | "rules">): Part[] {
 }
 
 /** The pieces as messages. A message without any change is the same object as before. */
-export function putTogether(messages: readonly UIMessage[], pieces: readonly Piece[]): UIMessage[] {
+export function putTogether(messages: readonly UIMessage[], pieces: readonly FitElement[]): UIMessage[] {
   return runs(pieces).map((run) => {
     if (!isRun(run)) return run;
     const [first] = run;
@@ -142,7 +142,7 @@ export function putTogether(messages: readonly UIMessage[], pieces: readonly Pie
 }
 
 /** Estimated tokens of the pieces once they are put together. */
-export function weigh(pieces: readonly Piece[], count: CountTokens): number {
+export function weigh(pieces: readonly FitElement[], count: CountTokens): number {
   return runs(pieces).reduce((sum, run) => {
     if (!isRun(run)) return sum + measureMessage(run, count).tokens;
     return sum + run.reduce((sofar, unit) => sofar + unit.tokens, MESSAGE_OVERHEAD_TOKENS);
@@ -170,7 +170,7 @@ function isRun(run: Run | UIMessage): run is Run {
 }
 
 /** Groups units that follow one another in one message. */
-function runs(pieces: readonly Piece[]): (Run | UIMessage)[] {
+function runs(pieces: readonly FitElement[]): (Run | UIMessage)[] {
   const found: ([Unit, ...Unit[]] | UIMessage)[] = [];
   let last: Unit | null = null;
   for (const piece of pieces) {

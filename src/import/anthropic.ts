@@ -2,16 +2,16 @@
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose } from "./items.ts";
-import type { ImportedMetadata, Piece, Turn } from "./turns.ts";
+import type { ImportedMetadata, TurnPiece, ImportedTurn } from "./turns.ts";
 
 /** Parses a file, as text where it is text. `fallback` is the media type of a URL, which names none. */
-function source(fallback: string): z.ZodType<Piece> {
+function source(fallback: string): z.ZodType<TurnPiece> {
   const base64 = z
     .object({ media_type: z.string(), data: z.string() })
     .transform((value) => filePiece(value.media_type, { base64: value.data }));
   const url = z.object({ url: z.url() }).transform((value) => filePiece(fallback, value));
   const text = z.object({ data: z.string() }).transform((value) => textPiece(value.data));
-  const schemas = new Map<string, z.ZodType<Piece>>([
+  const schemas = new Map<string, z.ZodType<TurnPiece>>([
     ["base64", base64],
     ["url", url],
     ["text", text],
@@ -19,13 +19,13 @@ function source(fallback: string): z.ZodType<Piece> {
   return choose("type", (type) => schemas.get(type) ?? unknownBlock);
 }
 
-function file(mediaType: string): z.ZodType<Piece> {
+function file(mediaType: string): z.ZodType<TurnPiece> {
   return z.object({ source: source(mediaType) }).transform((block) => block.source);
 }
 
 const call = z
   .object({ type: z.string(), id: z.string(), name: z.string(), input: z.unknown().optional() })
-  .transform((block): Piece => ({
+  .transform((block): TurnPiece => ({
     kind: "call",
     callId: block.id,
     toolName: block.name,
@@ -36,7 +36,7 @@ const call = z
 
 const result = z
   .object({ tool_use_id: z.string(), content: toolOutput, is_error: z.boolean().nullish() })
-  .transform((block): Piece => {
+  .transform((block): TurnPiece => {
     return {
       kind: "result",
       callId: block.tool_use_id,
@@ -56,7 +56,7 @@ const redacted = z
   .object({ data: z.string() })
   .transform((block) => reasoningPiece("", { name: "anthropic", fields: { redactedData: block.data } }));
 
-const blocks = new Map<string, z.ZodType<Piece>>([
+const blocks = new Map<string, z.ZodType<TurnPiece>>([
   ["text", text],
   ["thinking", thinking],
   ["redacted_thinking", redacted],
@@ -89,7 +89,7 @@ export const anthropicMessage = z
     model: z.string().nullish(),
     usage: usage.nullish().catch(null),
   })
-  .transform((message): Turn => ({
+  .transform((message): ImportedTurn => ({
     role: message.role,
     pieces: message.content,
     id: message.id ?? null,

@@ -6,14 +6,14 @@
  */
 import { z } from "zod";
 import { isRecord, list, parseInside } from "./items.ts";
-import type { Part, Piece } from "./turns.ts";
+import type { Part, TurnPiece } from "./turns.ts";
 
-export function textPiece(text: string): Piece {
+export function textPiece(text: string): TurnPiece {
   return { kind: "part", part: { type: "text", text } };
 }
 
 /** Reasoning with the fields that the provider needs to accept it back. They stand under the provider's name, as in the AI SDK. */
-export function reasoningPiece(text: string, provider?: { name: string; fields: Record<string, string> }): Piece {
+export function reasoningPiece(text: string, provider?: { name: string; fields: Record<string, string> }): TurnPiece {
   const signed = provider !== undefined && Object.values(provider.fields).some((value) => value !== "");
   const part: Part = { type: "reasoning", text };
   if (signed) part.providerMetadata = { [provider.name]: provider.fields };
@@ -21,23 +21,23 @@ export function reasoningPiece(text: string, provider?: { name: string; fields: 
 }
 
 /** A file from base64 bytes or from a URL. */
-export function filePiece(mediaType: string, source: { base64: string } | { url: string }): Piece {
+export function filePiece(mediaType: string, source: { base64: string } | { url: string }): TurnPiece {
   const url = "url" in source ? source.url : `data:${mediaType};base64,${source.base64}`;
   return { kind: "part", part: { type: "file", mediaType, url } };
 }
 
 /** A block of an unknown type, kept whole as a data part. */
-export const unknownBlock: z.ZodType<Piece> = z
+export const unknownBlock: z.ZodType<TurnPiece> = z
   .looseObject({ type: z.string() })
-  .transform((block): Piece => ({ kind: "part", part: { type: "data-imported-block", data: block } }));
+  .transform((block): TurnPiece => ({ kind: "part", part: { type: "data-imported-block", data: block } }));
 
 /** Parses content that is a string, a list of blocks, or absent, into a list of pieces. */
-export function content(block: z.ZodType<Piece>): z.ZodType<Piece[]> {
+export function content(block: z.ZodType<TurnPiece>): z.ZodType<TurnPiece[]> {
   const blocks = list(block);
   return z
     .unknown()
     .optional()
-    .transform((value, context): Piece[] => {
+    .transform((value, context): TurnPiece[] => {
       if (value === undefined || value === null || value === "") return [];
       return typeof value === "string" ? [textPiece(value)] : parseInside(blocks, value, context);
     });

@@ -4,11 +4,11 @@
  */
 import type { z } from "zod";
 import { checkCount, importFailed, isRecord, parseItems, type Item } from "./items.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
-import type { Chat, Turn } from "./turns.ts";
+import type { Slices } from "../steps/text/slices.ts";
+import type { Chat, ImportedTurn } from "./turns.ts";
 
 /** Returns the conversations of `items`, with each message parsed by `message`. Throws `import_failed`. */
-export function* readChats(items: readonly Item[], message: z.ZodType<Turn>, format: string): Pieces<Chat[]> {
+export function* readChats(items: readonly Item[], message: z.ZodType<ImportedTurn>, format: string): Slices<Chat[]> {
   const lists = items.map((item) => chatMessages(item.value));
   if (lists.every((list) => list === null)) return [{ label: null, turns: yield* parseItems(items, message, format) }];
   checkCount(lists.reduce((sum, list) => sum + (list?.length ?? 0), 0));

@@ -7,8 +7,8 @@
 import { z } from "zod";
 import { anthropicMessage } from "./anthropic.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
-import type { Chat, Turn } from "./turns.ts";
+import type { Slices } from "../steps/text/slices.ts";
+import type { Chat, ImportedTurn } from "./turns.ts";
 
 const line = z.object({
   uuid: z.string().nullish(),
@@ -21,7 +21,7 @@ const line = z.object({
 });
 
 interface Line {
-  readonly turn: Turn;
+  readonly turn: ImportedTurn;
   readonly side: boolean;
   readonly agentId: string | null;
 }
@@ -30,9 +30,9 @@ const message = line.extend({ message: anthropicMessage }).transform((value): Li
 const other = line.transform((value): Line => lineOf(value, { role: null, pieces: [], metadata: {}, id: null }));
 const anyLine = choose("type", (type) => (type === "user" || type === "assistant" ? message : other));
 
-function lineOf(value: z.infer<typeof line>, said: Turn): Line {
+function lineOf(value: z.infer<typeof line>, said: ImportedTurn): Line {
   const parentId = value.parentUuid ?? value.logicalParentUuid ?? value.parentUuid;
-  const turn: Turn = {
+  const turn: ImportedTurn = {
     ...said,
     id: value.uuid ?? null,
     metadata: {
@@ -46,9 +46,9 @@ function lineOf(value: z.infer<typeof line>, said: Turn): Line {
 }
 
 /** Returns the session's turns, then those of each side chain. Throws `import_failed`. */
-export function* readClaudeCode(items: readonly Item[]): Pieces<Chat[]> {
+export function* readClaudeCode(items: readonly Item[]): Slices<Chat[]> {
   const lines = yield* parseItems(items, anyLine, "claude-code");
-  const chains = new Map<string | null, Turn[]>();
+  const chains = new Map<string | null, ImportedTurn[]>();
   const chainOfLine = new Map<string, string>();
   const onlySide = lines.every(({ turn, side }) => side || turn.role === null);
   for (const { turn, side, agentId } of lines) {
@@ -67,7 +67,7 @@ export function* readClaudeCode(items: readonly Item[]): Pieces<Chat[]> {
 }
 
 /** Every line of a reply repeats the reply's usage. Only the last line keeps it, so that sums are right. */
-function countUsageOnce(turns: readonly Turn[]): Turn[] {
+function countUsageOnce(turns: readonly ImportedTurn[]): ImportedTurn[] {
   const last = new Map(turns.map((turn, index) => [turn.metadata.providerMessageId, index]));
   return turns.map((turn, index) => {
     const reply = turn.metadata.providerMessageId;

@@ -11,7 +11,7 @@ import { readClaudeCode } from "./claude-code.ts";
 import { importFailed, isRecord, readItems, type Item } from "./items.ts";
 import { openAiMessage } from "./openai.ts";
 import { readPi } from "./pi.ts";
-import { atOnce, type Pieces } from "../steps/text/pieces.ts";
+import { atOnce, type Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
 import { assemble, UniqueIds, type Assembled, type Chat } from "./turns.ts";
 import { readUIMessages } from "./uimessage.ts";
@@ -63,7 +63,7 @@ export function importTranscript(text: string, options: ImportOptions = {}): Imp
 }
 
 /** Works as {@link importTranscript}, in pieces. */
-export function* readTranscript(text: string, options: ImportOptions = {}): Pieces<ImportResult> {
+export function* readTranscript(text: string, options: ImportOptions = {}): Slices<ImportResult> {
   const items = yield* readItems(text);
   const format = options.format ?? (yield* formatOf(items));
   if (format === null) throw importFailed(`The format is not known. Known are ${FORMATS.join(", ")}`);
@@ -84,7 +84,7 @@ export function detectFormat(text: string): Format | null {
   return atOnce(formatOf(atOnce(readItems(text))));
 }
 
-function* read(items: readonly Item[], format: Format, name: string): Pieces<Omit<ImportResult, "format">> {
+function* read(items: readonly Item[], format: Format, name: string): Slices<Omit<ImportResult, "format">> {
   if (format === "uimessage-jsonl") {
     const { messages, renamedIds, disowned } = yield* readUIMessages(items);
     const conversation: Conversation = { name, messages, branches: new Map(), disowned };
@@ -110,7 +110,7 @@ function* read(items: readonly Item[], format: Format, name: string): Pieces<Omi
   return { conversations, notes };
 }
 
-const READERS: Readonly<Record<Exclude<Format, "uimessage-jsonl">, (items: readonly Item[]) => Pieces<Chat[]>>> = {
+const READERS: Readonly<Record<Exclude<Format, "uimessage-jsonl">, (items: readonly Item[]) => Slices<Chat[]>>> = {
   openai: (items) => readChats(items, openAiMessage, "openai"),
   anthropic: (items) => readChats(items, anthropicMessage, "anthropic"),
   pi: readPi,
@@ -132,7 +132,7 @@ function notesOf(counts: Partial<Record<keyof typeof NOTES, number>>): string[] 
   return kinds.filter((kind) => (counts[kind] ?? 0) > 0).map((kind) => `${NOTES[kind]}: ${counts[kind]}`);
 }
 
-function* formatOf(items: readonly Item[]): Pieces<Format | null> {
+function* formatOf(items: readonly Item[]): Slices<Format | null> {
   const pace = importPace();
   for (const { value } of items) {
     if (!isRecord(value)) continue;

@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { readTranscript, type Conversation, type Format } from "./import.ts";
 import { pauseOf, type Uses } from "../agent/let-others-in.ts";
-import { inPieces, type Pieces } from "../steps/text/pieces.ts";
+import { inSlices, type Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
@@ -49,13 +49,13 @@ export async function readFile(
   }
   reading.chars += text.length;
   try {
-    return await inPieces(read(history, text, options), pauseOf(reading));
+    return await inSlices(read(history, text, options), pauseOf(reading));
   } finally {
     reading.chars -= text.length;
   }
 }
 
-function* read(history: History, text: string, { format, index }: ImportTranscriptOptions): Pieces<ReadFile> {
+function* read(history: History, text: string, { format, index }: ImportTranscriptOptions): Slices<ReadFile> {
   const { conversations, ...found } = yield* readTranscript(text, format === undefined ? {} : { format });
   const conversation = conversations[index ?? 0];
   if (conversation === undefined || (index === undefined && conversations.length > 1)) {
@@ -67,7 +67,7 @@ function* read(history: History, text: string, { format, index }: ImportTranscri
   return { ...found, conversation, encoded: yield* encodeAll(history, conversation.messages) };
 }
 
-function* encodeAll(history: History, messages: readonly UIMessage[]): Pieces<Encoded[]> {
+function* encodeAll(history: History, messages: readonly UIMessage[]): Slices<Encoded[]> {
   const pace = importPace();
   const encoded: Encoded[] = [];
   for (const message of messages) {

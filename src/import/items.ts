@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Pace, Pieces } from "../steps/text/pieces.ts";
+import type { Pace, Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
 
 /**
@@ -63,7 +63,7 @@ class Problems {
 }
 
 /** Yields the values of `text`, which is a JSON array, one JSON document, or one value a line. Throws `import_failed`. */
-export function* readItems(text: string): Pieces<Item[]> {
+export function* readItems(text: string): Slices<Item[]> {
   const source = text.replace(/^\uFEFF/, "");
   if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
   const document = (yield* readArray(source)) ?? readDocument(source);
@@ -94,7 +94,7 @@ export function* readItems(text: string): Pieces<Item[]> {
  * Returns the elements of a text that is one JSON array, or null for any other text. The text is split at the commas between elements, so no
  * list is parsed whole before its length is known. Throws `import_failed` for more elements than one import takes.
  */
-function* readArray(source: string): Pieces<Item[] | null> {
+function* readArray(source: string): Slices<Item[] | null> {
   const from = source.search(/\S/);
   if (source[from] !== "[" || source.length - from > MAX_IMPORT_VALUE_CHARS) return null;
   const pace = importPace();
@@ -121,7 +121,7 @@ const BRACKET_OR_STRING = /[[\]{},"]/g;
 const END_OF_STRING = /["\\]/g;
 
 /** Returns the place of the comma or bracket behind an array's element, or null where there is none. */
-function* endOfElement(source: string, from: number, pace: Pace): Pieces<number | null> {
+function* endOfElement(source: string, from: number, pace: Pace): Slices<number | null> {
   let depth = 0;
   for (let at = from; ;) {
     BRACKET_OR_STRING.lastIndex = at;
@@ -176,7 +176,7 @@ export function checkCount(entries: number): void {
 }
 
 /** Returns every item in the shape of `schema`. Otherwise throws one `import_failed` that names the items that do not fit. */
-export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Pieces<T[]> {
+export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Slices<T[]> {
   const pace = importPace();
   const parsed: T[] = [];
   const problems = new Problems();

@@ -2,14 +2,14 @@
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose, list } from "./items.ts";
-import type { Piece, Turn } from "./turns.ts";
+import type { TurnPiece, ImportedTurn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));
 const refusal = z.object({ refusal: z.string() }).transform((block) => textPiece(block.refusal));
 const image = z
   .object({ image_url: z.object({ url: z.url() }) })
   .transform((block) => filePiece(mediaTypeOf(block.image_url.url), block.image_url));
-const blocks = new Map<string, z.ZodType<Piece>>([
+const blocks = new Map<string, z.ZodType<TurnPiece>>([
   ["text", text],
   ["refusal", refusal],
   ["image_url", image],
@@ -21,7 +21,7 @@ const call = z
     function: z.object({ name: z.string(), arguments: z.string().nullish() }).optional(),
     custom: z.object({ name: z.string(), input: z.string() }).optional(),
   })
-  .transform((value, context): Piece => {
+  .transform((value, context): TurnPiece => {
     if (value.function !== undefined) {
       const { name, arguments: input } = value.function;
       return { kind: "call", callId: value.id, toolName: name, input: parseArguments(input ?? "") };
@@ -44,7 +44,7 @@ const assistant = message
     refusal: z.string().nullish(),
     tool_calls: list(call).nullish(),
   })
-  .transform((value): Turn => {
+  .transform((value): ImportedTurn => {
     const pieces = [
       ...(value.reasoning_content ? [reasoningPiece(value.reasoning_content)] : []),
       ...value.content,
@@ -56,17 +56,22 @@ const assistant = message
 
 const tool = z
   .object({ tool_call_id: z.string(), name: z.string().nullish(), content: toolOutput })
-  .transform((value): Turn => {
+  .transform((value): ImportedTurn => {
     const { tool_call_id: callId, name, content: output } = value;
-    const result: Piece = { kind: "result", callId, toolName: name ?? null, output, failed: false };
+    const result: TurnPiece = { kind: "result", callId, toolName: name ?? null, output, failed: false };
     return { role: "user", pieces: [result], id: null, metadata: {} };
   });
 
 function said(role: "system" | "user") {
-  return message.transform((value): Turn => ({ role, pieces: value.content, id: value.id ?? null, metadata: {} }));
+  return message.transform((value): ImportedTurn => ({
+    role,
+    pieces: value.content,
+    id: value.id ?? null,
+    metadata: {},
+  }));
 }
 
-const roles = new Map<string, z.ZodType<Turn>>([
+const roles = new Map<string, z.ZodType<ImportedTurn>>([
   ["system", said("system")],
   ["developer", said("system")],
   ["user", said("user")],
@@ -75,7 +80,9 @@ const roles = new Map<string, z.ZodType<Turn>>([
 ]);
 
 export const openAiMessage = choose("role", (role) => {
-  return roles.get(role) ?? z.custom<Turn>(() => false, `unknown role; known are ${[...roles.keys()].join(", ")}`);
+  return (
+    roles.get(role) ?? z.custom<ImportedTurn>(() => false, `unknown role; known are ${[...roles.keys()].join(", ")}`)
+  );
 });
 
 /** Parses the arguments that the model wrote. Models sometimes break JSON off, and the text itself is then the input. */

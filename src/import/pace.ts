@@ -1,5 +1,5 @@
 /** The number of characters of a file that are read before the agent answers other calls. */
-import { Pace } from "../steps/text/pieces.ts";
+import { Pace } from "../steps/text/slices.ts";
 
 /** Characters of an import that are read at once, some ten milliseconds' worth. The second number is added for each entry. */
 const IMPORT_PIECE_CHARS = 200_000;

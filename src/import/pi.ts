@@ -5,8 +5,8 @@
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
-import type { Chat, ImportedMetadata, Piece, Turn } from "./turns.ts";
+import type { Slices } from "../steps/text/slices.ts";
+import type { Chat, ImportedMetadata, TurnPiece, ImportedTurn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));
 const thinking = z.object({ thinking: z.string(), thinkingSignature: z.string().default("") }).transform((block) =>
@@ -18,10 +18,10 @@ const image = z
   .transform((block) => filePiece(block.mimeType, { base64: block.data }));
 const call = z
   .object({ id: z.string(), name: z.string(), arguments: z.unknown().optional() })
-  .transform((block): Piece => {
+  .transform((block): TurnPiece => {
     return { kind: "call", callId: block.id, toolName: block.name, input: block.arguments ?? {} };
   });
-const blocks = new Map<string, z.ZodType<Piece>>([
+const blocks = new Map<string, z.ZodType<TurnPiece>>([
   ["text", text],
   ["thinking", thinking],
   ["image", image],
@@ -29,7 +29,7 @@ const blocks = new Map<string, z.ZodType<Piece>>([
 ]);
 const anyContent = content(choose("type", (type) => blocks.get(type) ?? unknownBlock));
 
-type Message = Pick<Turn, "role" | "pieces" | "metadata">;
+type Message = Pick<ImportedTurn, "role" | "pieces" | "metadata">;
 
 const usage = z
   .object({
@@ -94,18 +94,18 @@ const link = z.object({
 });
 const messageEntry = link
   .extend({ message: choose("role", (role) => messages.get(role) ?? anyone) })
-  .transform((entry): Turn => turnOf(entry, entry.message));
-const spokenEntry = link.extend({ content: anyContent }).transform((entry): Turn => {
+  .transform((entry): ImportedTurn => turnOf(entry, entry.message));
+const spokenEntry = link.extend({ content: anyContent }).transform((entry): ImportedTurn => {
   return turnOf(entry, { role: "user", pieces: entry.content, metadata: {} });
 });
-const otherEntry = link.transform((entry): Turn => turnOf(entry, { role: null, pieces: [], metadata: {} }));
+const otherEntry = link.transform((entry): ImportedTurn => turnOf(entry, { role: null, pieces: [], metadata: {} }));
 
 const entry = choose("type", (type) => {
   if (type === "message") return messageEntry;
   return type === "custom_message" ? spokenEntry : otherEntry;
 });
 
-function turnOf(entry: z.infer<typeof link>, message: Message): Turn {
+function turnOf(entry: z.infer<typeof link>, message: Message): ImportedTurn {
   const createdAt = entry.timestamp;
   return {
     ...message,
@@ -116,6 +116,6 @@ function turnOf(entry: z.infer<typeof link>, message: Message): Turn {
 }
 
 /** Returns one turn an entry. Throws `import_failed`. */
-export function* readPi(items: readonly Item[]): Pieces<Chat[]> {
+export function* readPi(items: readonly Item[]): Slices<Chat[]> {
   return [{ label: null, turns: yield* parseItems(items, entry, "pi") }];
 }

@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { RESERVED_PREFIX } from "../steps/view/view.ts";
 import { disownedRole, ordinaryId } from "./ours.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
+import type { Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
 
 export type Part = UIMessage["parts"][number];
@@ -31,7 +31,7 @@ export interface ToolResult {
   readonly failed: boolean;
 }
 
-export type Piece = { readonly kind: "part"; readonly part: Part } | ToolCall | ToolResult;
+export type TurnPiece = { readonly kind: "part"; readonly part: Part } | ToolCall | ToolResult;
 
 /** Facts about a message beyond its parts. Kept as `metadata` where the source has them. */
 export interface ImportedMetadata {
@@ -47,9 +47,9 @@ export interface ImportedMetadata {
 }
 
 /** One entry of a source. An entry that is no message has no pieces and the role null, and only links others. */
-export interface Turn {
+export interface ImportedTurn {
   readonly role: "system" | "user" | "assistant" | null;
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly TurnPiece[];
   readonly metadata: ImportedMetadata;
   readonly id: string | null;
   /** Source id of the entry before this one. It is `undefined` where the source names none, and null for a root. */
@@ -59,7 +59,7 @@ export interface Turn {
 /** One conversation of a source. `label` is the source's name for it, or null where it has none. */
 export interface Chat {
   readonly label: string | null;
-  readonly turns: Turn[];
+  readonly turns: ImportedTurn[];
 }
 
 export interface Assembled {
@@ -77,7 +77,7 @@ export interface Assembled {
 }
 
 /** Returns the messages of `turns` in their order. A missing id becomes `<prefix>-<place>`, and a repeated one gets a suffix. */
-export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assembled> {
+export function* assemble(turns: readonly ImportedTurn[], prefix: string): Slices<Assembled> {
   const pace = importPace();
   const messages: UIMessage[] = [];
   const branches = new Map<string, string | null>();
@@ -130,7 +130,7 @@ class ToolCalls {
   }
 
   /** Returns the part for a piece, or null for a result that went into its call. */
-  place(piece: Piece): Part | null {
+  place(piece: TurnPiece): Part | null {
     if (piece.kind === "part") return piece.part;
     if (piece.kind === "call") return this.#call(piece);
     return this.#answer(piece) ? null : this.#stray(piece);
@@ -217,7 +217,7 @@ function groupOf(message: UIMessage): string | undefined {
 }
 
 /** Returns a part for a message without one. A data part is kept and never sent to a model, but a user message may not be sent empty. */
-function emptyPart(turn: Turn): Part {
+function emptyPart(turn: ImportedTurn): Part {
   if (turn.role === "assistant") return { type: "data-empty", data: { error: turn.metadata.error ?? null } };
   return { type: "text", text: "(empty message)" };
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ownMark } from "../steps/view/view.ts";
 import { choose, list, parseItems, type Item } from "./items.ts";
 import { disown } from "./ours.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
+import type { Slices } from "../steps/text/slices.ts";
 import { UniqueIds } from "./turns.ts";
 
 const anyPart = z.looseObject({ type: z.string().min(1) });
@@ -56,7 +56,7 @@ export interface ReadMessages {
  * Returns the messages of `items` unchanged, with two exceptions. Repeated ids are made unique, and messages that claim to be ours are
  * disowned ({@link disown}). Throws `import_failed`.
  */
-export function* readUIMessages(items: readonly Item[]): Pieces<ReadMessages> {
+export function* readUIMessages(items: readonly Item[]): Slices<ReadMessages> {
   yield* parseItems(items, message, "uimessage-jsonl");
   const ids = new UniqueIds();
   const disowned = new Map<string, string>();

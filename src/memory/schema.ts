@@ -31,7 +31,7 @@ export interface Storage {
  */
 export const SCHEMA_VERSION = 1;
 
-/** Tables that are made together. A statement finds rows only once every family that it reads exists ({@link Needs}). */
+/** Tables that are made together. A statement finds rows only once every family that it reads exists ({@link StatementFamilies}). */
 export type Family = keyof typeof TABLES;
 
 /**
@@ -240,7 +240,7 @@ const FAMILY_OF: ReadonlyMap<string, Family> = new Map(
 );
 
 /** The families that a statement needs. */
-export interface Needs {
+export interface StatementFamilies {
   /** The family that the statement inserts into. Null for any other statement. */
   readonly makes: Family | null;
   /** If one of these families does not exist yet, the statement finds nothing and changes nothing. */
@@ -248,16 +248,16 @@ export interface Needs {
 }
 
 /** By statement, for all objects of the isolate. The code has a fixed set of statements, so the map does not grow without bound. */
-const needs = new Map<string, Needs>();
+const needs = new Map<string, StatementFamilies>();
 
-export function needsOf(sql: string): Needs {
+export function needsOf(sql: string): StatementFamilies {
   const known = needs.get(sql) ?? readNeeds(sql);
   needs.set(sql, known);
   return known;
 }
 
 /** Derives the needed families from the tables that the statement names. */
-function readNeeds(sql: string): Needs {
+function readNeeds(sql: string): StatementFamilies {
   const target = /^\s*(?:INSERT|REPLACE)\b[^]*?\bINTO\s+(palimpsest_\w+)/.exec(sql);
   const makes = FAMILY_OF.get(target?.[1] ?? "") ?? null;
   const source = makes === null ? sql : sql.slice(sql.search(/\bSELECT\b/));

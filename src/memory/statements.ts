@@ -28,7 +28,7 @@ export type ShapeRow = {
 export type ContentRow = ShapeRow & { content: string };
 
 /** `continuedBy` is the session that continues an ended one. */
-export type SessionState = { nextSeq: number; endedAt: number | null; continuedBy: string | null };
+export type SessionCounters = { nextSeq: number; endedAt: number | null; continuedBy: string | null };
 
 export type NewMessage = ContentRow & { branch: 0 | 1 };
 
@@ -87,10 +87,10 @@ export class Statements {
 
   // Sessions
 
-  session(sessionId: string): SessionState | undefined {
+  session(sessionId: string): SessionCounters | undefined {
     const sql = `SELECT next_seq AS nextSeq, ended_at AS endedAt, continued_by AS continuedBy
        FROM palimpsest_sessions WHERE session_id = ?`;
-    return this.db.run<SessionState>(sql, sessionId)[0];
+    return this.db.run<SessionCounters>(sql, sessionId)[0];
   }
 
   parentSession(sessionId: string): string | null {

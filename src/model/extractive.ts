@@ -10,7 +10,7 @@ import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
-import { promptOf, resultOf, streamOf } from "./plain-answer.ts";
+import { promptOf, generateResultOf, streamOf } from "./plain-answer.ts";
 
 /**
  * The input of this model. It counts its own tokens with the estimate, as a real model counts with its tokenizer, independent of the
@@ -63,7 +63,7 @@ function answer(options: LanguageModelV3CallOptions): LanguageModelV3GenerateRes
     own !== undefined
       ? own({ ...bounded, countTokens: estimateTokens })
       : extract({ ...bounded, pinsBeside: task.alone === false });
-  return resultOf(asked, text);
+  return generateResultOf(asked, text);
 }
 
 function readTask(asked: string): ExtractInput & Partial<Pick<ParsedPrompt, "kind" | "alone">> {

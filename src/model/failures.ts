@@ -6,7 +6,7 @@
 import { APICallError } from "ai";
 
 /** Why there is no text. The union is closed, because callers switch on it. */
-export type FailureCode =
+export type ModelFailureCode =
   | "auth"
   | "quota"
   | "rate-limit"
@@ -29,7 +29,7 @@ export interface Failure {
   readonly retryable: boolean;
   /** Reason for people, without secrets, of at most 300 characters. */
   readonly reason: string;
-  readonly code: FailureCode;
+  readonly code: ModelFailureCode;
   /** Milliseconds that the provider asked us to wait. */
   readonly retryAfterMs?: number;
 }
@@ -45,7 +45,7 @@ const MAX_REASON = 300;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 // True for a code whose failure may pass by itself.
-const RETRYABLE: Readonly<Record<FailureCode, boolean>> = {
+const RETRYABLE: Readonly<Record<ModelFailureCode, boolean>> = {
   auth: false,
   quota: false,
   "rate-limit": true,
@@ -61,7 +61,7 @@ const RETRYABLE: Readonly<Record<FailureCode, boolean>> = {
   provider: true,
 };
 
-export function failure(code: FailureCode, reason: string, retryAfterMs?: number): Failure {
+export function failure(code: ModelFailureCode, reason: string, retryAfterMs?: number): Failure {
   return {
     kind: code === "content-filter" ? "refused" : "failed",
     retryable: RETRYABLE[code],

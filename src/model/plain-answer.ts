@@ -7,7 +7,7 @@ import type {
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 /** An answer of one text, with estimated tokens. */
-export function resultOf(prompt: string, text: string): LanguageModelV3GenerateResult {
+export function generateResultOf(prompt: string, text: string): LanguageModelV3GenerateResult {
   const [input, output] = [estimateTokens(prompt), estimateTokens(text)];
   return {
     content: [{ type: "text", text }],

@@ -7,7 +7,7 @@
 import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
 import { costOf, type CallCost, type ReportedUsage } from "./call-cost.ts";
 import { inLargerPieces } from "./larger-pieces.ts";
-import { classifyError, failure, type Failure, type FailureCode } from "./failures.ts";
+import { classifyError, failure, type Failure, type ModelFailureCode } from "./failures.ts";
 
 /** Characters that are read of an answer for each allowed token. That is four times the usual number, thoughts included. */
 export const ANSWER_CHARS_PER_TOKEN = 16;
@@ -35,7 +35,7 @@ export type SummarizeResult =
   | (Failure & { readonly cost: CallCost | null });
 
 /** A provider has read the prompt of a call that we cut off, and charges for it. */
-const CUT_OFF: ReadonlySet<FailureCode> = new Set<FailureCode>(["timeout", "answer-too-long"]);
+const CUT_OFF: ReadonlySet<ModelFailureCode> = new Set<ModelFailureCode>(["timeout", "answer-too-long"]);
 
 /** Asks the model once. A provider's failure is returned as a value and never thrown. */
 export async function summarize(input: SummarizeInput): Promise<SummarizeResult> {

@@ -16,7 +16,7 @@ import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { normalizeTitle } from "../steps/draft/template.ts";
 import { parseInput } from "../agent/inputs.ts";
 import { notesInputs, type NotesEdit } from "./inputs.ts";
-import { checkNotes, ROOM, shapeOf, type KeepNotesOptions } from "./settings.ts";
+import { checkNotes, ROOM, notesShapeOf, type KeepNotesOptions } from "./settings.ts";
 import { gatherClaim } from "./source.ts";
 import { askForNotes, type NotesCaches } from "./trigger.ts";
 import type { Core, Needs } from "../agent/core.ts";
@@ -130,7 +130,7 @@ export class NotesOfSession extends NotesOfAgent {
     const notes = notesOf(this.#state.core, history);
     const current = notes.current();
     checkBase(edit.basedOn, current?.n ?? 0);
-    const known = arrangeSections(shapeOf(this.#state.settings), current?.sections ?? []);
+    const known = arrangeSections(notesShapeOf(this.#state.settings), current?.sections ?? []);
     const sections = put(known, edit.sections);
     if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
       throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
@@ -175,7 +175,7 @@ export class NotesOfSession extends NotesOfAgent {
 /** The session's notes as a model always sees them, within their budgets. Null while they have no content. */
 function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): string | null {
   const settings = core.settings.get(sessionId);
-  const shape = shapeOf(settings);
+  const shape = notesShapeOf(settings);
   const current = notesOf(core, core.memory.session(sessionId)).current();
   if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
   return renderNotes(fitVersion(current, shape, settings.countTokens));

@@ -102,7 +102,7 @@ function growthUnder(thresholdTokens: number): number {
 }
 
 /** The sections and budgets of a session. A session without kept notes has them too, because a person may write some. */
-export function shapeOf({ rooms, policy }: Pick<SessionSettings, "rooms" | "policy">): NotesShape {
+export function notesShapeOf({ rooms, policy }: Pick<SessionSettings, "rooms" | "policy">): NotesShape {
   return resolveNotesShape(keptNotes({ rooms }) ?? {}, policy?.thresholdTokens ?? null);
 }
 

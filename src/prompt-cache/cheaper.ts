@@ -4,7 +4,7 @@
  */
 import type { Prices } from "../steps/decide/break-even.ts";
 
-export interface Calls {
+export interface CallTokens {
   /** Tokens of the prompt that the plain call would send. */
   readonly plainTokens: number;
   /** Tokens that the other call reads from the cache, and those that it adds. */
@@ -24,7 +24,10 @@ export interface Charges {
  * The charges of both. `input` and `output` are the summariser's prices, and the agent's own input costs 1. An answer of the agent's own
  * model is taken to cost as many times its input as the summariser's answer does.
  */
-export function chargesOf({ plainTokens, cachedTokens, addedTokens, answerTokens }: Calls, prices: Prices): Charges {
+export function chargesOf(
+  { plainTokens, cachedTokens, addedTokens, answerTokens }: CallTokens,
+  prices: Prices,
+): Charges {
   const { input, output, cacheRead } = prices;
   const plain = input * plainTokens + output * answerTokens;
   // A summariser that charges nothing for input is never the dearer one.

@@ -95,14 +95,14 @@ function behind({ name, system, task, closing }: OwnTask): OwnTask {
 /** The message behind the agent's prompt. */
 function promptBehind({ input, messages }: Question): { readonly system: string; readonly prompt: string } {
   const kind = typeof input.kind === "string" ? TASK : behind(input.kind);
-  return buildPrompt({ ...input, kind, transcript: messages.map(lineOf).join("\n") });
+  return buildPrompt({ ...input, kind, transcript: messages.map(messageLine).join("\n") });
 }
 
 /** Characters of a message by which it is found in the prompt. */
 const FIRST_CHARS = 60;
 
 /** The line by which the message behind the prompt names one message of the part. */
-export function lineOf({ role, parts }: UIMessage, at: number): string {
+export function messageLine({ role, parts }: UIMessage, at: number): string {
   const text = parts.find((part) => part.type === "text" && part.text.trim() !== "");
   const calls = parts.flatMap((part) => {
     const call = toolPart(part);

@@ -5,7 +5,7 @@
  */
 import type { HiddenMessages } from "./hidden-messages.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
-import type { Cut, Passage } from "./steps/passages.ts";
+import type { MessageBlocks, Passage } from "./steps/passages.ts";
 import type { Core } from "../agent/core.ts";
 import type { ByMeaning } from "../agent/recalled.ts";
 
@@ -17,7 +17,7 @@ export interface Near {
   /** Messages in the order in which they are likely to answer, by words and by meaning. */
   rank(byWords: readonly number[], how: { readonly isInside: (seq: number) => boolean }): readonly number[];
   /** The worth of each passage by words and by meaning. `byWords` is the worth by words. */
-  weigh(cuts: readonly Cut[], passages: readonly Passage[], byWords: Float64Array): Float64Array;
+  weigh(cuts: readonly MessageBlocks[], passages: readonly Passage[], byWords: Float64Array): Float64Array;
 }
 
 /** What is asked of a search by meaning. */

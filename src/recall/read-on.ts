@@ -8,7 +8,7 @@ import type { Recall, RecalledMessage } from "../agent/recalled.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { endWithin } from "../steps/text/end-within.ts";
 
-export interface Piece {
+export interface Reading {
   /** The original as a text, under its header line. */
   readonly header: string;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface Piece {
   readonly maxTokens: number;
 }
 
-export function readOn(piece: Piece, told: RecalledMessage, count: CountTokens): Recall {
+export function readOn(piece: Reading, told: RecalledMessage, count: CountTokens): Recall {
   const { header, text, maxTokens } = piece;
   // Half of a character cannot be stored, so a piece that would begin with one begins with the whole.
   const from = /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(text.slice(piece.from - 1, piece.from + 1))

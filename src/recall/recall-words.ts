@@ -12,7 +12,7 @@ import { referenceTo } from "../steps/message/reference.ts";
 import {
   askWords,
   beginningOf,
-  isQuestion,
+  asksForStatement,
   lostAmong,
   nearShares,
   rankMessages,
@@ -28,12 +28,12 @@ import {
   PASSAGES_PIECE_CHARS,
   shapeOfCut,
   weighPassages,
-  type Cut,
+  type MessageBlocks,
   type Passage,
 } from "./steps/passages.ts";
 import { topicAsks } from "./steps/topics.ts";
 import { quote, type Quote, type Quoted } from "./steps/quote.ts";
-import { Pace, type Pieces } from "../steps/text/pieces.ts";
+import { Pace, type Slices } from "../steps/text/slices.ts";
 import type { Near } from "./by-meaning.ts";
 import type { Recall } from "../agent/recalled.ts";
 
@@ -105,10 +105,10 @@ export function* recallWords(
   places: HiddenMessages,
   { query, ranges, maxTokens, partial, near }: WordsAsked,
   countTokens: CountTokens,
-): Pieces<Recall | null> {
+): Slices<Recall | null> {
   const asks = readQuestion(query);
   const work = workShare(query, asks);
-  const asksTalk = isQuestion(query, asks);
+  const asksTalk = asksForStatement(query, asks);
   const { held, lost } = holdAsked(places, asks, { ranges, work });
   const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
   const besides = asksTalk
@@ -229,7 +229,7 @@ function contextOf(
   return held.map((each) => ({ ...each, weight: each.weight * CONTEXT_SHARE * share }));
 }
 
-interface Read extends Cut {
+interface Read extends MessageBlocks {
   readonly createdAt: number;
 }
 
@@ -246,7 +246,7 @@ interface ToRead {
 function* readCuts(
   places: HiddenMessages,
   { ranked, recent, most }: ToRead,
-): Pieces<{ readonly cuts: readonly Read[]; readonly alike: readonly number[] }> {
+): Slices<{ readonly cuts: readonly Read[]; readonly alike: readonly number[] }> {
   const read: Read[] = [];
   const alike: number[] = [];
   const shapes = new Set<string>();

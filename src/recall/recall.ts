@@ -14,7 +14,7 @@ import { inWords, PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
 import type { HiddenMessages, Named, Original } from "./hidden-messages.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
+import type { Slices } from "../steps/text/slices.ts";
 import { readQuestion, workShare } from "./steps/asked.ts";
 import { excerptMessage } from "./steps/excerpt.ts";
 import { referenceTo } from "../steps/message/reference.ts";
@@ -121,7 +121,7 @@ export function* recall(
   { places, version, near }: Recalled,
   request: RecallRequest,
   countTokens: CountTokens,
-): Pieces<Recall> {
+): Slices<Recall> {
   const asked = checkRequest(request);
   if (asked.notes !== undefined) return version?.({ ...asked, version: asked.notes }) ?? NO_NOTES;
   const found = yield* find(places, { ...asked, near }, countTokens);
@@ -236,7 +236,7 @@ function filled(value: string | undefined): string | undefined {
   return value?.trim() === "" ? undefined : value?.trim();
 }
 
-function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): Pieces<Found | Recall> {
+function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): Slices<Found | Recall> {
   const { ids, around, overlayId, query } = asked;
   if (ids !== undefined) return findNamed(places, ids);
   if (around !== undefined) return findAround(places, around);

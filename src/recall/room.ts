@@ -20,7 +20,7 @@ import type { Recall } from "../agent/recalled.ts";
 import { HiddenMessages } from "./hidden-messages.ts";
 import { checkFields } from "../known-fields.ts";
 import { MessageSearch, type SearchHit, type SearchOptions } from "./search/search.ts";
-import { inPieces, type Pieces } from "../steps/text/pieces.ts";
+import { inSlices, type Slices } from "../steps/text/slices.ts";
 import { recallCalls } from "./calls.ts";
 import { recallInputs } from "./inputs.ts";
 import { answerSearch } from "./session-search.ts";
@@ -62,7 +62,7 @@ class SessionRecall {
     const { memory } = core;
     const countTokens = core.settings.counterOf(id);
     const search = this.#search;
-    const ask = function* (sessionId: string, near: Near | undefined): Pieces<Recall> {
+    const ask = function* (sessionId: string, near: Near | undefined): Slices<Recall> {
       yield* search.catchUp(sessionId);
       const { summaries } = core.rooms;
       const version = summaries === undefined ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
@@ -71,11 +71,11 @@ class SessionRecall {
     };
     const pause = pauseOf(core);
     const near = await this.#near(id, checked);
-    const own = await this.#state.read(async () => inPieces(ask(id, near), pause));
+    const own = await this.#state.read(async () => inSlices(ask(id, near), pause));
     if (own.kind === "found") return own;
     const { sessions } = memory;
     for (let earlier = sessions.earlierOf(id); earlier !== null; earlier = sessions.earlierOf(earlier)) {
-      const answer = await inPieces(ask(earlier, await this.#near(earlier, checked)), pause);
+      const answer = await inSlices(ask(earlier, await this.#near(earlier, checked)), pause);
       if (answer.kind === "found") return answer;
     }
     return own;
@@ -99,7 +99,7 @@ class SessionRecall {
     const checked = defined(parseInput(recallInputs.search, { ...options, query }));
     const { id } = this.#state;
     return this.#state.read(async () => {
-      await inPieces(this.#search.catchUp(id), pauseOf(this.#state.core));
+      await inSlices(this.#search.catchUp(id), pauseOf(this.#state.core));
       return this.#search.find(checked.query, { ...checked, sessionId: id });
     });
   }
@@ -118,7 +118,7 @@ class ManagerRecall {
   /** Messages of every session, or of one, that hold every word of the query or, where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.searchSessions, { ...options, query }));
-    await inPieces(this.#search.catchUp(checked.sessionId), pauseOf(this.#core));
+    await inSlices(this.#search.catchUp(checked.sessionId), pauseOf(this.#core));
     return this.#search.find(checked.query, checked);
   }
 

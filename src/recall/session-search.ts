@@ -2,7 +2,7 @@
 import type { Needs } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import type { MessageSearch, SearchHit } from "./search/search.ts";
-import { inPieces } from "../steps/text/pieces.ts";
+import { inSlices } from "../steps/text/slices.ts";
 
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 const SESSION_SEARCH_HITS = 10;
@@ -14,7 +14,7 @@ export async function answerSearch(
   { memory, ...core }: Needs<"memory" | "uses">,
   query: string,
 ): Promise<string | null> {
-  await inPieces(search.catchUp(), pauseOf(core));
+  await inSlices(search.catchUp(), pauseOf(core));
   const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
   if (hits.length === 0) return null;
   const named = (id: string): string => memory.sessions.get(id)?.name ?? id;

@@ -20,7 +20,7 @@ import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts"
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../steps/view/view.ts";
-import { COMPACTION_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
+import { SDK_SUMMARY_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
 
 /** Most rounds of reading before a summary waits for the next occasion. More mean that the session changes all the time. */
 const MAX_ROUNDS = 20;
@@ -173,9 +173,9 @@ class DurableSession {
   /** The end of the branch that the SDK wants compacted. Its last message may be a summary. */
   async #leafOf(messages: readonly SessionMessage[]): Promise<string | null> {
     const last = messages.at(-1)?.id ?? null;
-    if (last?.startsWith(COMPACTION_PREFIX) !== true) return last;
+    if (last?.startsWith(SDK_SUMMARY_PREFIX) !== true) return last;
     const theirs = await this.#theirs.getCompactions();
-    return theirs.find(({ id }) => `${COMPACTION_PREFIX}${id}` === last)?.toMessageId ?? null;
+    return theirs.find(({ id }) => `${SDK_SUMMARY_PREFIX}${id}` === last)?.toMessageId ?? null;
   }
 
   /** One after the other, so that two never write the same summary. */

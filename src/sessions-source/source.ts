@@ -9,7 +9,7 @@ import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessio
 import type { MessageSource, SourceEvent } from "./message-source.ts";
 
 /** How the ids begin under which the SDK shows its own summaries. The value is not imported, because no code of the SDK is needed here. */
-export const COMPACTION_PREFIX = "compaction_";
+export const SDK_SUMMARY_PREFIX = "compaction_";
 
 export interface SessionsSourceOptions {
   /** The host's name in advice. */
@@ -54,7 +54,7 @@ export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): 
   const messageOf = (message: SessionMessage): UIMessage => read(message as unknown as UIMessage);
   return {
     name,
-    live: () => live().filter(({ id }) => !id.startsWith(COMPACTION_PREFIX)),
+    live: () => live().filter(({ id }) => !id.startsWith(SDK_SUMMARY_PREFIX)),
     prunes: () => keeps() !== undefined,
     sendsOurView,
     subscribe: (listener) => {

@@ -6,7 +6,7 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
 import type { ModelRequest, SummaryModel } from "../model/chosen.ts";
 import { extractiveModel } from "../model/extractive.ts";
-import { promptOf, resultOf, streamOf } from "../model/plain-answer.ts";
+import { promptOf, generateResultOf, streamOf } from "../model/plain-answer.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 
 /** More than any test's conversation takes. */
@@ -61,7 +61,7 @@ export function scriptedModel(
     if (request === null) return offline.doGenerate(options);
     const call = part.requests.push(request) - 1;
     if (part.script === null) return offline.doGenerate(options);
-    return resultOf(prompt, await part.script(request, { call, runId }));
+    return generateResultOf(prompt, await part.script(request, { call, runId }));
   };
   const model: LanguageModelV3 = {
     specificationVersion: "v3",

@@ -5,7 +5,7 @@
  * Reads only the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
 import type { ModelMessage, ToolModelMessage } from "ai";
-import { hasResult, toolPart, type CallResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { hasResult, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isStub } from "../steps/view/repair.ts";
 
 /** The part of `prepareStep`'s argument that this module reads, which holds all results of the turn so far. */
@@ -25,8 +25,8 @@ export interface ToolEnded {
     | { readonly type: "tool-error"; readonly error: unknown };
 }
 
-export function resultOf({ toolCall, toolOutput }: ToolEnded): ReadonlyMap<string, CallResult> {
-  const result: CallResult =
+export function resultOf({ toolCall, toolOutput }: ToolEnded): ReadonlyMap<string, GivenResult> {
+  const result: GivenResult =
     toolOutput.type === "tool-result"
       ? { state: "output-available", output: toolOutput.output ?? null }
       : { state: "output-error", errorText: textOf(toolOutput.error) };
@@ -34,8 +34,8 @@ export function resultOf({ toolCall, toolOutput }: ToolEnded): ReadonlyMap<strin
 }
 
 /** By call id, the results that come before anything that the turn's model said. */
-export function firstResults({ responseMessages = [] }: StepBegun = {}): ReadonlyMap<string, CallResult> {
-  const results = new Map<string, CallResult>();
+export function firstResults({ responseMessages = [] }: StepBegun = {}): ReadonlyMap<string, GivenResult> {
+  const results = new Map<string, GivenResult>();
   for (const message of responseMessages) {
     if (message.role !== "tool") break;
     for (const part of message.content) {
@@ -49,7 +49,7 @@ export function firstResults({ responseMessages = [] }: StepBegun = {}): Readonl
  * The parts with the given results for their open calls, and for calls that a repair of the view closed with a stub.
  * Returns the same array where there are none.
  */
-export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
+export function answerCalls(parts: Part[], results: ReadonlyMap<string, GivenResult>): Part[] {
   const answered = parts.map((part) => {
     const call = toolPart(part);
     const result = call === null ? undefined : results.get(call.toolCallId);
@@ -60,7 +60,7 @@ export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResu
 }
 
 /** The approval stays, because it tells why the call was run or refused. */
-function withResult(call: ToolPart, result: CallResult): ToolPart {
+function withResult(call: ToolPart, result: GivenResult): ToolPart {
   const { errorText: _stub, toolMetadata, ...rest } = call;
   const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
   const part = Object.keys(metadata).length === 0 ? rest : { ...rest, toolMetadata: metadata };
@@ -72,7 +72,7 @@ function withResult(call: ToolPart, result: CallResult): ToolPart {
 
 type Output = Extract<ToolModelMessage["content"][number], { type: "tool-result" }>["output"];
 
-function fromOutput(output: Output): CallResult {
+function fromOutput(output: Output): GivenResult {
   if (output.type === "execution-denied") return { state: "output-denied", reason: output.reason ?? null };
   if (output.type === "error-text") return { state: "output-error", errorText: output.value };
   if (output.type === "error-json") return { state: "output-error", errorText: JSON.stringify(output.value) };

@@ -13,7 +13,7 @@ import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { withoutMark } from "../steps/view/repair.ts";
 import { answerCalls } from "./call-results.ts";
-import { isSaid, toolPart, type CallResult, type Part } from "../steps/message/tool-parts.ts";
+import { isSaid, toolPart, type GivenResult, type Part } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { ChangeParts } from "../agent/sessions/session-messages.ts";
@@ -70,7 +70,7 @@ export class ReplyWriter {
    * Stores the results of calls that were open when the turn began. They go into the reply, or, while it is empty, into the message that it
    * follows. Results of other calls are ignored. Throws like {@link add}.
    */
-  async answer(given: ReadonlyMap<string, CallResult>): Promise<void> {
+  async answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
     // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
     const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
     const asking = await this.#newestSaid();

@@ -31,7 +31,7 @@ import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { answerCalls, firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "../agent/sessions/session.ts";
-import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
+import { checkViewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
 import { stepParts } from "./step-parts.ts";
 
 /** What a view shows, and how large it may be. */
@@ -285,5 +285,5 @@ function withoutReminder(maxTokens: number, reminderTokens: number): number | un
 
 /** Checks the limits before the turn, because nothing is refused in the middle of one. */
 function checkLimits({ maxTokens, truncate }: GetViewOptions): void {
-  viewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
+  checkViewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
 }

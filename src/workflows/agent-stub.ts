@@ -10,7 +10,7 @@ import type { Outcome } from "../memory/runs/runs.ts";
 import { PORT_METHODS, type CompactionPort, type PortMethod } from "./port.ts";
 
 /** The agent's address, which is a part of a run's params. */
-export interface AgentAddress {
+export interface AgentLocation {
   /** Binding of the agent, or of the root agent above a sub-agent. */
   readonly binding: string;
   readonly name: string;
@@ -46,7 +46,7 @@ export function isAgentFault(error: unknown): boolean {
   return error instanceof Error && (error.message.includes(AGENT_FAULT) || error.message.includes(GONE));
 }
 
-export function openPort(env: object, address: AgentAddress, runId: string): CompactionPort {
+export function openPort(env: object, address: AgentLocation, runId: string): CompactionPort {
   const namespace = (env as Record<string, DurableObjectNamespace<PortHost> | undefined>)[address.binding];
   if (namespace === undefined) {
     throw new Error(

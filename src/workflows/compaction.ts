@@ -25,7 +25,7 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { waitForApproval } from "./approval.ts";
-import { EXTRACTIVE, foldDrafts, repairDraft, summarizeChunk, type Again, type Drafting } from "./draft.ts";
+import { EXTRACTIVE, foldDrafts, repairDraft, summarizeChunk, type NextTry, type Drafting } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted, type Rungs } from "./ladder.ts";
 import type {
   ChunkDraft,
@@ -182,7 +182,7 @@ async function merge(
 /** The rungs of one draft, by the way it is asked for. */
 function rungsOf(
   { port, adds }: Pick<Drafting, "port" | "adds">,
-  ask: (by: Drafting, again?: Again) => Promise<Drafted>,
+  ask: (by: Drafting, again?: NextTry) => Promise<Drafted>,
 ): Pick<Rungs, "draft" | "repair" | "extract"> {
   return {
     draft: (mark, model) => ask({ port, mark, model, adds }),

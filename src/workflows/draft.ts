@@ -10,7 +10,7 @@ import type { UIMessage } from "ai";
 import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import { extract, extractiveModel } from "../model/extractive.ts";
-import type { Failure, FailureCode } from "../model/failures.ts";
+import type { Failure, ModelFailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
@@ -59,12 +59,12 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
-export interface Again {
+export interface NextTry {
   readonly repairOf: string;
   readonly problems: readonly string[];
 }
 
-export async function summarizeChunk(by: Drafting, index: number, again?: Again): Promise<Drafted> {
+export async function summarizeChunk(by: Drafting, index: number, again?: NextTry): Promise<Drafted> {
   const { continues } = by.model;
   const source = await by.port.readChunk(by.mark, {
     index,
@@ -94,7 +94,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: Again)
 }
 
 /** Folds drafts and earlier summaries, oldest first, into one. */
-export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: Again): Promise<Drafted> {
+export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: NextTry): Promise<Drafted> {
   const repairOf = again?.repairOf;
   const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf, adds: by.adds });
   if (source.kind !== "drafts") return source;
@@ -112,7 +112,7 @@ const MENDABLE: ReadonlySet<string> = new Set<AuditProblemKind>(["too-large", "m
 export async function repairDraft(
   by: Drafting,
   rejected: DraftReceipt,
-  source: (again: Again) => Promise<Drafted>,
+  source: (again: NextTry) => Promise<Drafted>,
 ): Promise<Drafted> {
   // A model that continued the agent's prompt may have gone on with the conversation. Such an answer holds nothing to mend.
   const holdsMatter = by.model.continues === undefined || rejected.problems.every(({ kind }) => kind === "too-large");
@@ -148,7 +148,7 @@ export const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_I
 
 /** Prefix of a failure that concerns one source and says nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";
-const OF_SOURCE: ReadonlySet<string> = new Set<FailureCode>([
+const OF_SOURCE: ReadonlySet<string> = new Set<ModelFailureCode>([
   "content-filter",
   "too-long",
   "bad-request",

@@ -8,7 +8,7 @@
  */
 import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs/runs.ts";
-import type { FailureCode } from "../model/failures.ts";
+import type { ModelFailureCode } from "../model/failures.ts";
 import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
@@ -250,7 +250,7 @@ export interface CommitRequest {
 /** Why a model gave no usable answer. The breaker that all sessions of an agent share needs it, and so does the bill. */
 export interface ModelFailure {
   readonly model: string;
-  readonly code: FailureCode;
+  readonly code: ModelFailureCode;
   readonly reason: string;
   /** Null where the call was refused before the model began. */
   readonly cost: CallCost | null;

@@ -8,7 +8,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
-import { openPort, outcomeWithoutAgent, type AgentAddress } from "./agent-stub.ts";
+import { openPort, outcomeWithoutAgent, type AgentLocation } from "./agent-stub.ts";
 import { markOf } from "./ladder.ts";
 import { followUp, runStepsOf } from "./run-steps.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
@@ -18,7 +18,7 @@ import { AGENT_CALL } from "./retries.ts";
 export interface CompactionParams {
   readonly runId: string;
   readonly kind: RunRecord["kind"];
-  readonly agent: AgentAddress;
+  readonly agent: AgentLocation;
   /** Name of the model that the session chose. */
   readonly model?: string;
 }

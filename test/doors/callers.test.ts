@@ -2,7 +2,7 @@
 import { CALLER_SHARE } from "../../src/limits.ts";
 import { describe, expect, test, vi } from "vitest";
 import { Budgets, BUDGETS_KEPT } from "../../src/doors/budgets.ts";
-import { nameCaller, placeOf } from "../../src/doors/caller.ts";
+import { nameCaller, addressOf } from "../../src/doors/caller.ts";
 import type { WorkerOptions } from "../../src/doors/create-worker.ts";
 import { ask, codeOf, guarded, HOST, open, ticketFor, upgrade, withSecret, type Line } from "./client.ts";
 
@@ -79,11 +79,11 @@ test.for([
   ["::1", "0:0:0:0"],
   ["1:2:3:4:5:6:7::", "1:2:3:4"],
 ] as const)("a caller at %s is one with its network, %s", ([address, place]) => {
-  expect(placeOf(new Request(HOST, { headers: from(address) }))).toBe(place);
+  expect(addressOf(new Request(HOST, { headers: from(address) }))).toBe(place);
 });
 
 test("a caller without an address has a place too, and names are short, equal for equals, and say nothing", async () => {
-  expect(placeOf(new Request(HOST))).toBe("nowhere");
+  expect(addressOf(new Request(HOST))).toBe("nowhere");
   const names = await Promise.all(["203.0.113.9", "203.0.113.9", "203.0.113.8", ""].map(nameCaller));
   expect(new Set(names).size).toBe(3);
   for (const name of names) expect(name).toMatch(/^[0-9a-f]{16}$/);

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { expectLinear } from "../growth.ts";
 import { auditSummary } from "../../src/steps/draft/audit.ts";
 import { extractSummary, type ExtractInput } from "../../src/extractive/extract.ts";
-import { layOut, NOTHING } from "../../src/steps/draft/summary-shape.ts";
+import { joinSections, NOTHING } from "../../src/steps/draft/summary-shape.ts";
 import { extractConstraints } from "../../src/facts/rules/constraints.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { resolvePolicy } from "../../src/steps/plan/policy.ts";
@@ -189,7 +189,7 @@ describe("a summary worth reading, without a model", () => {
 
   it("says None under a heading that has nothing, and takes an empty conversation", () => {
     expect(summarise([])).toBe(
-      layOut(
+      joinSections(
         DEFAULT_TEMPLATE.sections.map((each) => each.title),
         new Map(),
       ),

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { countAgain, findAgain, type Hindsight } from "../../src/facts/hindsight.ts";
 import { sumHindsight, tellHindsight } from "../../src/inspect/steps/tell-hindsight.ts";
 import { gatherFacts } from "../../src/facts/gather.ts";
-import { atOnce } from "../../src/steps/text/pieces.ts";
+import { atOnce } from "../../src/steps/text/slices.ts";
 import { tries } from "../tries.ts";
 
 const user = (text: string): UIMessage => ({ id: text, role: "user", parts: [{ type: "text", text }] });

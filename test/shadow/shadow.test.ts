@@ -10,7 +10,7 @@ import { NOTHING_PINNED, type Pinned } from "../../src/facts/fact.ts";
 import { compareRows } from "../../src/shadow/compare.ts";
 import type { ShadowRecord, ShadowRow } from "../../src/shadow/record.ts";
 import type { ShadowOptions } from "../../src/shadow/settings.ts";
-import type { Again, Hindsight } from "../../src/facts/hindsight.ts";
+import type { NamedAgain, Hindsight } from "../../src/facts/hindsight.ts";
 import { newAgent, overlayOf, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { inside } from "../agent/inside.ts";
 import { say, talk } from "../conversation.ts";
@@ -680,7 +680,7 @@ test("of the summaries of a view, the newest alone shows names, as a shadow told
   const drafts = { get: (_: string, key: string) => ({ text: `## Summary\ntold in ${key}` }) };
   const core = { memory: { drafts } };
   const sql = { beside: () => rows.slice(1), find: (_: string, { n }: { n: number }) => rows[n - 1] ?? null };
-  const again: Again = {
+  const again: NamedAgain = {
     names: ["src/name-1.ts", "src/name-2.ts", "src/text-1.ts", "src/elsewhere.ts"],
     stood: () => false,
     recalled: () => false,

@@ -10,7 +10,7 @@ import type { History } from "../../memory/messages/history.ts";
 import type { Slice } from "../../memory/messages/slices.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
 import { countAgain, findAgain } from "../../facts/hindsight.ts";
-import { inPieces } from "../../steps/text/pieces.ts";
+import { inSlices } from "../../steps/text/slices.ts";
 import type { Graded, Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
 import { factsOf } from "../runs/drafts/sources.ts";
@@ -33,7 +33,7 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
   const shown = await read(found.shown);
   const later = await read(found.later);
   const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);
-  const again = await inPieces(findAgain({ hidden, shown, later }), pause);
+  const again = await inSlices(findAgain({ hidden, shown, later }), pause);
   const counts = countAgain(
     again,
     overlays.map(({ text }) => text),

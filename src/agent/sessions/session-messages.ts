@@ -18,7 +18,7 @@ import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-inp
 import { checkGiven, defined, given, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
-import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
+import { shapeView, checkViewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 
 /** Default limit of the messages in a turn's prompt, in thresholds. Beyond it compaction does not keep up. */
@@ -166,7 +166,7 @@ export class SessionMessages {
 
   /** As {@link getView}, with `as` applied to each message before the view is shortened or made to fit. @internal */
   async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
-    const checked = parseInput(inputs.getView, viewOptions(options));
+    const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
     const view = await this.#state.read<View | PastView>((history) =>
       asOf === undefined ? history.view(leafId, this.#reading) : history.overlays.viewAsOf(asOf, this.#reading),

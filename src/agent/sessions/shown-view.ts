@@ -45,7 +45,7 @@ export interface ShownView extends View, Partial<Pick<PastView, "asOf" | "change
 }
 
 /** Checks the options, and accepts a plain leaf id. Throws `invalid_options`. */
-export function viewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
+export function checkViewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
   if (options === undefined || typeof options === "string") return { leafId: options };
   const { leafId, asOf, maxTokens, truncate } = options;
   if (leafId !== undefined && asOf !== undefined) {

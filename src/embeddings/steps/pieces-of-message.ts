@@ -5,7 +5,7 @@
  * (src/recall/steps/passages.ts), so that a piece that is found says which passages to quote.
  */
 import type { UIMessage } from "ai";
-import { cutMessage, type Cut, type Passage } from "../../recall/steps/passages.ts";
+import { cutMessage, type MessageBlocks, type Passage } from "../../recall/steps/passages.ts";
 
 /** Characters of a piece, which the smallest windows of embedding models hold. A passage that crosses the end is in it. */
 export const PIECE_CHARS = 1_000;
@@ -13,10 +13,10 @@ export const PIECE_CHARS = 1_000;
 export const MAX_PIECES = 4;
 
 /** One piece, as its passages. */
-export type Piece = readonly Passage[];
+export type EmbeddedText = readonly Passage[];
 
 /** The pieces of a cut message, in order. */
-export function piecesOf({ blocks, passages }: Pick<Cut, "blocks" | "passages">): Piece[] {
+export function piecesOf({ blocks, passages }: Pick<MessageBlocks, "blocks" | "passages">): EmbeddedText[] {
   const pieces: Passage[][] = [];
   let chars = PIECE_CHARS;
   for (const passage of passages) {

@@ -11,7 +11,7 @@ export const ENTRY_BYTES = 6;
 const MOST_IN_A_BYTE = 127;
 
 /** A piece of a message, by the message's place in its page. */
-export interface Entry {
+export interface VectorEntry {
   readonly offset: number;
   readonly piece: number;
   readonly vector: readonly number[];
@@ -32,7 +32,7 @@ export function ofLengthOne(vector: readonly number[]): Float32Array {
 }
 
 /** Adds entries behind those of a page. */
-export function packEntries(page: Uint8Array, entries: readonly Entry[]): Uint8Array {
+export function packEntries(page: Uint8Array, entries: readonly VectorEntry[]): Uint8Array {
   const size = entries[0]?.vector.length ?? 0;
   const packed = new Uint8Array(page.length + entries.length * (ENTRY_BYTES + size));
   packed.set(page);

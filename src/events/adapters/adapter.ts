@@ -7,7 +7,7 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import type { Piece, ToolResult, Turn } from "../../import/turns.ts";
+import type { TurnPiece, ToolResult, ImportedTurn } from "../../import/turns.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
@@ -157,14 +157,18 @@ export function base64Of(url: string): { mediaType: string; data: string } | nul
 }
 
 /** Returns each value as parsed by the schema. Throws `invalid_input`. */
-export function parseTurns(schema: z.ZodType<Turn>, values: readonly unknown[], format: string): Turn[] {
+export function parseTurns(
+  schema: z.ZodType<ImportedTurn>,
+  values: readonly unknown[],
+  format: string,
+): ImportedTurn[] {
   const parsed = z.array(schema).safeParse(values);
   if (parsed.success) return parsed.data;
   throw new PalimpsestError("invalid_input", `These are no messages of ${format}:\n${z.prettifyError(parsed.error)}`);
 }
 
 /** Makes one message for a turn's own content and one for its results. A tool's name comes from earlier calls. */
-export function turnsToMessages(turns: readonly Turn[], newId: () => string): UIMessage[] {
+export function turnsToMessages(turns: readonly ImportedTurn[], newId: () => string): UIMessage[] {
   const names = new Map<string, string>();
   const messages: UIMessage[] = [];
   for (const { role, pieces } of turns) {
@@ -179,7 +183,7 @@ export function turnsToMessages(turns: readonly Turn[], newId: () => string): UI
   return messages;
 }
 
-function saidPart(piece: Piece, names: Map<string, string>): Part[] {
+function saidPart(piece: TurnPiece, names: Map<string, string>): Part[] {
   if (piece.kind === "part") return [piece.part];
   if (piece.kind === "result") return [];
   const { callId: toolCallId, toolName, input, providerExecuted } = piece;

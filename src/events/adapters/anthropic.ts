@@ -5,7 +5,7 @@
  * calls. No text is empty, and ids consist of letters, digits, `_` and `-`. Thinking needs the signature that it came with.
  */
 import { anthropicMessage } from "../../import/anthropic.ts";
-import type { Turn } from "../../import/turns.ts";
+import type { ImportedTurn } from "../../import/turns.ts";
 import {
   base64Of,
   fileNote,
@@ -61,7 +61,7 @@ export const anthropicAdapter: ModelFormatAdapter<AnthropicPrompt> = {
   },
   fromModel({ system, messages }, newId) {
     const turns = parseTurns(anthropicMessage, messages, "the Anthropic Messages API");
-    const first: Turn[] =
+    const first: ImportedTurn[] =
       system === null ? [] : parseTurns(anthropicMessage, [{ role: "system", content: system }], "text");
     return turnsToMessages([...first, ...turns], newId);
   },

@@ -6,7 +6,7 @@
  */
 import { referenceTo } from "../../steps/message/reference.ts";
 import type { Pinned } from "../fact.ts";
-import { inLines, oneLine, withoutHeading } from "../said.ts";
+import { inLines, safeLine, withoutHeading } from "../said.ts";
 
 export type PinnedLoaded = Pinned["loaded"][number];
 
@@ -25,13 +25,13 @@ export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
     if (text === "") return [];
     const clean = withoutHeading(inLines(text));
     const fence = fenceFor(clean);
-    const title = kind === "call" ? "A call" : oneLine(name);
+    const title = kind === "call" ? "A call" : safeLine(name);
     return [`### ${title} (${referenceTo(messageId)}), ${TITLES[kind]}\n${fence}\n${clean}\n${fence}`];
   });
   const named = loaded.flatMap(({ name, text, characters, messageId }) => {
     if (messageId === "") return [`and ${characters} more`];
     const size = characters === 0 ? "may have changed, read it again" : `${characters} characters`;
-    return text === "" ? [`${oneLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
+    return text === "" ? [`${safeLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
   });
   if (named.length > 0) parts.push(`### Loaded earlier, without room here (recall has it)\n- ${named.join("\n- ")}`);
   return parts.join("\n");

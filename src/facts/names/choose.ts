@@ -91,7 +91,7 @@ export function talkOf(tables: readonly Words[]): Talk {
   return talk;
 }
 
-export interface Room {
+export interface NamesRoom {
   /** Characters, including the blank after each word. */
   readonly characters: number;
   readonly talk: Talk;
@@ -102,7 +102,7 @@ export interface Room {
 }
 
 /** The chosen words, in the order in which they were last said, so that words of one place stand together. */
-export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: Room): string[] {
+export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: NamesRoom): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
   const densityOf = ({ word, worth }: Worth): number => worth / (widthOf(word) + weights.each);
   const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);

@@ -18,7 +18,7 @@
 import { messageOf, referenceTo, referenceToCall } from "../../steps/message/reference.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import type { StubWords } from "../../steps/view/mask.ts";
-import { parseFacts, type Facts, type Steps } from "../messages/content.ts";
+import { parseFacts, type PlanningFacts, type Steps } from "../messages/content.ts";
 import { comparePlaces, type Place } from "../messages/place.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
 import type { ShapeRow } from "../statements.ts";
@@ -79,8 +79,8 @@ interface Edit {
 
 interface Change {
   readonly message: ShapeRow;
-  readonly before: Facts;
-  readonly after: Facts;
+  readonly before: PlanningFacts;
+  readonly after: PlanningFacts;
   /** The steps before the mask that change. */
   readonly changed: ReadonlySet<number>;
   /** The last step of the message that the mask hides from now on. */
@@ -343,7 +343,7 @@ function adjusted(row: MaskRow, { message, before, after, changed, last }: Chang
 
 /** Whether a step before the mask is shown whole, because it changed since the edit. */
 export function isShownWhole(
-  { id, facts }: { readonly id: string; readonly facts: Facts },
+  { id, facts }: { readonly id: string; readonly facts: PlanningFacts },
   step: number,
   words: StubWords,
 ): boolean {
@@ -355,12 +355,12 @@ export function wholeStep({ id, facts }: ShapeRow, step: number): StubWords {
   return wholeCalls(id, parseFacts(facts), step);
 }
 
-function wholeCalls(id: string, facts: Facts, step: number): StubWords {
+function wholeCalls(id: string, facts: PlanningFacts, step: number): StubWords {
   const [from, to] = [callsBefore(facts, step), callsBefore(facts, step + 1)];
   return Object.fromEntries(Array.from({ length: to - from }, (_, at) => [referenceToCall(id, from + at + 1), null]));
 }
 
 /** The number of tool parts before a step. */
-function callsBefore({ calls, results }: Facts, step: number): number {
+function callsBefore({ calls, results }: PlanningFacts, step: number): number {
   return [...calls, ...results].filter(([, at]) => at < step).length;
 }

@@ -19,7 +19,7 @@ const FACTS_MAX_CHARS = 100_000;
 const MAX_DEPTH = 500;
 
 /** The facts that planning needs of a message without its content. */
-export interface Facts extends Omit<Measure, "tokens"> {
+export interface PlanningFacts extends Omit<Measure, "tokens"> {
   /** A digest of each step's parts. Those of a span add up to the span's digest, whatever covers it. */
   readonly digests: readonly string[];
 }
@@ -94,7 +94,7 @@ export function messageDigest(message: UIMessage, digests = stepDigests(message)
 }
 
 /** The digest of some steps of a message. It stays the same while the message grows behind them. */
-export function digestOfSteps({ digests }: Facts, { fromStep, toStep }: Steps): string {
+export function digestOfSteps({ digests }: PlanningFacts, { fromStep, toStep }: Steps): string {
   return sumDigests(digests.slice(fromStep, toStep + 1));
 }
 
@@ -104,7 +104,7 @@ export interface Steps {
   readonly toStep: number;
 }
 
-function factsJson(message: UIMessage, facts: Facts): string {
+function factsJson(message: UIMessage, facts: PlanningFacts): string {
   const json = JSON.stringify(facts);
   if (json.length <= FACTS_MAX_CHARS) return json;
   throw new PalimpsestError(
@@ -129,8 +129,8 @@ export function decodeMessage(
 }
 
 /** Trusts the facts as stored, because {@link encodeMessage} wrote them. */
-export function parseFacts(facts: string): Facts {
-  return JSON.parse(facts) as Facts;
+export function parseFacts(facts: string): PlanningFacts {
+  return JSON.parse(facts) as PlanningFacts;
 }
 
 /** UTF-8 bytes of a text. */

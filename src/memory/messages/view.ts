@@ -18,7 +18,7 @@ import type { Tree } from "./tree.ts";
 import {
   elementTokens,
   hasNames,
-  isWhole,
+  isWholeMessage,
   shownSteps,
   walkShown,
   walkView,
@@ -125,7 +125,7 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
   let truncated = false;
   for (const element of start === null ? [] : walkView(tree, start, { content: true })) {
     const message = elementMessage(tree, element);
-    const stored = element.kind === "message" && isWhole(element);
+    const stored = element.kind === "message" && isWholeMessage(element);
     const size = stored ? element.row.bytes : utf8Length(JSON.stringify(message));
     truncated = newestFirst.length > 0 && bytes + size > maxBytes;
     if (truncated) break;
@@ -162,7 +162,7 @@ export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMess
 /** What an element shows of its message. */
 export function shownPart(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
   const shown = masked(message, element);
-  return isWhole(element) ? shown : sliceMessage(shown, element.fromStep, element.toStep);
+  return isWholeMessage(element) ? shown : sliceMessage(shown, element.fromStep, element.toStep);
 }
 
 function masked(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {

@@ -154,7 +154,7 @@ export function elementTokens(element: Element): number {
     const { names, open = 0 } = parseDetails(details).weights;
     return tokens - names + (element.tellsOpen ? open : 0);
   }
-  if (element.masked === undefined && isWhole(element)) return element.row.tokens;
+  if (element.masked === undefined && isWholeMessage(element)) return element.row.tokens;
   return shownSteps(element).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
@@ -213,7 +213,7 @@ export function withMask<Row extends ShapeRow>(element: Element<Row>, mask: Mask
 }
 
 /** True when the element is its whole message, including steps that are added later. */
-export function isWhole(element: MessageElement<ShapeRow>): boolean {
+export function isWholeMessage(element: MessageElement<ShapeRow>): boolean {
   return element.fromStep === 0 && element.toStep === WHOLE_MESSAGE;
 }
 

@@ -14,7 +14,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
 import { lostAmong, readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
-import { atOnce, type Pieces } from "../../steps/text/pieces.ts";
+import { atOnce, type Slices } from "../../steps/text/slices.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../../memory/messages/contents.ts";
@@ -217,7 +217,7 @@ export class MessageSearch extends SearchRows {
    * Indexes the messages stored since the last time, of one session or of all, in pieces of {@link INDEX_PIECE_CHARS}
    * or one message. Finished pieces stay indexed if the caller stops, and the next search indexes the rest.
    */
-  *catchUp(sessionId?: string): Pieces<void> {
+  *catchUp(sessionId?: string): Slices<void> {
     yield* this.#indexAll(sessionId, INDEX_PIECE_CHARS);
   }
 
@@ -226,7 +226,7 @@ export class MessageSearch extends SearchRows {
     return atOnce(this.#indexAll(sessionId, Infinity));
   }
 
-  *#indexAll(sessionId: string | undefined, chars: number): Pieces<readonly IndexedSession[]> {
+  *#indexAll(sessionId: string | undefined, chars: number): Slices<readonly IndexedSession[]> {
     const known = this.#caughtUp.get(sessionId);
     if (known?.written === this.#db.meter.rowsWritten) return known.indexed;
     const indexed: IndexedSession[] = [];
@@ -267,7 +267,7 @@ export class MessageSearch extends SearchRows {
         // What follows a full piece is read with the next one.
         if (left > 0) row = this.#sql.messageAfter(sessionId, row.seq);
       }
-      // Pieces in between note nothing, so a long index costs no row for each of them.
+      // Slices in between note nothing, so a long index costs no row for each of them.
       const noted = row === undefined ? indexedTo : null;
       if (noted !== (indexed?.noted ?? null)) this.#sql.setIndexedTo(n, noted);
       const caughtUp = { n, noted, indexedTo };

@@ -83,7 +83,7 @@ export function workShare(text: string, asks: readonly Ask[]): number {
 }
 
 /** Whether a text asks for something said, and does not describe work. */
-export function isQuestion(text: string, asks: readonly Ask[]): boolean {
+export function asksForStatement(text: string, asks: readonly Ask[]): boolean {
   return QUESTION.test(text) && workShare(text, asks) === 0;
 }
 

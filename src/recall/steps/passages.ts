@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../../steps/draft/render.ts";
 import { wordsIn } from "../../facts/words.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
-import { Pace, type Pieces } from "../../steps/text/pieces.ts";
+import { Pace, type Slices } from "../../steps/text/slices.ts";
 import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
 
 /** An ask with its weight. The fewer messages have it, the higher the weight. */
@@ -35,7 +35,7 @@ export interface Passage {
 }
 
 /** A message in blocks, and the blocks in passages. */
-export interface Cut {
+export interface MessageBlocks {
   readonly seq: number;
   readonly message: UIMessage;
   readonly blocks: readonly Block[];
@@ -92,7 +92,7 @@ const LIMITS = { toolChars: MAX_PART_CHARS, textChars: MAX_PART_CHARS, reasoning
 const READ_KINDS: ReadonlySet<Block["kind"]> = new Set(["result", "error", "denied", "file", "source"]);
 
 /** Cuts a message into passages, in order. */
-export function cutMessage({ seq, message }: Candidate): Cut {
+export function cutMessage({ seq, message }: Candidate): MessageBlocks {
   const blocks = parseTranscript(renderTranscript([{ kind: "message", message }], LIMITS))[0]?.blocks ?? [];
   // A block that was cut is hardly shorter than the limit.
   const isAll = blocks.every(({ text }) => text.length < MAX_PART_CHARS - MAX_PART_NOTE_CHARS);
@@ -143,7 +143,7 @@ export function* weighPassages(
   passages: readonly Passage[],
   votes: readonly Vote[],
   asksTalk: boolean,
-): Pieces<Float64Array> {
+): Slices<Float64Array> {
   const near = nearShares(asksTalk);
   const { saturation, lengthShare } = asksTalk ? IN_TALK : IN_WORK;
   const worth = new Float64Array(passages.length);
@@ -224,7 +224,7 @@ function speakerShares(passages: readonly Passage[], votes: readonly Vote[]): (a
   return (at) => (own.has(passages[at]?.seq ?? Number.NaN) ? 1 + SPEAKER_SHARE : 1);
 }
 
-function* readAll(passages: readonly Passage[], pace: Pace): Pieces<Forms[]> {
+function* readAll(passages: readonly Passage[], pace: Pace): Slices<Forms[]> {
   const read: Forms[] = [];
   for (const passage of passages) {
     read.push(readForms(passage));
@@ -310,7 +310,7 @@ export interface Chosen {
 }
 
 /** Chooses the passages that match the asks best. None repeats another. */
-export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Pieces<Chosen> {
+export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Slices<Chosen> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
   const value = passages.map(({ seq, written }, at) => {
@@ -433,7 +433,7 @@ function shapeOf(text: string): string {
 }
 
 /** A message without its numbers. Null for one that is short enough to say the same on purpose. */
-export function shapeOfCut({ blocks }: Cut): string | null {
+export function shapeOfCut({ blocks }: MessageBlocks): string | null {
   const shape = shapeOf(blocks.map(({ kind, text }) => `${kind} ${text}`).join("\n"));
   return shape.length < LEAST_SAME_CHARS ? null : shape;
 }

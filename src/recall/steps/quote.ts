@@ -16,11 +16,11 @@
  */
 import { escapeLines, renderTranscript } from "../../steps/draft/render.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
-import type { Cut, Passage } from "./passages.ts";
+import type { MessageBlocks, Passage } from "./passages.ts";
 
 /** A message with the passages to quote. */
 export interface Quoted {
-  readonly cut: Cut;
+  readonly cut: MessageBlocks;
   /** The day of the message, as its header shows it. */
   readonly day: string;
   readonly passages: readonly Passage[];
@@ -54,18 +54,18 @@ export function quote(quoted: readonly Quoted[]): Quote {
   return { text: lines.join("\n"), clipped };
 }
 
-function sizeOf({ blocks, isAll }: Cut, passages: readonly Passage[]): string {
+function sizeOf({ blocks, isAll }: MessageBlocks, passages: readonly Passage[]): string {
   const shown = passages.reduce((sum, { from, to }) => sum + to - from, 0);
   return `${shown} of ${isAll ? "" : "more than "}${blocks.reduce((sum, { text }) => sum + text.length, 0)} characters`;
 }
 
 /** A message word for word. */
-export function wholeText({ message }: Pick<Cut, "message">): string {
+export function wholeText({ message }: Pick<MessageBlocks, "message">): string {
   const rendered = renderTranscript([{ kind: "message", message }], WHOLE);
   return rendered.includes("\n") ? escapeHeaders(rendered.slice(rendered.indexOf("\n") + 1)) : NOTHING;
 }
 
-function partText({ blocks, passages: all }: Cut, passages: readonly Passage[]): string {
+function partText({ blocks, passages: all }: MessageBlocks, passages: readonly Passage[]): string {
   const parts: string[] = [];
   const gap = (): void => {
     if (parts.at(-1) !== GAP) parts.push(GAP);

@@ -70,7 +70,7 @@ export function placeTopics(titles: readonly string[]): ReadonlyMap<Topic, strin
 }
 
 /** Markdown with every title in order, each with its bullets or {@link NOTHING}. */
-export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, readonly string[]>): string {
+export function joinSections(titles: readonly string[], bodies: ReadonlyMap<string, readonly string[]>): string {
   return titles
     .map((title) => {
       const lines = bodies.get(title) ?? [];

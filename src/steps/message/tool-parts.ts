@@ -78,7 +78,7 @@ export function isOpenApproval(part: Part): part is ToolPart {
 }
 
 /** The result of a call in the fields of a part, given by a tool, a client or a person. */
-export type CallResult =
+export type GivenResult =
   | { readonly state: "output-available"; readonly output: unknown }
   | { readonly state: "output-error"; readonly errorText: string }
   | { readonly state: "output-denied"; readonly reason: string | null };

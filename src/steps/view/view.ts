@@ -113,7 +113,7 @@ export function recordMessage(source: SummarySource, rules: readonly PinnedFact[
 
 /** The user's rules behind a stored summary, word for word, with the ids of the messages that stated them. */
 export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
-  if (!isRecord(message)) return [];
+  if (!isSummaryRecord(message)) return [];
   // A row that was damaged from outside is decoded without metadata.
   const { rules } = (message.metadata as { palimpsest?: { rules?: unknown } } | undefined)?.palimpsest ?? {};
   return Array.isArray(rules) ? rules.filter(isRecordedRule) : [];
@@ -125,13 +125,13 @@ function isRecordedRule(rule: unknown): rule is { value: string; messageId: stri
 }
 
 /** Whether a stored message is the record of a summary, so nobody's own words. */
-export function isRecord({ id }: Pick<UIMessage, "id">): boolean {
+export function isSummaryRecord({ id }: Pick<UIMessage, "id">): boolean {
   return id.startsWith(RECORD_PREFIX);
 }
 
 /** Whether a message of a view is a summary, so nobody's own words. */
 export function isSummary(message: Pick<UIMessage, "id">): boolean {
-  return isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
+  return isSummaryRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
 }
 
 /** The summary as the model reads it. It is a user message, framed as a record so that it is not taken for a request. */

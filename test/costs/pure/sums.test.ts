@@ -1,7 +1,7 @@
 /** What model calls cost, summed by what a provider charges for, and what they would have cost without compaction. */
 import { array, assert, nat, property, record } from "fast-check";
 import { expect, test } from "vitest";
-import { checkPrices, costOf, pricesOf } from "../../../src/costs/prices.ts";
+import { checkPrices, dollarsOf, pricesOf } from "../../../src/costs/prices.ts";
 import { addCall, addSummary, dollarsByModel, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
 import { checkModel, withoutModel } from "../../../src/model/chosen.ts";
 import type { CostRow } from "../../../src/costs/statements.ts";
@@ -136,7 +136,7 @@ test("usage has each model's costs by use, they add up to the total, and a model
 test("a count that cannot be is no more than the whole prompt", () => {
   const row = sums([{ inputTokens: 1_000, cachedTokens: 900, writtenTokens: 900 }]);
   expect(row).toMatchObject({ cachedTokens: 900, writtenTokens: 100 });
-  expect(costOf({ input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }, { ...PRICES.big })).toBe(0);
+  expect(dollarsOf({ input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }, { ...PRICES.big })).toBe(0);
 });
 
 test("a summariser's call is priced by what was read from the cache and written to it", () => {

@@ -1,12 +1,12 @@
 /** Which call costs less is arithmetic over tokens and prices alone. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { chargesOf, type Calls } from "../../../src/prompt-cache/cheaper.ts";
+import { chargesOf, type CallTokens } from "../../../src/prompt-cache/cheaper.ts";
 import { DEFAULT_PRICES } from "../../../src/limits.ts";
 
 const tokens = fc.integer({ min: 0, max: 1_000_000 });
 const price = fc.double({ min: 0.001, max: 10, noNaN: true });
-const someCalls: fc.Arbitrary<Calls> = fc.record({
+const someCalls: fc.Arbitrary<CallTokens> = fc.record({
   plainTokens: tokens,
   cachedTokens: tokens,
   addedTokens: tokens,

@@ -4,15 +4,15 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
 import { diffSummaries } from "../../../src/inspect/steps/diff-summaries.ts";
-import { isQuestion, readQuestion } from "../../../src/recall/steps/asked.ts";
+import { asksForStatement, readQuestion } from "../../../src/recall/steps/asked.ts";
 import { excerptMessage } from "../../../src/recall/steps/excerpt.ts";
-import { atOnce } from "../../../src/steps/text/pieces.ts";
+import { atOnce } from "../../../src/steps/text/slices.ts";
 import {
   choosePassages,
   cutMessage,
   PASSAGES_PIECE_CHARS,
   weighPassages,
-  type Cut,
+  type MessageBlocks,
   type Passage,
 } from "../../../src/recall/steps/passages.ts";
 import { quote } from "../../../src/recall/steps/quote.ts";
@@ -103,7 +103,7 @@ describe("a question", () => {
   });
 });
 
-function said(texts: readonly string[]): Cut[] {
+function said(texts: readonly string[]): MessageBlocks[] {
   return texts.map((text, seq) => cutMessage({ seq, message: { ...user(text), id: `m${seq}` } }));
 }
 
@@ -116,7 +116,7 @@ function told(texts: readonly string[], query: string, room: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
   const choice = {
-    worth: atOnce(weighPassages(passages, votes, isQuestion(query, votes))),
+    worth: atOnce(weighPassages(passages, votes, asksForStatement(query, votes))),
     work: 0,
     room,
     costOf: lengthOf,

@@ -1,7 +1,7 @@
 /** A bound on the messages of a view, beside the one on its tokens: when it is due, what is cut, and which bounds are refused. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { compactAfter } from "../../../src/agent/settings.ts";
+import { changedThreshold } from "../../../src/agent/settings.ts";
 import { MAX_OUTLINE_ROWS } from "../../../src/limits.ts";
 import { decide } from "../../../src/steps/decide/decide.ts";
 import { waitFor } from "../../../src/steps/decide/why-not.ts";
@@ -102,7 +102,7 @@ test("where one cause waits, the other may start, and a view waits while both do
 /** The message with which options are refused, or `taken`. */
 function refused(options: object): string {
   try {
-    compactAfter(60_000, options);
+    changedThreshold(60_000, options);
     return "taken";
   } catch (error) {
     return (error as Error).message;
