@@ -35,10 +35,10 @@ const MAX_CALL = 100;
 /** How many entries after an error are searched for its remedy. */
 const LOOK_AHEAD = 6;
 
-type Call = Extract<Entry, { kind: "call" }>;
+type CallEvent = Extract<Entry, { kind: "call" }>;
 
 interface Use {
-  readonly call: Call;
+  readonly call: CallEvent;
   readonly at: number;
   /** Null while there is no result. */
   readonly result: { readonly output: string; readonly at: number; readonly failed: boolean } | null;
@@ -83,18 +83,18 @@ function pairUp(entries: readonly Entry[]): Use[] {
 }
 
 /** A call in a few words, which are its tool with its command, its file or the beginning of its input. */
-export function describeCall({ tool, input }: Pick<Call, "tool" | "input">): string {
+export function describeCall({ tool, input }: Pick<CallEvent, "tool" | "input">): string {
   const command = COMMAND_KEYS.exec(input)?.[1]?.split("\\n")[0];
   const [path] = [...input.matchAll(PATH_KEYS)].map(([, each]) => each);
   return `${tool} (${clip(oneLine(command ?? path ?? input), MAX_CALL)})`;
 }
 
 /** The subject of a call, to recognize another try of the same call. */
-function what(call: Call): string {
+function what(call: CallEvent): string {
   return `${call.tool} ${call.input}`;
 }
 
-function hasFailed(result: Extract<Entry, { kind: "result" }>, call: Call): boolean {
+function hasFailed(result: Extract<Entry, { kind: "result" }>, call: CallEvent): boolean {
   if (result.failed || FAILED_LEAD.test(result.output.slice(0, 200))) return true;
   return !READS.test(call.tool) && FAILED_TAIL.test(edges(result.output));
 }
@@ -104,7 +104,7 @@ function edges(text: string): string {
 }
 
 /** The line that names the error, with its call when the line alone says little. */
-function errorLine(output: string, call: Call): string {
+function errorLine(output: string, call: CallEvent): string {
   const lines = edges(output)
     .split("\n")
     .map((line) => oneLine(line))
@@ -163,7 +163,7 @@ export function describeOperations(times: ReadonlyMap<string, number>): string {
 }
 
 /** A change outside the files, such as a commit, a booking or a sent message. */
-function readChange(call: Call, place: { at: number; also: readonly number[] }, add: Add): void {
+function readChange(call: CallEvent, place: { at: number; also: readonly number[] }, add: Add): void {
   const command = COMMAND_KEYS.exec(call.input)?.[1];
   const message = command === undefined ? undefined : COMMIT_MESSAGE.exec(command)?.[1];
   if (message !== undefined) {

@@ -30,15 +30,15 @@ import { addRules, boundRules, mergeFacts, tasksSettledBy } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
 
 /** The author of a text in a message. Reasoning counts as an output, because its result is in the reply. */
-type Source = "user" | "assistant" | "call" | "output";
+type Author = "user" | "assistant" | "call" | "output";
 
 interface Saying {
-  readonly by: Source;
+  readonly by: Author;
   readonly text: string;
 }
 
 /** A call that ended. `error` is null when it worked. */
-interface Outcome {
+interface CallOutcome {
   readonly call: string;
   readonly error: string | null;
 }
@@ -131,7 +131,7 @@ function namesIn(sayings: readonly Saying[]): Words {
   return gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text })));
 }
 
-function readPart(part: Part, speaker: Source): Saying[] {
+function readPart(part: Part, speaker: Author): Saying[] {
   const tool = toolPart(part);
   if (tool !== null) {
     const asked: Saying = { by: "call", text: stringsOf(tool.input, "with-keys") };
@@ -194,7 +194,7 @@ function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
   return tasks.slice(-MAX_TASKS);
 }
 
-function readOutcome(part: Part, calls: Map<string, string>): Outcome[] {
+function readOutcome(part: Part, calls: Map<string, string>): CallOutcome[] {
   const tool = toolPart(part);
   if (tool === null) return [];
   if (tool.input !== undefined) calls.set(tool.toolCallId, nameCall(tool));

@@ -27,7 +27,7 @@ export interface Survival {
 }
 
 /** One part of the score: its share, its facts with their weights, and the test for them. */
-interface Part {
+interface ScorePart {
   readonly share: number;
   readonly facts: readonly Weighed[];
   readonly says: (fact: PinnedFact) => boolean;
@@ -52,7 +52,7 @@ export function scoreSurvival(text: string, facts: Facts): Survival {
   // Most texts have each fact word for word, and are never cut into sentences.
   const saysSentence = ({ value }: PinnedFact): boolean =>
     says(value) || saysTheSame((sentences ??= sentencesOf(text)), value);
-  const parts: readonly Part[] = [
+  const parts: readonly ScorePart[] = [
     {
       share: 0.5,
       facts: facts.rules
@@ -78,7 +78,7 @@ export function scoreSurvival(text: string, facts: Facts): Survival {
   return addUp(parts);
 }
 
-function addUp(parts: readonly Part[]): Survival {
+function addUp(parts: readonly ScorePart[]): Survival {
   const missing: PinnedFact[] = [];
   let kept = 0;
   let all = 0;

@@ -107,10 +107,10 @@ interface Scene extends ViewRoom {
   readonly count: CountTokens;
   readonly template: Template | undefined;
   readonly rules: Rules;
-  readonly summarized: Map<string, Draft>;
+  readonly summarized: Map<string, FitState>;
 }
 
-interface Draft {
+interface FitState {
   readonly pieces: readonly FitElement[];
   readonly steps: readonly FitStep[];
 }
@@ -145,7 +145,7 @@ export function checkRoom(name: string, tokens: number): void {
   );
 }
 
-function firstThatFits(scene: Scene): Draft | null {
+function firstThatFits(scene: Scene): FitState | null {
   for (const reduction of ladder(scene.scale)) {
     const draft = reduce(scene, reduction);
     if (weigh(draft.pieces, scene.count) <= scene.room) return draft;
@@ -169,7 +169,7 @@ function* ladder(scale: number): Generator<Reduction> {
   }
 }
 
-function reduce(scene: Scene, reduction: Reduction): Draft {
+function reduce(scene: Scene, reduction: Reduction): FitState {
   const { older, light, newest, asked } = reduction;
   const summaries = scene.messages.map(isSummary);
   const behind = (unit: Unit): boolean =>
@@ -199,7 +199,7 @@ interface Change {
 }
 
 /** Applies the change to each selected unit that becomes smaller by it. */
-function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): Draft {
+function changeUnits(scene: Scene, draft: FitState, { what, which, how }: Change): FitState {
   const touched: Unit[] = [];
   let saved = 0;
   const pieces = draft.pieces.map((piece) => {
@@ -218,7 +218,7 @@ function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): 
 }
 
 /** Replaces each series of units in these zones by an extractive summary, where that is smaller. */
-function summarizeGone(scene: Scene, gone: readonly Zone[]): Draft {
+function summarizeGone(scene: Scene, gone: readonly Zone[]): FitState {
   const known = scene.summarized.get(gone.join());
   if (known !== undefined) return known;
   const { messages, units, count, template } = scene;
@@ -271,7 +271,7 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): Draft {
  * The last resort: a notice of the omitted messages, the user's rules if there is room, the beginning of the user's
  * last message, and the open calls.
  */
-function leastView(scene: Scene, room: number): Draft {
+function leastView(scene: Scene, room: number): FitState {
   const { messages, units, count } = scene;
   const asked = units.find((unit) => unit.zone === "asked");
   const open = units.flatMap((unit) => {
@@ -281,7 +281,7 @@ function leastView(scene: Scene, room: number): Draft {
   const others = units.filter((unit) => unit !== asked);
   const gone = putTogether(messages, others);
   const said = asked === undefined ? "" : wordsOf(asked.parts);
-  const tryOut = (chars: number, ruled: boolean): Draft => {
+  const tryOut = (chars: number, ruled: boolean): FitState => {
     const rules = ruled ? scene.rules.pick(gone) : [];
     const line = others.length === 0 ? [] : [notice(gone, { messages: countMessages(others), rules })];
     const parts: Part[] = [{ type: "text", text: beginningOf(said, chars) }];
@@ -291,7 +291,7 @@ function leastView(scene: Scene, room: number): Draft {
     const saved = weigh(units, count) - weigh(pieces, count);
     return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: saved }] };
   };
-  const fits = ({ pieces }: Draft): boolean => weigh(pieces, count) <= room;
+  const fits = ({ pieces }: FitState): boolean => weigh(pieces, count) <= room;
   for (const [ruled, least] of [
     [true, FIT_ASKED_CHARS],
     [false, 1],

@@ -6,7 +6,8 @@
  */
 import { z } from "zod";
 import { isRecord, list, parseInside } from "./items.ts";
-import type { Part, TurnPiece } from "./turns.ts";
+import type { Part } from "../steps/message/tool-parts.ts";
+import type { TurnPiece } from "./turns.ts";
 
 export function textPiece(text: string): TurnPiece {
   return { kind: "part", part: { type: "text", text } };

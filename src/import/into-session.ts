@@ -31,7 +31,7 @@ interface ReadFile {
 }
 
 /** The files that one agent is reading. */
-export interface Reading {
+export interface OpenImports {
   /** Number of their characters. */
   chars: number;
   readonly uses: Uses;
@@ -39,7 +39,7 @@ export interface Reading {
 
 /** Throws `import_failed`, `invalid_input` for an index that the file does not have, `rate_limited`, and the errors of an append. */
 export async function readFile(
-  reading: Reading,
+  reading: OpenImports,
   history: History,
   { text, ...options }: { text: string } & ImportTranscriptOptions,
 ): Promise<ReadFile> {

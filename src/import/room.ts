@@ -9,7 +9,7 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import { transcriptCalls, transcriptInputs } from "./calls.ts";
 import { exportJsonl } from "./export.ts";
 import type { Format } from "./import.ts";
-import { readFile, storeFile, type ImportTranscriptOptions, type Reading } from "./into-session.ts";
+import { readFile, storeFile, type ImportTranscriptOptions, type OpenImports } from "./into-session.ts";
 import type { StoredConversation } from "./store.ts";
 import { takeIn, type TakenIn } from "./take-in.ts";
 
@@ -32,10 +32,10 @@ const HOSTED_PAGE = 50;
 
 class SessionTranscripts {
   readonly #state: SessionState;
-  readonly #reading: Reading;
+  readonly #reading: OpenImports;
 
   /** @internal */
-  constructor(state: SessionState, reading: Reading) {
+  constructor(state: SessionState, reading: OpenImports) {
     this.#state = state;
     this.#reading = reading;
   }
@@ -103,7 +103,7 @@ export function transcripts(): TranscriptsExtension {
     name: "transcripts",
     calls: transcriptCalls,
     install: ({ uses }: Core) => {
-      const reading: Reading = { chars: 0, uses };
+      const reading: OpenImports = { chars: 0, uses };
       return { session: (state: SessionState) => new SessionTranscripts(state, reading) };
     },
   };

@@ -6,12 +6,12 @@
  * result without a call.
  */
 import type { UIMessage } from "ai";
+import type { Part } from "../steps/message/tool-parts.ts";
 import { RESERVED_PREFIX } from "../steps/view/view.ts";
 import { disownedRole, ordinaryId } from "./ours.ts";
 import type { Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
 
-export type Part = UIMessage["parts"][number];
 type ToolPart = Extract<Part, { type: "dynamic-tool" }>;
 
 export interface ToolCall {

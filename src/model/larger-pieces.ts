@@ -10,7 +10,7 @@ import type { LanguageModel } from "ai";
 const PIECE_CHARS = 1_000;
 
 /** A part of a streamed answer, in each version of the AI SDK's interface. Only the pieces of a text have a `delta`. */
-interface Part {
+interface StreamPart {
   readonly type: string;
   readonly id?: string;
   readonly delta?: string;
@@ -18,7 +18,7 @@ interface Part {
 }
 
 interface Streaming {
-  doStream(options: unknown): PromiseLike<{ readonly stream: ReadableStream<Part> }>;
+  doStream(options: unknown): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
 }
 
 /** A model that is given by name streams as it does. */
@@ -34,9 +34,9 @@ export function inLargerPieces(model: LanguageModel): LanguageModel {
   });
 }
 
-function joinPieces(stream: ReadableStream<Part>): ReadableStream<Part> {
+function joinPieces(stream: ReadableStream<StreamPart>): ReadableStream<StreamPart> {
   const reader = stream.getReader();
-  let waiting: Part | undefined;
+  let waiting: StreamPart | undefined;
   return new ReadableStream({
     async pull(controller) {
       const part = waiting ?? (await reader.read()).value;
@@ -59,7 +59,7 @@ function joinPieces(stream: ReadableStream<Part>): ReadableStream<Part> {
 }
 
 /** Whether a part is the next piece of the same text. */
-function goesOn(part: Part, next: Part): boolean {
+function goesOn(part: StreamPart, next: StreamPart): boolean {
   const isSame = next.type === part.type && next.id === part.id && next.delta !== undefined;
   return isSame && next.providerMetadata === undefined && part.providerMetadata === undefined;
 }

@@ -13,12 +13,11 @@ import { keepReferences, numberMessages, parseReferences, referencesIn } from ".
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
-import { askOnce, chooseCall, newBoundary, saveAnswer, type Drafting } from "../workflows/draft.ts";
-import type { Drafted } from "../workflows/ladder.ts";
+import { askOnce, chooseCall, newBoundary, saveAnswer, type Drafted, type Drafting } from "../workflows/draft.ts";
 import type { CompactionPort, DraftReceipt } from "../workflows/port.ts";
 import { notesPort, type NotesReading } from "./workflow-port.ts";
 
-type Source = NotesReading & { readonly kind: "notes" };
+type NotesSource = NotesReading & { readonly kind: "notes" };
 
 export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted> {
   const { name, continues } = by.model;
@@ -41,7 +40,7 @@ export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftR
   return ask(by, { ...source, problems: [lost] });
 }
 
-async function ask(by: Drafting<CompactionPort>, source: Source): Promise<Drafted> {
+async function ask(by: Drafting<CompactionPort>, source: NotesSource): Promise<Drafted> {
   const { key, shape, sections, elements, problems } = source;
   const notes = renderNotes(sections);
   const messages = elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));

@@ -37,14 +37,17 @@ export function recallNotes(notes: SessionNotes, asked: RecalledVersion, countTo
   };
 }
 
-interface Piece {
+interface SectionText {
   readonly section: string | undefined;
   readonly text: string;
   readonly from: number;
   readonly to: number;
 }
 
-function answer(version: NotesVersion & { readonly withheld?: true }, { section, text, from, to }: Piece): string {
+function answer(
+  version: NotesVersion & { readonly withheld?: true },
+  { section, text, from, to }: SectionText,
+): string {
   const { n, createdAt, withheld } = version;
   const day = new Date(createdAt).toISOString().slice(0, 10);
   const what = section === undefined ? "" : `, ${JSON.stringify(section)}`;

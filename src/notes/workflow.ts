@@ -8,7 +8,8 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
-import { Asked, climbDown, markOf, type Drafted } from "../workflows/ladder.ts";
+import { Asked, climbDown, markOf } from "../workflows/ladder.ts";
+import type { Drafted } from "../workflows/draft.ts";
 import { draftNotes, repairNotes } from "./draft.ts";
 import { notesPort, type NotesPort } from "./workflow-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";

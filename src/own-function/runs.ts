@@ -205,7 +205,7 @@ function finish(core: Concludes & Needs<"db" | "platform">, runId: string, outco
   }
 }
 
-interface Answered {
+interface FunctionAnswer {
   /** Null for no summary. */
   readonly given: InlineSummary | null;
   readonly read: ChosenSpan | null;
@@ -232,7 +232,11 @@ async function readChosen(
   return { ...chosen, gathered };
 }
 
-function endWithAnswer(core: Concludes & Needs<"platform">, live: LiveRun, { given, read, carried }: Answered): void {
+function endWithAnswer(
+  core: Concludes & Needs<"platform">,
+  live: LiveRun,
+  { given, read, carried }: FunctionAnswer,
+): void {
   if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
     return void conclude(core, live, { kind: "nothing", reason: "declined", detail });

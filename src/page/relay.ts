@@ -14,7 +14,7 @@ import { explainCall } from "../explain-call.ts";
 import { MAX_ID_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
 import { isPageCall } from "./page-calls.ts";
 
-type Stub = DurableObjectStub<Rpc.DurableObjectBranded>;
+type AgentStub = DurableObjectStub<Rpc.DurableObjectBranded>;
 export type WatchedNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded>;
 
 /**
@@ -26,7 +26,7 @@ export const MAX_CALLS = 500;
 /** The socket's end is for the service's own reasons, so the page connects again. */
 const AGAIN = 1012;
 
-interface Call {
+interface ClientCall {
   readonly id: string;
   readonly method: string;
   readonly args: readonly unknown[];
@@ -35,7 +35,7 @@ interface Call {
 /** Connects a page to its agent. Returns the agent's answer where it refuses the connection. */
 export async function relay(request: Request, namespace: WatchedNamespace, address: AgentAddress): Promise<Response> {
   // A stub stays broken after its object was reset, so each call has its own.
-  const stub = (): Stub => namespace.get(namespace.idFromName(address.name));
+  const stub = (): AgentStub => namespace.get(namespace.idFromName(address.name));
   const news = await stub().fetch(asClient(request, address));
   if (news.webSocket === null) return news;
   const [page, socket] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
@@ -53,7 +53,7 @@ function asClient(request: Request, { agent, name }: AgentAddress): Request {
   return handed;
 }
 
-function join(page: WebSocket, news: WebSocket, stub: () => Stub): void {
+function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
   page.accept();
   news.accept();
   const end = (code: number): void => {
@@ -61,7 +61,7 @@ function join(page: WebSocket, news: WebSocket, stub: () => Stub): void {
   };
   let calls = 0;
   let open = 0;
-  const answer = async (call: Call): Promise<void> => {
+  const answer = async (call: ClientCall): Promise<void> => {
     const said = await run(stub(), call);
     open--;
     if (page.readyState === WebSocket.OPEN) page.send(JSON.stringify({ type: "rpc", id: call.id, ...said }));
@@ -85,7 +85,7 @@ function join(page: WebSocket, news: WebSocket, stub: () => Stub): void {
 /** The page sends no such frame. */
 const INVALID = 1003;
 
-function readCall(data: unknown): Call | null {
+function readCall(data: unknown): ClientCall | null {
   if (typeof data !== "string" || data.length > MAX_REQUEST_BYTES) return null;
   const { type, id, method, args } = (parse(data) ?? {}) as Record<string, unknown>;
   const isCall = type === "rpc" && isText(id) && isText(method) && Array.isArray(args);
@@ -112,7 +112,7 @@ type Answer =
   | { readonly success: true; readonly result: unknown }
   | { readonly success: false; readonly error: string };
 
-async function run(stub: Stub, { method, args }: Call): Promise<Answer> {
+async function run(stub: AgentStub, { method, args }: ClientCall): Promise<Answer> {
   try {
     if (!isPageCall(method))
       throw new PalimpsestError("invalid_input", `The page has no call ${JSON.stringify(method)}.`);

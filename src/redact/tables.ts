@@ -15,7 +15,7 @@ const MAX_ROW_CHARS = 2_000;
 const SECRET = /^(?=.{0,200}[\d!#$%&*+?@^~])[^\s[\]<>{}()]{4,200}$/;
 const STAND_IN = /^(?:\*{3}|•|\$|\.{3}$|[a-z_]+\?$)|:$|^(?:v?\d+(?:\.\d+)*|\d+%?)$/i;
 
-interface Cell {
+interface TableCell {
   readonly start: number;
   readonly text: string;
 }
@@ -38,7 +38,7 @@ export function* findInTables(text: string): Iterable<Finding> {
   }
 }
 
-function cellsOf(line: string, from: number): Cell[] {
+function cellsOf(line: string, from: number): TableCell[] {
   let start = from;
   return line.split(EDGE).map((text) => {
     const cell = { start, text };
@@ -47,7 +47,7 @@ function cellsOf(line: string, from: number): Cell[] {
   });
 }
 
-function* secretIn(cell: Cell | undefined): Iterable<Finding> {
+function* secretIn(cell: TableCell | undefined): Iterable<Finding> {
   if (cell === undefined) return;
   const [, before = "", word = ""] = /^([\s`*"']{0,50})([^\s`"']{0,300})[\s`*"']{0,1950}$/.exec(cell.text) ?? [];
   if (!SECRET.test(word) || STAND_IN.test(word)) return;

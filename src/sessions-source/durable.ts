@@ -226,7 +226,7 @@ class DurableSession {
   }
 
   /** The place of a summary among the SDK's, as far as one may be written. */
-  #find(overlay: OverlayRecord, path: readonly string[], theirs: readonly StoredCompaction[]): Place {
+  #find(overlay: OverlayRecord, path: readonly string[], theirs: readonly StoredCompaction[]): Placement {
     const at = wholeMessages(overlay.span, path);
     if (at === "none") return { kind: "left", reason: "inside-a-message" };
     const from = path[at.first];
@@ -281,7 +281,7 @@ class DurableSession {
   }
 }
 
-type Place =
+type Placement =
   | { readonly kind: "there" }
   | { readonly kind: "free"; readonly from: string; readonly to: string }
   | { readonly kind: "left"; readonly reason: LeftReason };

@@ -11,10 +11,17 @@ import { errorCode } from "../errors.ts";
 import { PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { groupDrafts } from "../steps/plan/window.ts";
-import { foldDrafts, repairDraft, summarizeChunk, type Drafting } from "../workflows/draft.ts";
-import { isEngineStopping, markOf, type Drafted } from "../workflows/ladder.ts";
+import {
+  foldDrafts,
+  repairDraft,
+  summarizeChunk,
+  type Drafted,
+  type Drafting,
+  type MergeSource,
+} from "../workflows/draft.ts";
+import { isEngineStopping, markOf } from "../workflows/ladder.ts";
 import type { After } from "../workflows/run-steps.ts";
-import type { DraftReceipt, FollowUp, FoldSource, PlannedOverlay } from "../workflows/port.ts";
+import type { DraftReceipt, FollowUp } from "../workflows/port.ts";
 import { AGENT_CALL, MODEL_CALL } from "../workflows/retries.ts";
 import { shadowPort, type ShadowPort, type ShadowTask } from "./workflow-port.ts";
 
@@ -25,7 +32,7 @@ const SHADOW_CALL = {
 } as const satisfies WorkflowStepConfig;
 
 /** A step reads its answer's key back. The last one also keeps the whole. */
-interface Draft {
+interface ShadowStep {
   readonly place: string;
   readonly isLast: boolean;
   readonly draft: (
@@ -40,8 +47,6 @@ interface Work {
   readonly port: ShadowPort;
   readonly name: string;
 }
-
-type Source = PlannedOverlay | DraftReceipt;
 
 export async function summarizeShadows(
   step: WorkflowStep,
@@ -88,7 +93,7 @@ function refuse(step: WorkflowStep, { name }: ShadowTask, port: ShadowPort, why:
 
 async function summarizeShadow(work: Work, { parts }: ShadowTask): Promise<void> {
   const chunks = parts.filter((part) => part.kind === "chunk");
-  const sources: Source[] = [];
+  const sources: MergeSource[] = [];
   for (const part of parts) {
     if (part.kind === "overlay") {
       sources.push(part);
@@ -107,7 +112,7 @@ async function summarizeShadow(work: Work, { parts }: ShadowTask): Promise<void>
 }
 
 /** Folds overlays and drafts into one summary, as many at a time as the model's window holds. */
-async function merge(work: Work, sources: readonly Source[]): Promise<void> {
+async function merge(work: Work, sources: readonly MergeSource[]): Promise<void> {
   let layer = sources;
   for (let round = 1; layer.length > 1 || layer[0]?.kind === "overlay"; round++) {
     const groups = groupDrafts(layer, Math.floor(work.model.windowTokens / 2));
@@ -116,7 +121,7 @@ async function merge(work: Work, sources: readonly Source[]): Promise<void> {
       const drafted = await makeDraft(work, {
         place: `merge ${at + 1} of ${groups.length} · round ${round}`,
         isLast: groups.length === 1,
-        draft: (by, again) => foldDrafts(by, group.map(sourceOf), again),
+        draft: (by, again) => foldDrafts(by, group, again),
       });
       if (drafted === null) return;
       folded.push(drafted);
@@ -128,7 +133,7 @@ async function merge(work: Work, sources: readonly Source[]): Promise<void> {
 /** A sound draft, asked for once more where the audit refused the first. Null where the shadow is over. */
 async function makeDraft(
   { step, model, port, name }: Work,
-  { place, isLast, draft }: Draft,
+  { place, isLast, draft }: ShadowStep,
 ): Promise<DraftReceipt | null> {
   const ask = (verb: string, work: (by: Drafting) => Promise<Drafted>): Promise<Drafted> =>
     step.do(`shadow ${name} · ${verb}${place}`, SHADOW_CALL, async (at) => {
@@ -150,8 +155,4 @@ async function makeDraft(
 
 function isSound({ problems }: DraftReceipt): boolean {
   return problems.length === 0;
-}
-
-function sourceOf(source: Source): FoldSource {
-  return source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key };
 }

@@ -21,19 +21,19 @@ export type SummaryScript = (
   context: { readonly call: number; readonly runId: string },
 ) => string | Promise<string>;
 
-interface Part {
+interface ScriptedAgent {
   script: SummaryScript | null;
   readonly requests: SummaryRequest[];
 }
 
 const KEY = Symbol.for("palimpsest.testing.scripts");
 
-function partOf(agentName: string): Part {
-  const shared = globalThis as { [KEY]?: Map<string, Part> };
+function partOf(agentName: string): ScriptedAgent {
+  const shared = globalThis as { [KEY]?: Map<string, ScriptedAgent> };
   const parts = (shared[KEY] ??= new Map());
   const known = parts.get(agentName);
   if (known !== undefined) return known;
-  const part: Part = { script: null, requests: [] };
+  const part: ScriptedAgent = { script: null, requests: [] };
   parts.set(agentName, part);
   return part;
 }

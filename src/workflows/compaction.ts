@@ -25,8 +25,17 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { waitForApproval } from "./approval.ts";
-import { EXTRACTIVE, foldDrafts, repairDraft, summarizeChunk, type NextTry, type Drafting } from "./draft.ts";
-import { Asked, climbDown, markOf, type Drafted, type Rungs } from "./ladder.ts";
+import {
+  EXTRACTIVE,
+  foldDrafts,
+  repairDraft,
+  summarizeChunk,
+  type Drafted,
+  type MergeSource,
+  type Drafting,
+  type NextTry,
+} from "./draft.ts";
+import { Asked, climbDown, markOf, type Rungs } from "./ladder.ts";
 import type {
   ChunkDraft,
   CompactionPort,
@@ -53,7 +62,7 @@ interface Work {
 }
 
 /** A chunk's draft with the chunk's place in the plan. A later rebuild starts from these. */
-type Leaf = DraftReceipt & { readonly index: number };
+type IndexedDraft = DraftReceipt & { readonly index: number };
 
 /** The plan in the form that the engine keeps. */
 type Planned = Omit<Extract<PlanReceipt, { kind: "planned" }>, "policy"> & {
@@ -75,7 +84,7 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
     part.kind === "chunk" ? summarize(work, { ...part, isWhole }, chunks.length) : [part],
   );
-  const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
+  const parts: readonly (IndexedDraft | PlannedOverlay | RunEnded)[] = drafted.flat();
   const ended = parts.find((part) => part.kind === "ended");
   if (ended !== undefined) return ended;
 
@@ -128,7 +137,7 @@ async function summarize(
   work: Work,
   chunk: PlannedChunk & { readonly isWhole?: boolean },
   of: number,
-): Promise<(Leaf | RunEnded)[]> {
+): Promise<(IndexedDraft | RunEnded)[]> {
   const { step, port } = work;
   const { index, draft: known, isWhole = false } = chunk;
   if (known !== null) return [{ ...known, index }];
@@ -150,12 +159,10 @@ async function summarize(
   return [drafted.kind === "ended" ? drafted : { ...drafted, index }];
 }
 
-type Source = PlannedOverlay | DraftReceipt;
-
 /** Folds summaries and drafts, oldest first, into one draft. Each round fits its groups to the model's window. */
 async function merge(
   work: Work,
-  sources: readonly Source[],
+  sources: readonly MergeSource[],
   { limitTokens, leaves }: { readonly limitTokens: number; readonly leaves: readonly ChunkDraft[] },
 ): Promise<Drafted> {
   const { step, port, asked } = work;
@@ -170,7 +177,7 @@ async function merge(
         asked,
         verb: adds === undefined ? "merge" : "merge and add",
         place: `${index + 1} of ${groups.length} · round ${round}`,
-        ...rungsOf({ port, adds }, (by, again) => foldDrafts(by, group.map(sourceOf), again)),
+        ...rungsOf({ port, adds }, (by, again) => foldDrafts(by, group, again)),
       }),
     );
     const ended = folded.find((draft) => draft.kind === "ended");
@@ -195,12 +202,8 @@ function rungsOf(
 }
 
 /** Summarises the whole span without a model when the merged summary did not pass as a whole. */
-function extractAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
+function extractAll(work: Work, sources: readonly MergeSource[]): Promise<Drafted> {
   return work.step.do("extract the span", AGENT_CALL, (at) =>
-    foldDrafts({ port: work.port, mark: markOf(at), model: EXTRACTIVE }, sources.map(sourceOf)),
+    foldDrafts({ port: work.port, mark: markOf(at), model: EXTRACTIVE }, sources),
   );
-}
-
-function sourceOf(source: Source) {
-  return source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key };
 }

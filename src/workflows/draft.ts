@@ -30,7 +30,7 @@ import type {
   CompactionPort,
   DraftInput,
   DraftReceipt,
-  FoldSource,
+  PlannedOverlay,
   RunEnded,
   StepMark,
 } from "./port.ts";
@@ -44,7 +44,7 @@ const MAX_POLITE_WAIT_MS = 60_000;
  */
 const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
 
-type Drafted = DraftReceipt | RunEnded;
+export type Drafted = DraftReceipt | RunEnded;
 
 /** The calls that a draft takes. */
 export type DraftPort = Pick<CompactionPort, "readChunk" | "readDrafts" | "saveDraft" | "noteFailure">;
@@ -93,8 +93,14 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
   );
 }
 
+/** A summary or a draft that a merged draft is made of. */
+export type MergeSource = PlannedOverlay | DraftReceipt;
+
 /** Folds drafts and earlier summaries, oldest first, into one. */
-export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: NextTry): Promise<Drafted> {
+export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], again?: NextTry): Promise<Drafted> {
+  const sources = merged.map((source) =>
+    source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key },
+  );
   const repairOf = again?.repairOf;
   const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf, adds: by.adds });
   if (source.kind !== "drafts") return source;
@@ -161,7 +167,7 @@ function referTo({ drafts, previous }: { drafts: readonly string[]; previous: st
   return (text: string): string => keepReferences(text, known);
 }
 
-interface Source {
+interface DraftSource {
   readonly key: string;
   readonly brief: Brief;
   readonly facts: Facts;
@@ -178,7 +184,7 @@ interface Source {
 
 async function ask(
   by: Drafting,
-  source: Source,
+  source: DraftSource,
   input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "problems">,
 ): Promise<Drafted> {
   const { model } = by;
@@ -221,7 +227,7 @@ async function ask(
 /** The call to make: the plain one, or one that continues the agent's own prompt where that costs less. */
 export function chooseCall(
   model: ChosenModel,
-  { sent, messages = [], askTokens }: Pick<Source, "sent" | "messages" | "askTokens">,
+  { sent, messages = [], askTokens }: Pick<DraftSource, "sent" | "messages" | "askTokens">,
   input: PromptInput,
 ) {
   const plain = buildPrompt(input);
@@ -261,7 +267,7 @@ export function newBoundary(): string {
   return crypto.randomUUID().slice(-12);
 }
 
-interface Question {
+interface ModelCall {
   readonly system: string;
   readonly prompt: string;
   /** The prompt that this one continues. */
@@ -274,7 +280,7 @@ interface Question {
 /** Calls the model once. Without a text it throws an error that either allows or forbids a retry of the step. */
 export async function askOnce(
   by: Drafting,
-  { system, prompt, before = null, answerTokens, leftMs }: Question,
+  { system, prompt, before = null, answerTokens, leftMs }: ModelCall,
 ): Promise<SummarizeResult & { readonly kind: "text" }> {
   const began = Date.now();
   const answer = await summarize({

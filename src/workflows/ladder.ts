@@ -7,11 +7,9 @@
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
 import { isAgentFault } from "./agent-stub.ts";
-import { SOURCE_FAULT } from "./draft.ts";
-import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
+import { SOURCE_FAULT, type Drafted } from "./draft.ts";
+import type { DraftReceipt, StepMark } from "./port.ts";
 import { AGENT_CALL, MAX_WASTED_CALLS, MODEL_CALL } from "./retries.ts";
-
-export type Drafted = DraftReceipt | RunEnded;
 
 /** The engine's description of the current step and attempt. */
 interface Attempt {

@@ -28,7 +28,7 @@ export interface ModelFormatAdapter<Prompt> {
 export type Exchange =
   | { readonly role: "system"; readonly text: string }
   | { readonly role: "user"; readonly content: readonly (Text | File)[] }
-  | { readonly role: "assistant"; readonly content: readonly (Text | Reasoning | File | Call)[] }
+  | { readonly role: "assistant"; readonly content: readonly (Text | Reasoning | File | CallPart)[] }
   | { readonly role: "tool"; readonly results: readonly Result[] };
 
 interface Text {
@@ -51,7 +51,7 @@ interface Reasoning {
   readonly options: Record<string, Record<string, unknown>>;
 }
 
-interface Call {
+interface CallPart {
   readonly kind: "call";
   readonly callId: string;
   readonly toolName: string;
@@ -103,7 +103,7 @@ function exchangesOf(message: ModelMessage): Exchange[] {
     const content = message.content.map(shownContent).filter((part) => part.kind === "file" || part.text !== "");
     return content.length === 0 ? [] : [{ role: "user", content }];
   }
-  const content = message.content.flatMap((part): (Text | Reasoning | File | Call)[] => {
+  const content = message.content.flatMap((part): (Text | Reasoning | File | CallPart)[] => {
     if (part.type === "text" || part.type === "file") return [shownContent(part)];
     if (part.type === "reasoning") return [{ kind: "reasoning", text: part.text, options: part.providerOptions ?? {} }];
     if (part.type !== "tool-call") return [];

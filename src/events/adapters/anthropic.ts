@@ -31,12 +31,12 @@ export interface AnthropicMessage {
   readonly content: string | AnthropicBlock[];
 }
 
-type Source = { type: "base64"; media_type: string; data: string } | { type: "url"; url: string };
+type MediaSource = { type: "base64"; media_type: string; data: string } | { type: "url"; url: string };
 
 export type AnthropicBlock =
   | { type: "text"; text: string }
-  | { type: "image"; source: Source }
-  | { type: "document"; source: Source; title?: string }
+  | { type: "image"; source: MediaSource }
+  | { type: "document"; source: MediaSource; title?: string }
   | { type: "thinking"; thinking: string; signature: string }
   | { type: "redacted_thinking"; data: string }
   | { type: "tool_use"; id: string; name: string; input: object }
@@ -104,7 +104,7 @@ function fileBlock(file: File): AnthropicBlock[] {
   if (type === null || file.url === null || (bytes === null && file.url.startsWith("data:"))) {
     return [{ type: "text", text: fileNote(file) }];
   }
-  const source: Source =
+  const source: MediaSource =
     bytes === null ? { type: "url", url: file.url } : { type: "base64", media_type: bytes.mediaType, data: bytes.data };
   return [{ type, source }];
 }

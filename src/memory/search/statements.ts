@@ -44,7 +44,7 @@ export class ForgetStatements {
   /** Where nothing is noted, the session's newest row in the index tells how far it is indexed. */
   indexed(sessionId: string): IndexedRow | undefined {
     const newest =
-      "SELECT rowid - (n << 31) FROM palimpsest_search WHERE rowid >= n << 31 AND rowid < n + 1 << 31 ORDER BY rowid DESC LIMIT 1";
+      "SELECT max(rowid) - (n << 31) FROM palimpsest_search WHERE rowid >= n << 31 AND rowid < n + 1 << 31";
     const sql = `SELECT n, indexed_to AS noted, coalesce(indexed_to, (${newest}), -1) AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?`;
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
   }

@@ -40,7 +40,7 @@ const MAX_ADDRESS = 500;
 type FilePart = Extract<Part, { type: "file" | "reasoning-file" }>;
 
 /** The place of a part, and its replacement. `null` removes it. */
-interface Slot {
+interface PartSlot {
   readonly message: number;
   part: Part | null;
 }
@@ -51,7 +51,7 @@ interface Slot {
  */
 export function repairMessages(messages: UIMessage[], options: RepairOptions = {}): UIMessage[] {
   const slots = messages.map((message, index) =>
-    message.parts.map((part): Slot => ({ message: index, part: convertible(part) })),
+    message.parts.map((part): PartSlot => ({ message: index, part: convertible(part) })),
   );
   const waiting = pairCalls(messages, slots.flat());
   // A message that says nothing, or only had results of earlier calls, does not count as newest, because nobody
@@ -72,9 +72,9 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
 }
 
 /** The calls that no part answers. */
-function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[]): Iterable<Slot> {
-  const open = new Map<string, Slot>();
-  const waiting = new Set<Slot>();
+function pairCalls(messages: readonly UIMessage[], slots: readonly PartSlot[]): Iterable<PartSlot> {
+  const open = new Map<string, PartSlot>();
+  const waiting = new Set<PartSlot>();
   const used = new Set<string>();
   for (const slot of slots) {
     const part = slot.part === null ? null : toolPart(slot.part);
