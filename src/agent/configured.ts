@@ -14,13 +14,13 @@ import {
   type CompactAfterOptions,
   type Threshold,
   type OnCompactionError,
-  type Told,
+  type BuilderCall,
 } from "./settings.ts";
 import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
   /** @internal */
-  protected abstract tell(told: Told): this;
+  protected abstract tell(told: BuilderCall): this;
 
   /**
    * Compacts through the durable workflow. A number is the largest estimate of a view in

@@ -8,7 +8,7 @@
 import type { ToolSet } from "ai";
 import type { z } from "zod";
 import type { Core, Hooks } from "./core.ts";
-import type { Told } from "./settings.ts";
+import type { BuilderCall } from "./settings.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
 /**
@@ -38,7 +38,7 @@ export interface Added<SessionMethods extends object, ManagerMethods extends obj
 // The access of a room to a manager of all sessions.
 export interface ManagerState {
   readonly core: Core;
-  readonly tell: (told: Told) => void;
+  readonly tell: (told: BuilderCall) => void;
 }
 
 /** An installed room of one agent. */

@@ -144,7 +144,7 @@ const UNCONFIGURED: SessionSettings = {
 };
 
 /** One builder call, which changes a session's settings or gives work to one of the agent's rooms. */
-export interface Told {
+export interface BuilderCall {
   settings?(settings: SessionSettings): SessionSettings;
   /** The room's work, done once the session is used. */
   apply?(sessionId: string): void;
@@ -159,9 +159,9 @@ export class SettingsTable {
   readonly #bySession = new Map<string, SessionSettings>();
   /** The sessions that no code has named. */
   readonly #unnamed = new Set<string>();
-  readonly #toldEvery: Told[] = [];
+  readonly #toldEvery: BuilderCall[] = [];
   /** Builder calls whose session was not used afterwards yet. */
-  readonly #pending = new Map<Handle, Told[]>();
+  readonly #pending = new Map<Handle, BuilderCall[]>();
   /** By session, the error of its builder calls. Every use of the session is then refused with it. */
   readonly #refused = new Map<string, unknown>();
   readonly #configure: (sessionId: string) => void;
@@ -218,14 +218,14 @@ export class SettingsTable {
    * A builder call for each session, before any code of its own. It applies to sessions met from now on, and to those that no code has named
    * yet.
    */
-  tellEvery(told: Told): void {
+  tellEvery(told: BuilderCall): void {
     this.#toldEvery.push(told);
     for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
     this.#unnamed.clear();
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. */
-  tell(handle: Handle, told: Told): void {
+  tell(handle: Handle, told: BuilderCall): void {
     // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
     if (this.#pending.size === 0) queueMicrotask(() => this.#takeAll());
     this.#pending.set(handle, [...(this.#pending.get(handle) ?? []), told]);
@@ -246,7 +246,7 @@ export class SettingsTable {
   }
 
   /** Never throws, because nobody may catch it. */
-  #take(sessionId: string, told: readonly Told[]): void {
+  #take(sessionId: string, told: readonly BuilderCall[]): void {
     try {
       this.set(
         sessionId,

@@ -37,9 +37,9 @@ export function guardCounter(counter: CountTokens): CountTokens {
 }
 
 /**
- * A budget as the model is told it, in the model's own tokens, which nobody here counts. Those are nearer to the estimate than to a counter
- * that counts more. With such a counter the model is told less, so that its answer fits the first time. Never more than the budget. `weigh`
- * counts the source of the answer.
+ * The budget to name in a prompt. A model counts in its own tokens, which are nearer to the estimate than to a counter that counts more. With
+ * such a counter a smaller budget is named, so that the answer fits the first time. Never more than the budget. `weigh` counts the source
+ * of the answer.
  */
 export function tellBudget(counter: CountTokens, tokens: number, weigh: (count: CountTokens) => number): number {
   if (counter === ESTIMATE) return tokens;

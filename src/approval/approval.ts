@@ -105,7 +105,7 @@ export function askApproval(call: StepCall, key: string): ApprovalReading | RunE
 }
 
 /**
- * Null once the run no longer waits for a person. Null as well while its messages are not those that the summary tells of, because a yes
+ * Null once the run no longer waits for a person. Null as well while its messages differ from those that were summarised, because a yes
  * would commit nothing, and the summary may hold words that were edited or deleted.
  */
 export function findProposal(core: Needs<"memory">, run: RunRecord): Proposal | null {

@@ -3,7 +3,7 @@
  *
  * The core keeps the fence. A commit without the approval that a session asks for is refused there (agent/runs/port.ts).
  */
-import type { Told } from "../agent/settings.ts";
+import type { BuilderCall } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { addApproval } from "../workflows/approval.ts";
 import { askApproval, resolveApproval, type ApprovalOptions } from "./approval.ts";
@@ -17,10 +17,10 @@ export interface ApprovalMethods {
 }
 
 class ApprovalBuilder implements ApprovalMethods {
-  readonly #tell: (told: Told) => void;
+  readonly #tell: (told: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: Told) => void) {
+  constructor(tell: (told: BuilderCall) => void) {
     this.#tell = tell;
   }
 

@@ -39,7 +39,7 @@ const HEAD_MESSAGES = 3;
 const TAIL_TOKENS = 20_000;
 const TAIL_MESSAGES = 2;
 
-/** A summary may take this share of its source, at least so many tokens and at most so many. */
+/** The share of its source that a summary may take, within a least and a most number of tokens. */
 const SUMMARY_SHARE = 0.2;
 const LEAST_SUMMARY_TOKENS = 100;
 const MOST_SUMMARY_TOKENS = 8_000;
@@ -49,7 +49,7 @@ export function sanitizeToolPairs(messages: UIMessage[]): UIMessage[] {
   return repairMessages(messages);
 }
 
-/** Where the tail begins: the newest messages within the budget, at least so many, never before `headEnd`. */
+/** Where the tail begins: the newest messages within the budget, at least `minTailMessages` of them, never before `headEnd`. */
 export function findTailCutByTokens(
   messages: readonly UIMessage[],
   headEnd: number,

@@ -21,7 +21,7 @@ export interface SessionMemoryCompactConfig {
   readonly minTokens: number;
   /** Least messages with text to keep. */
   readonly minTextBlockMessages: number;
-  /** Once so many tokens are kept, no further message is. */
+  /** No further message is kept once this many tokens are. */
   readonly maxTokens: number;
 }
 

@@ -4,7 +4,7 @@
 import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
-import type { Told } from "../agent/settings.ts";
+import type { BuilderCall } from "../agent/settings.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { checkGiven, given } from "../agent/inputs.ts";
 import { missingRoom } from "../agent/missing-room.ts";
@@ -18,7 +18,7 @@ import { providerShapeOf, type SearchProvider, type WritableContextProvider } fr
 import type { ContextBlock } from "./render.ts";
 import type { BlockScope } from "./scope.ts";
 
-type Tell = (told: Told) => void;
+type Tell = (told: BuilderCall) => void;
 type PromptProvider = Parameters<ContextBlocks["withCachedPrompt"]>[0];
 
 /** Declarations of blocks that come before a session is used. */

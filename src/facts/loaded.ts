@@ -242,7 +242,7 @@ function readFile(tool: string, input: Fields, said: string, told: Told): Found[
   return touched([...folders, ...textsIn(input).filter(isPath)].map(baseName));
 }
 
-/** Only a whole text replaces what stands. A part of a file, a receipt or a refused change leaves it. */
+/** Only a whole text replaces the one that is known. A part of a file, a receipt or a refused change leaves that as it is. */
 function readNamed(
   tool: string,
   paths: readonly string[],
@@ -318,7 +318,7 @@ function asRead(kind: Loaded["kind"], name: string, text: string): Found[] {
   return told === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
 }
 
-/** Names a text that does not replace what stands, and that only agrees with it where that holds what was shown. */
+/** A part of a text, which does not replace the known text. It confirms that text where that contains the part. */
 function shownIn({ kind, name, text, edits }: Found, from: string): Found {
   return { kind, name, text: "", characters: text.length, edits: edits ?? [{ from }] };
 }

@@ -274,8 +274,8 @@ function endOf(run: LiveRun): NotesEnd {
 }
 
 /**
- * Where a compaction that is due now ends if the notes tell of all that it hides. An update for it reads so far and no further, so that its
- * version is the summary. Null where none is due, or where the notes tell of more already.
+ * The end of a compaction that is due now, if the notes describe all that it hides. An update for it reads up to there, so that its
+ * version is the summary. Null where none is due, or where the notes already describe more.
  */
 function endOfDue(
   history: History,
@@ -328,8 +328,8 @@ function roomFor(
 
 /**
  * The oldest rows that fit, up to a message. Of a message that does not fit, the steps that fit. Before the first message, summaries may
- * take as much as one reading holds. If they do not all fit, the reading ends with the last whole one, because a cut summary would go
- * untold. Empty where there is no message.
+ * take as much as one reading holds. If they do not all fit, the reading ends with the last whole one, because what is cut off of a summary would be
+ * lost. Empty where there is no message.
  */
 function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly OutlineRow[] {
   let taken = 0;

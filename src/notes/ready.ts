@@ -4,7 +4,7 @@
  * Reads and writes nothing. The trigger, which asks whether a model is needed at all, and the run get the same answer.
  *
  * Safe because notes pass the checks of a model's summary, which are the plan's boundaries, the audit, and the share of facts that they
- * keep. A version that tells of kept messages is passed over for an older one, so an overlay says nothing that is not under it (C3). A "no"
+ * keep. A version that describes kept messages is passed over for an older one, so an overlay describes only what is under it (C3). A "no"
  * only means that the model is asked.
  */
 import { MIN_SURVIVAL } from "../limits.ts";
@@ -82,7 +82,7 @@ export function findNotes(
     const verdict = weigh(history, run, { version, ...circumstances });
     if (verdict.kind === "ready") return verdict;
     newest ??= verdict;
-    // The newest version may tell of kept messages, or have lost too much. An older one tells of less, and may have lost less.
+    // The newest version may describe kept messages, or have lost too much. An older one describes fewer, and may have lost less.
     if (verdict.reason === "lost-too-much") lossy ??= verdict;
     else if (verdict.reason !== "too-recent") break;
   }

@@ -21,7 +21,7 @@ import { gatherClaim } from "./source.ts";
 import { askForNotes, type NotesCaches } from "./trigger.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { ManagerState } from "../agent/extension.ts";
-import type { Told } from "../agent/settings.ts";
+import type { BuilderCall } from "../agent/settings.ts";
 import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
@@ -49,7 +49,7 @@ export interface NotesBuilder {
 
 export class NotesOfAgent implements NotesBuilder {
   readonly #core: Core;
-  readonly #tell: (told: Told) => void;
+  readonly #tell: (told: BuilderCall) => void;
 
   /** @internal */
   constructor({ core, tell }: ManagerState) {

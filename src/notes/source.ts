@@ -1,5 +1,5 @@
 /**
- * The source of an update of the notes, which is the part of a branch's view that they do not tell yet, with its facts.
+ * The source of an update of the notes: the part of a branch's view that they do not describe yet, with its facts.
  *
  * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */

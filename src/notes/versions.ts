@@ -139,7 +139,7 @@ export class SessionNotes {
     return told === null || (end !== null && comparePlaces(told, end) <= 0);
   }
 
-  /** Whether a span ends no later than `told`. Then an overlay over it tells nothing new. */
+  /** Whether a span ends no later than `told`. Then the notes already describe all of an overlay over it. */
   isTold({ toId, toStep }: Pick<Span, "toId" | "toStep">, told: NotesEnd): boolean {
     const end = toStep === WHOLE_MESSAGE ? this.endOf(toId) : { messageId: toId, step: toStep };
     const [last, known] = [end === null ? null : this.#placeOf(end), this.#placeOf(told)];

@@ -4,7 +4,7 @@
  * Its runs have the ledger, the limits, the audit and the commit of every other run (runs.ts).
  */
 import type { Core } from "../agent/core.ts";
-import type { Told } from "../agent/settings.ts";
+import type { BuilderCall } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { InlineCompaction, SessionSettings } from "../agent/settings.ts";
 import { inWords, PalimpsestError } from "../errors.ts";
@@ -51,10 +51,10 @@ export interface FunctionMethods {
 }
 
 class FunctionBuilder implements FunctionMethods {
-  readonly #tell: (told: Told) => void;
+  readonly #tell: (told: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: Told) => void) {
+  constructor(tell: (told: BuilderCall) => void) {
     this.#tell = tell;
   }
 

@@ -11,7 +11,7 @@ import { STUB_START } from "../steps/view/stub.ts";
 
 /**
  * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
- * What was said behind them is not in it, so no summary can tell of it.
+ * Messages behind these are not in it, so no summary can describe them.
  */
 export function lengthUpTo(prompt: LanguageModelV4Prompt, messages: readonly UIMessage[]): number | null {
   const own = messages.flatMap(({ role, parts }) => parts.map((part) => saidOf(role, part)));

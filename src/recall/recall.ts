@@ -306,7 +306,7 @@ function sayUnknown(names: readonly string[]): string {
   return `Not in this conversation, or deleted from it: ${list}.`;
 }
 
-/** An original as an answer tells of it. */
+/** An original in the form of an answer. */
 function describe(original: Shown, overlayId: string | null): Omit<RecalledMessage, "clipped"> {
   const { message, createdAt, call } = original;
   // With its number even for the first call. The message's own reference would go on in the text of the whole message.

@@ -1,8 +1,8 @@
 /**
  * Grades shadows by the names that came up again: those that a view would have shown with a shadow's summary in the place of the real one.
  *
- * The messages and the names are those of the real summary, so both have the same question to answer. Older overlays of the view count as
- * the shadow told them, and as the real ones where it did not.
+ * The messages and the names are those of the real summary, so both have the same question to answer. Older overlays of the view count with
+ * the shadow's own summary, and with the real one where it has none.
  */
 import type { Graded, Needs } from "../agent/core.ts";
 import { parseDetails } from "../memory/overlays/details.ts";

@@ -291,7 +291,7 @@ function topOf({ core, run, overlay }: ShadowCall): { readonly leafId: string | 
   return { leafId: null };
 }
 
-/** An earlier overlay is folded in as this shadow told it, where it did. */
+/** Where this shadow has a summary of its own for an earlier overlay, that one is folded in. */
 function sourceOf({ core, sql, run, shadow }: ShadowCall, source: FoldSource): Folded {
   const folded = readSource(core, run, source);
   if (source.kind !== "overlay") return folded;

@@ -4,7 +4,7 @@
  */
 import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
-import type { Told } from "../agent/settings.ts";
+import type { BuilderCall } from "../agent/settings.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { parseInput } from "../agent/inputs.ts";
 import { gradeView } from "../agent/reports/hindsight.ts";
@@ -47,10 +47,10 @@ export interface ShadowBuilder {
 }
 
 class ShadowsOfAgent implements ShadowBuilder {
-  readonly #tell: (told: Told) => void;
+  readonly #tell: (told: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: Told) => void) {
+  constructor(tell: (told: BuilderCall) => void) {
     this.#tell = tell;
   }
 

@@ -228,7 +228,7 @@ export class Dispatcher {
     return ended;
   }
 
-  /** Tells what makes a waiting run's summary that a person has approved one. The watchdog repeats a lost event. */
+  /** Tells a waiting run's workflow, or the room that serves the run, that a person has approved its summary. The watchdog repeats a lost event. */
   async goOn(run: LiveRun): Promise<RunRecord> {
     this.#core.announce(this.#core.runs.mustGet(run.id));
     const functions = this.#functionsOf(run);

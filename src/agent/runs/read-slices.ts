@@ -43,11 +43,11 @@ const USES_WHILE_GATHERING = 250;
 
 export interface Gathered {
   readonly facts: Facts;
-  /** Whether the span was read as it was when it was opened, and is so now. A summary that tells of another one is stale. */
+  /** True while the span is still as it was when it was opened. A summary of a span that changed is stale. */
   isCurrent(): boolean;
 }
 
-/** Opens a span as it is now, for a summary that tells of it. The returned function reads it. Null where its ends are gone. */
+/** Opens a span as it is now, in order to summarise it. The returned function reads it. Null where its ends are gone. */
 export function openSpan(
   core: Needs<"memory" | "read" | "settings" | "uses">,
   { sessionId, span }: { readonly sessionId: string; readonly span: Span },

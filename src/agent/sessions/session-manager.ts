@@ -11,7 +11,7 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { addMethods } from "../compose.ts";
 import { Configured } from "../configured.ts";
-import type { Told } from "../settings.ts";
+import type { BuilderCall } from "../settings.ts";
 import { checkGiven, given, inputs, parseInput } from "../inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "../extension.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
@@ -29,7 +29,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     super();
     this.#host = host;
     const core = coreOf(host);
-    const state = { core, tell: (told: Told) => void this.tell(told) };
+    const state = { core, tell: (told: BuilderCall) => void this.tell(told) };
     for (const { manager } of core.installed) if (manager !== undefined) addMethods(this, manager(state));
   }
 
@@ -41,7 +41,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /** @internal */
-  protected override tell(told: Told): this {
+  protected override tell(told: BuilderCall): this {
     this.#core.settings.tellEvery(told);
     return this;
   }

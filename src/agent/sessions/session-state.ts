@@ -6,7 +6,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Core } from "../core.ts";
-import type { SessionSettings, Told } from "../settings.ts";
+import type { SessionSettings, BuilderCall } from "../settings.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 
 export interface WriteOptions {
@@ -54,7 +54,7 @@ export class SessionState {
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. @internal */
-  tell(told: Told): void {
+  tell(told: BuilderCall): void {
     this.core.settings.tell(this, told);
   }
 

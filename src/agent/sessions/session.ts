@@ -15,7 +15,7 @@ import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../report
 import type { UsageReport } from "../reports/usage-report.ts";
 import { addMethods, type Methods } from "../compose.ts";
 import { Configured } from "../configured.ts";
-import type { Told } from "../settings.ts";
+import type { BuilderCall } from "../settings.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionMessages } from "./session-messages.ts";
@@ -119,7 +119,7 @@ export class Session extends Configured {
   }
 
   /** @internal */
-  protected override tell(told: Told): this {
+  protected override tell(told: BuilderCall): this {
     this.#state.tell(told);
     return this;
   }

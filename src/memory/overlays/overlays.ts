@@ -91,7 +91,7 @@ const ROW_BYTES = 150;
 /** In the facts of a message that calls no tool, which are not parsed for it. */
 const NO_TOOLS = '"tools":[]';
 
-/** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
+/** The most tool names that an overlay lists. Agents have far fewer, and these fit well into a row. */
 const MAX_TOOLS = 1_000;
 
 export class Overlays {

@@ -31,7 +31,7 @@ export function placeOf(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 
-/** Places of messages whose vectors stand in one row. A forgotten message costs the vectors of so many at most. */
+/** Messages whose vectors share one row. Forgetting one message drops the vectors of at most this many. */
 export const EMBEDDED_TOGETHER = 128;
 
 export class ForgetStatements {

@@ -75,7 +75,7 @@ export function enoughGrowth({ growthTokens, compaction }: NotesPace): number {
 
 /**
  * Tokens at the end of a view that a compaction would keep behind the notes, if it came after `coming` more tokens
- * without a text. Notes that tell of them could not serve it.
+ * without a text. Notes that describe these could not become its summary.
  */
 export function tokensToKeep(
   rows: readonly OutlineRow[],

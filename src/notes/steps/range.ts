@@ -25,7 +25,7 @@ export interface NotesRange {
   readonly minTokens: number;
   /** Least messages with text to keep, as far as `maxTokens` allows. */
   readonly minTextBlockMessages: number;
-  /** Once so many tokens are kept, no further message is. The message that reaches the limit is kept too. */
+  /** No further message is kept once this many tokens are. The message that reaches the limit is kept too. */
   readonly maxTokens: number;
 }
 

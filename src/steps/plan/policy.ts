@@ -87,7 +87,7 @@ export interface Policy {
   readonly headTokenBudget: number;
   /** The origin of {@link headTokenBudget}. It is the hard line for a `protectHead` that the caller stated. */
   readonly headWithin: "budget" | "hard-line";
-  /** Up to so many tokens, the start is kept through the user's first message in any case. */
+  /** The start is kept through the user's first message in any case, unless it takes more tokens than this. */
   readonly firstMessageTokens: number;
   /** Tokens of that message's beginning, and as many of its rules, that are quoted where the message is not kept. */
   readonly openingTokens: number;

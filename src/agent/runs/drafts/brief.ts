@@ -20,7 +20,7 @@ export const SOURCE_PER_SUMMARY_TOKEN = 8;
 /** For the summary of the whole span. It must shrink the view, whatever its budget says. By default with the session's template. */
 export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Template): Brief {
   const asked = briefOfModel(run, template ?? core.settings.get(run.sessionId).template);
-  // Headings and the token budget belong to our own prompts, and a caller's function was not told of them.
+  // Headings and the token budget belong to our own prompts, and a caller's function does not know them.
   if (run.path !== "function") return asked;
   return { ...asked, template: { sections: [] }, policy: { ...asked.policy, summaryTokens: Number.MAX_SAFE_INTEGER } };
 }
@@ -44,7 +44,7 @@ function briefOfModel(run: RunRecord, template: Template): Brief {
   return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
 }
 
-/** For one chunk. Only the whole summary must shrink, because a chunk shorter than the headings cannot be told in fewer words. */
+/** For one chunk. Only the whole summary must shrink. A draft has all headings, so that of a very short chunk is longer than the chunk. */
 export function briefOfChunk(
   core: Needs<"settings">,
   run: RunRecord,
