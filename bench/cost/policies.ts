@@ -7,7 +7,7 @@ import { createCompactFunction } from "agents/sessions";
 import { leastMaskTokens } from "../../src/agent/runs/start/rents.ts";
 import { extract } from "../../src/model/extractive.ts";
 import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
-import { lineOf } from "../../src/prompt-cache/continue.ts";
+import { messageLine } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/break-even.ts";
 import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
 import { resolvePolicy } from "../../src/steps/plan/policy.ts";
@@ -340,7 +340,7 @@ class Rented {
     const prompt = sumOfItems(this.#view.items.slice(0, to));
     // What an edit changed since is no longer what the provider holds.
     const cacheRead = Math.min(prompt, this.#view.cached);
-    const input = prompt - cacheRead + PROMPT_TOKENS + estimateTokens(sources.map(lineOf).join("\n"));
+    const input = prompt - cacheRead + PROMPT_TOKENS + estimateTokens(sources.map(messageLine).join("\n"));
     const calls = { plainTokens: own, cachedTokens: cacheRead, addedTokens: input, answerTokens: terms.answerTokens };
     const { plain, continued } = chargesOf(calls, terms.prices);
     return continued < plain ? { input, cacheRead } : null;
