@@ -17,7 +17,7 @@ import { sessionScope } from "../memory/sessions/room-rows.ts";
 import type { BlockScope } from "./scope.ts";
 import type { ContextStatements } from "./statements.ts";
 import { SystemPrompt } from "./system-prompt.ts";
-import { contextTools } from "./tools.ts";
+import { contextTools, type BlockEntry } from "./tools.ts";
 import type { Turns } from "./turns.ts";
 import { hideUnloadedSkills, skillName, skillsNotCarried } from "./unloaded.ts";
 
@@ -33,13 +33,6 @@ export interface BlocksHost {
 
 /** Receives the error of each tool call that answered "Not done", and the failures behind an incomplete prompt or reminder. */
 export type OnToolError = (error: PalimpsestError, sessionId: string) => void | Promise<void>;
-
-/** An entry under a key. The description is for providers that list their entries. */
-export interface BlockEntry {
-  readonly key: string;
-  readonly content: string;
-  readonly description?: string | undefined;
-}
 
 export class ContextBlocks {
   readonly #host: BlocksHost;

@@ -14,7 +14,7 @@ import {
 } from "../agent/inputs.ts";
 import { MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import type { BlockOptions } from "./declared.ts";
-import type { ContextMethods } from "./room.ts";
+import type { ContextMethods } from "./session-context.ts";
 
 const call = callOf<ContextMethods>();
 /** A block's text. The block decides its largest size. */

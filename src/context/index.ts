@@ -1,5 +1,6 @@
 /** `palimpsest/context` adds context blocks, a system prompt made of them, skills and search to an agent. */
-export { context, type ContextMethods, type ManagerContextMethods, type ContextExtension } from "./room.ts";
+export { context, type ContextExtension } from "./room.ts";
+export type { ContextMethods, ManagerContextMethods } from "./session-context.ts";
 export type { BlockOptions } from "./declared.ts";
 export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
 export { R2SkillProvider, WritableR2SkillProvider } from "./r2-skills.ts";

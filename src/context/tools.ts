@@ -8,19 +8,32 @@ import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
-import type { ContextBlocks } from "./blocks.ts";
 import type { Declared } from "./declared.ts";
 import { plainLine, renderFill, type ContextBlock } from "./render.ts";
 import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";
 
 type ToolBlock = Pick<Declared, "config" | "shape">;
 
+/** An entry under a key. The description is for providers that list their entries. */
+export interface BlockEntry {
+  readonly key: string;
+  readonly content: string;
+  readonly description?: string | undefined;
+}
+
+/** What the tools do with a session's blocks. */
+interface ToolBlocks {
+  replaceContextBlock(label: string, content: string): Promise<ContextBlock>;
+  appendContextBlock(label: string, text: string): Promise<ContextBlock>;
+  setContextEntry(label: string, entry: BlockEntry): Promise<void>;
+  searchContext(label: string, query: string): Promise<string | null>;
+  loadSkill(label: string, key: string): Promise<string>;
+  unloadSkill(label: string, key: string): Promise<boolean>;
+}
+
 export interface ToolTarget {
   /** Read at each call, because a tool may outlive the session that it was made for. */
-  readonly blocks: () => Pick<
-    ContextBlocks,
-    "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
-  >;
+  readonly blocks: () => ToolBlocks;
   /** Never throws. */
   readonly onError: (error: PalimpsestError) => void;
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
 import { sessionId } from "../agent/inputs.ts";
-import type { CostMethods } from "./room.ts";
+import type { CostMethods } from "./session-costs.ts";
 
 const call = callOf<CostMethods>();
 

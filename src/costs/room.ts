@@ -5,46 +5,23 @@
  * It writes one row for each recorded call, in the same transaction. A change of an older message writes one for each model once, so that
  * the next call reads the whole path again. It stores numbers and names of models, and no word of a message.
  */
-import type { Methods } from "../agent/compose.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
-import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { checkFields } from "../known-fields.ts";
 import { calibrationRatio } from "../steps/tokens/calibrate.ts";
 import { costCalls } from "./calls.ts";
 import { checkPrices, type PriceList } from "./prices.ts";
 import { CostStatements, type CostRow } from "./statements.ts";
-import { addCall, addSummary, dollarsByModel, reportCosts, type Costs } from "./sums.ts";
+import { addCall, addSummary, dollarsByModel } from "./sums.ts";
+import { SessionCosts, type CostMethods } from "./session-costs.ts";
 
 /** Options of {@link costs}. */
 export interface CostsOptions {
   /** What a million tokens cost, by model. Without it costs are null, and tokens are counted all the same. */
   readonly prices?: PriceList | undefined;
 }
-
-class SessionCosts {
-  readonly #state: SessionState;
-  readonly #sql: CostStatements;
-  readonly #prices: PriceList;
-
-  /** @internal */
-  constructor(state: SessionState, sql: CostStatements, prices: PriceList) {
-    this.#state = state;
-    this.#sql = sql;
-    this.#prices = prices;
-  }
-
-  /** What the recorded model calls of this session cost, by model, and what they would have cost without compaction. */
-  async getCosts(): Promise<Costs> {
-    this.#state.apply();
-    return reportCosts(this.#sql.costs(this.#state.id), this.#prices);
-  }
-}
-
-/** The methods that the room adds to a session. */
-export interface CostMethods extends Methods<SessionCosts> {}
 
 /** The room as an agent is declared with it. */
 export interface CostsExtension extends Extension<CostMethods, object, typeof costCalls> {}

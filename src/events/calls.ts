@@ -1,29 +1,12 @@
 /** The calls that the room of events adds. */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import { id, leafId, message, messages, ofEvents, page, sessionId, type FieldsOf } from "../agent/inputs.ts";
+import { leafId, ofEvents, sessionId } from "../agent/inputs.ts";
 import { MAX_BATCH_MESSAGES } from "../limits.ts";
-import type { LoadEventsOptions, NewEvent } from "./log.ts";
-import type { Turn } from "./persist.ts";
-import type { EventMethods } from "./room.ts";
+import type { EventMethods } from "./session-events.ts";
+import { event, turn, eventOptions } from "./inputs.ts";
 
 const call = callOf<EventMethods>();
-
-/** The schema of events (event.ts) checks the fields of an event. */
-const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
-
-/** Fields of a turn. The messages are checked where they are stored. */
-const turn = {
-  leafId: id.nullable(),
-  messages,
-} satisfies FieldsOf<Turn>;
-
-const eventOptions = {
-  limit: page.optional(),
-  before: id.optional(),
-  leafId,
-  under: id.optional(),
-} satisfies FieldsOf<LoadEventsOptions>;
 
 export const eventCalls = {
   /** Reads the newest events of a session as a log. */
@@ -60,10 +43,4 @@ export const eventCalls = {
     input: ofEvents,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
   }),
-};
-
-/** Schemas of the objects that a session's methods take. */
-export const eventInputs = {
-  loadEvents: z.strictObject(eventOptions),
-  persistTurn: z.strictObject({ ...turn, messages: z.array(message) }),
 };

@@ -1,5 +1,6 @@
 /** `palimpsest/events` offers a session as an event log, working contexts, and adapters to the formats of providers. */
-export { events, type EventMethods, type EventsExtension } from "./room.ts";
+export { events, type EventsExtension } from "./room.ts";
+export type { EventMethods } from "./session-events.ts";
 export type { ModelFormatAdapter } from "./adapters/adapter.ts";
 export { aiSdkAdapter } from "./adapters/ai-sdk.ts";
 export { anthropicAdapter, type AnthropicPrompt } from "./adapters/anthropic.ts";

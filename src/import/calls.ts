@@ -1,19 +1,11 @@
 /** The calls that the room of transcripts adds. */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import { flag, leafId, sessionId, wholeNumber, type FieldsOf } from "../agent/inputs.ts";
-import { FORMATS } from "./import.ts";
-import type { ImportTranscriptOptions } from "./into-session.ts";
-import type { TranscriptMethods } from "./room.ts";
+import { leafId, sessionId } from "../agent/inputs.ts";
+import type { TranscriptMethods } from "./session-transcripts.ts";
+import { importOptions, exportOptions } from "./inputs.ts";
 
 const call = callOf<TranscriptMethods>();
-
-const importOptions = {
-  format: z.enum(FORMATS).optional(),
-  index: wholeNumber.nonnegative().optional(),
-} satisfies FieldsOf<ImportTranscriptOptions>;
-
-const exportOptions = { redact: flag };
 
 export const transcriptCalls = {
   /** Writes a whole branch as JSON lines, up to some 10 MB, beyond which `Session.exportTranscript` streams it. */
@@ -29,10 +21,4 @@ export const transcriptCalls = {
     input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
     run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
   }),
-};
-
-/** Schemas of the options that a session's methods take. */
-export const transcriptInputs = {
-  importTranscript: z.strictObject(importOptions),
-  exportTranscript: z.strictObject(exportOptions),
 };

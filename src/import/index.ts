@@ -1,5 +1,6 @@
 /** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
-export { transcripts, type ImportReceipt, type TranscriptMethods, type TranscriptsExtension } from "./room.ts";
+export { transcripts, type TranscriptsExtension } from "./room.ts";
+export type { ImportReceipt, TranscriptMethods } from "./session-transcripts.ts";
 export type { ImportTranscriptOptions } from "./into-session.ts";
 export {
   fromLegacyTables,

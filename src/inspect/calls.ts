@@ -3,7 +3,7 @@ import { callOf } from "../agent/calls.ts";
 import { defined, sessionId } from "../agent/inputs.ts";
 import { reportHealth } from "./health.ts";
 import { inspectInputs } from "./inputs.ts";
-import type { InspectMethods } from "./room.ts";
+import type { InspectMethods } from "./session-inspection.ts";
 
 const call = callOf<InspectMethods>();
 

@@ -4,4 +4,5 @@ export type { PlanReport, SummariserCost } from "./explain.ts";
 export type { BreakerHealth, HealthReport, RunHealth } from "./health.ts";
 export type { HindsightReport } from "./hindsight.ts";
 export type { PlanQuestion } from "./plan.ts";
-export { inspect, type InspectMethods, type InspectExtension } from "./room.ts";
+export { inspect, type InspectExtension } from "./room.ts";
+export type { InspectMethods } from "./session-inspection.ts";

@@ -2,7 +2,7 @@
 import { callOf, ignores, showReceipt } from "../agent/calls.ts";
 import { ofSession } from "../agent/inputs.ts";
 import { refreshInSession, updateInSession } from "./inputs.ts";
-import type { NotesMethods } from "./room.ts";
+import type { NotesMethods } from "./session-notes.ts";
 
 const call = callOf<NotesMethods>();
 

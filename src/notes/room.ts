@@ -3,7 +3,6 @@
  * without a model call.
  */
 import { assert } from "../errors.ts";
-import type { Methods } from "../agent/compose.ts";
 import type { AskedRun, Core, InRun, StepCall, SummaryRoom } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { LiveRun } from "../memory/runs/runs.ts";
@@ -18,17 +17,11 @@ import { auditNotes, keepNotes, planNotes, readNotes, readUnread, saveNotes, typ
 import { findNotes } from "./ready.ts";
 import { recallNotes } from "./recall-notes.ts";
 import { serveFromNotes } from "./serve.ts";
-import { NotesOfAgent, NotesOfSession, type NotesBuilder } from "./session-notes.ts";
+import { NotesOfAgent, NotesOfSession, type ManagerNotesMethods, type NotesMethods } from "./session-notes.ts";
 import { keptNotes } from "./settings.ts";
 import { NotesStatements } from "./statements.ts";
 import { askForNotes, startNotesIfDue, type NotesCaches } from "./trigger.ts";
 import { notesOf } from "./versions.ts";
-
-/** The methods that the room adds to a session. */
-export interface NotesMethods extends Methods<Omit<NotesOfSession, keyof NotesBuilder>>, NotesBuilder {}
-
-/** The methods that the room adds to a manager of sessions. */
-export interface ManagerNotesMethods extends NotesBuilder {}
 
 /** The room as an agent is declared with it. */
 export interface NotesExtension extends Extension<NotesMethods, ManagerNotesMethods, typeof notesCalls> {}

@@ -26,6 +26,7 @@ import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
+import type { Methods } from "../agent/compose.ts";
 
 /** A version of the notes, as it is handed out. */
 export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
@@ -234,3 +235,9 @@ function checkEdit(edit: NotesEdit): void {
 function invalid(message: string): PalimpsestError {
   return new PalimpsestError("invalid_input", message);
 }
+
+/** The methods that the room adds to a session. */
+export interface NotesMethods extends Methods<Omit<NotesOfSession, keyof NotesBuilder>>, NotesBuilder {}
+
+/** The methods that the room adds to a manager of sessions. */
+export interface ManagerNotesMethods extends NotesBuilder {}

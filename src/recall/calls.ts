@@ -2,7 +2,7 @@
 import { callOf } from "../agent/calls.ts";
 import { defined } from "../agent/inputs.ts";
 import { recallInputs, recallInSession, searchInSession } from "./inputs.ts";
-import type { ManagerRecallMethods, RecallMethods } from "./room.ts";
+import type { ManagerRecallMethods, RecallMethods } from "./session-recall.ts";
 
 const call = callOf<RecallMethods, ManagerRecallMethods>();
 

@@ -3,10 +3,5 @@ export type { Embeddings } from "./by-meaning.ts";
 export type { RecallRequest } from "./recall.ts";
 export type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
 export type { SearchHit, SearchOptions } from "./search/search.ts";
-export {
-  recall,
-  type ManagerRecallMethods,
-  type RecallMethods,
-  type RecallOptions,
-  type RecallExtension,
-} from "./room.ts";
+export { recall, type RecallOptions, type RecallExtension } from "./room.ts";
+export type { ManagerRecallMethods, RecallMethods } from "./session-recall.ts";

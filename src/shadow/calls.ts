@@ -1,7 +1,7 @@
 /** The calls that the room of shadows adds. */
 import { callOf } from "../agent/calls.ts";
 import { compareInSession, shadowsInSession } from "./inputs.ts";
-import type { ShadowMethods } from "./room.ts";
+import type { ShadowMethods } from "./session-shadows.ts";
 
 const call = callOf<ShadowMethods>();
 

@@ -8,12 +8,6 @@ export type {
   SummaryScore,
 } from "./compare.ts";
 export type { RealSummary, ShadowOutcome, Spent } from "./record.ts";
-export {
-  shadow,
-  type ManagerShadowMethods,
-  type ShadowBuilder,
-  type ShadowExtension,
-  type ShadowMethods,
-  type ShadowSummary,
-} from "./room.ts";
+export { shadow, type ShadowExtension } from "./room.ts";
+export type { ManagerShadowMethods, ShadowBuilder, ShadowMethods, ShadowSummary } from "./session-shadows.ts";
 export type { ShadowOptions, ShadowPolicy } from "./settings.ts";

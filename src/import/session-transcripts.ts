@@ -1,0 +1,93 @@
+/** The methods that the room of transcripts adds to a session. */
+import type { UIMessage } from "ai";
+import type { Methods } from "../agent/compose.ts";
+import { noRules, redactionOf } from "../agent/redaction.ts";
+import { checkGiven, given, parseInput } from "../agent/inputs.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
+import { transcriptInputs } from "./inputs.ts";
+import { exportJsonl } from "./export.ts";
+import type { Format } from "./import.ts";
+import { readFile, storeFile, type ImportTranscriptOptions, type OpenImports } from "./into-session.ts";
+import type { StoredConversation } from "./store.ts";
+import { takeIn, type TakenIn } from "./take-in.ts";
+
+/** What came of an import. */
+export interface ImportReceipt {
+  /** The format that was read. */
+  readonly format: Format;
+  /** The name of the conversation in the file. */
+  readonly name: string;
+  /** Number of messages in it. */
+  readonly messages: number;
+  /** Number of new messages. Messages whose ids the session already had are not changed. */
+  readonly inserted: number;
+  /** Describes what was left out. */
+  readonly notes: readonly string[];
+}
+
+/** Messages that are read from a host at once. The number needs few calls and fits in memory. */
+const HOSTED_PAGE = 50;
+
+export class SessionTranscripts {
+  readonly #state: SessionState;
+  readonly #reading: OpenImports;
+
+  /** @internal */
+  constructor(state: SessionState, reading: OpenImports) {
+    this.#state = state;
+    this.#reading = reading;
+  }
+
+  /**
+   * Appends the conversation of a transcript file, with its branches, all or nothing. The file is read in pieces, between which the agent
+   * answers others. One transaction then stores it behind all messages that came meanwhile. A file with several conversations needs
+   * `index`, counted from 0.
+   *
+   * Throws `import_failed` naming the first bad lines, `rate_limited` while others are being read, and the errors of an append.
+   */
+  async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
+    const checked = parseInput(transcriptInputs.importTranscript, options);
+    const { sessions } = this.#state.core.memory;
+    const existed = sessions.get(this.#state.id) !== null;
+    const { encoded, conversation, ...read } = await readFile(this.#reading, this.#state.stored, { text, ...checked });
+    // The session may have been deleted meanwhile, and an import must not create it again.
+    if (existed) sessions.mustGet(this.#state.id);
+    const inserted = this.#state.write((history) => storeFile(history, conversation, encoded));
+    return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
+  }
+
+  /**
+   * Takes over a conversation from another store of this object with its branches and summaries, as in `importFrom(fromSessions(…))` or
+   * `importFrom(fromLegacyTables(…))`. The other store does not change. Repeating an interrupted call continues it, and repeating a
+   * finished one changes nothing.
+   *
+   * Throws `host_owns_messages`, and `import_failed` where the session was used before all messages were there.
+   */
+  async importFrom(source: StoredConversation): Promise<TakenIn> {
+    return takeIn(this.#state, source);
+  }
+
+  /**
+   * Yields the stored path as JSONL, one `UIMessage` a line. With `redact` it leaves out the secrets that the session's rules find. Throws
+   * `not_configured` where the session has no rules.
+   */
+  async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
+    checkGiven(given.leaf, { leafId });
+    const { redact } = parseInput(transcriptInputs.exportTranscript, options);
+    const { secretRules } = this.#state.settings;
+    if (redact && secretRules === null) throw noRules(this.#state.id);
+    const shown = redact ? redactionOf({ secretRules }).message : (message: UIMessage): UIMessage => message;
+    if (!this.#state.isHosted) {
+      yield* exportJsonl(this.#state.stored.originals(leafId).map(shown));
+      return;
+    }
+    const numbers = await this.#state.read((history) => history.pathNumbers(leafId));
+    for (let at = 0; at < numbers.length; at += HOSTED_PAGE) {
+      const page = numbers.slice(at, at + HOSTED_PAGE);
+      yield* exportJsonl((await this.#state.read((history) => history.originalsAt(page))).map(shown));
+    }
+  }
+}
+
+/** The methods that the room adds to a session. */
+export interface TranscriptMethods extends Methods<SessionTranscripts> {}
