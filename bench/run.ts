@@ -38,7 +38,12 @@ async function main(): Promise<void> {
   const keep = async (name: string, finding: Settled): Promise<void> => {
     measured[name] = { ...stamp, finding };
     if (!options.json) print(finding);
-    if (!options.quick) await writeResults({ ...(await readResults()), [name]: measured[name] }, NAMES);
+    if (options.quick) return;
+    if (finding.tables.length === 0) {
+      process.stderr.write(`${name} measured nothing here, so its stored result stays.\n`);
+      return;
+    }
+    await writeResults({ ...(await readResults()), [name]: measured[name] }, NAMES);
   };
   const failed = await measure(options.cases, { quick: options.quick, keep });
   if (options.json) process.stdout.write(`${JSON.stringify(measured, null, 2)}\n`);

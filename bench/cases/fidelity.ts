@@ -5,7 +5,7 @@ import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
 import type { Cell, Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
-import { readRuler, type RareWords } from "../ruler/rare-words.ts";
+import { NO_RULER, readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { measureRescue, type Rescue } from "../ruler/rescue.ts";
 import { CANDIDATES, leaveEachOut, type LeftOut } from "../ruler/settings.ts";
 import { ABSENT, listSessions } from "../transcripts.ts";
@@ -66,7 +66,7 @@ async function measure(lab: Lab): Promise<Finding> {
       "sentences: a word counts wherever it stands, and what a summary explains is not asked for",
       "names in scripts other than Latin",
       "the sessions of the Agents SDK, which show no names beside a summary: head and tail is their part of a view here",
-      ...(ruler === null ? ["anything: the ruler needs a word list at /usr/share/dict/words"] : []),
+      ...(ruler === null ? [NO_RULER] : []),
       ...(isReal ? [] : [ABSENT]),
     ],
   };

@@ -14,7 +14,7 @@ import type { Cell, Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { headAndTail } from "../policies/head-and-tail.ts";
 import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";
-import { readRuler } from "../ruler/rare-words.ts";
+import { NO_RULER, readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { ABSENT, listSessions } from "../transcripts.ts";
 
 /** A session of fewer tokens is short. Compacting it gains nothing, so it should be left alone. */
@@ -85,21 +85,11 @@ const NO_MASKS = "rent, summaries alone";
 const NO_SUMMARIES = "rent, masks alone";
 
 async function measure(lab: Lab): Promise<Finding> {
-  const sessions = readSessions(lab);
-  const lists = lab.quick ? (["dear writes"] as const) : (Object.keys(PRICE_LISTS) as (keyof typeof PRICE_LISTS)[]);
-  const judged = new Map<string, Judged[]>();
-  let hosts: Hosts | null = null;
-  const short: Judged[] = [];
-  for (const { name, messages } of sessions) {
-    const conversation = read(messages);
-    const isLong = lab.quick || tokensOf(conversation) >= LONG_TOKENS;
-    hosts = isLong && !lab.quick ? await playHosts(conversation) : null;
-    for (const list of isLong ? lists : lists.slice(0, 1)) {
-      const found = judge(name, conversation, { list, hosts });
-      if (isLong) judged.set(list, [...(judged.get(list) ?? []), found]);
-      else short.push(found);
-    }
-  }
+  const ruler = readRuler();
+  // The quick run shows that the case works. On a machine without a dictionary no word is rare in it.
+  const rareWords = ruler ?? (() => new Set<string>());
+  const sessions = ruler === null && !lab.quick ? [] : readSessions(lab);
+  const { judged, short } = await judgeAll(sessions, rareWords, lab.quick);
   const isReal = !lab.quick && sessions.length > 1;
   const all = [...judged];
   const main = judged.get("dear writes") ?? [];
@@ -126,23 +116,41 @@ async function measure(lab: Lab): Promise<Finding> {
     unmeasured: [
       "how a model fares with what it is shown: the ruler counts words, not understanding",
       "what a cache forgets between two requests, and its least length",
+      ...(ruler === null ? [NO_RULER] : []),
       ...(isReal ? [] : [ABSENT]),
     ],
   };
 }
 
-function readSessions(lab: Lab): { readonly name: string; readonly messages: readonly UIMessage[] }[] {
+/** Judges each long session under each list of prices, and each short one under the first. */
+async function judgeAll(sessions: readonly Recorded[], rareWords: RareWords, quick: boolean) {
+  const lists = quick ? (["dear writes"] as const) : (Object.keys(PRICE_LISTS) as (keyof typeof PRICE_LISTS)[]);
+  const judged = new Map<string, Judged[]>();
+  const short: Judged[] = [];
+  for (const { name, messages } of sessions) {
+    const conversation: Conversation = { messages, rareWords, steps: readSteps(messages, rareWords) };
+    const isLong = quick || tokensOf(conversation) >= LONG_TOKENS;
+    const hosts = isLong && !quick ? await playHosts(conversation) : null;
+    for (const list of isLong ? lists : lists.slice(0, 1)) {
+      const found = judge(name, conversation, { list, hosts });
+      if (isLong) judged.set(list, [...(judged.get(list) ?? []), found]);
+      else short.push(found);
+    }
+  }
+  return { judged, short };
+}
+
+interface Recorded {
+  readonly name: string;
+  readonly messages: readonly UIMessage[];
+}
+
+function readSessions(lab: Lab): Recorded[] {
   if (lab.quick) return [{ name: "generated", messages: makeReturning(30, 1) }];
   return listSessions().map(({ name, text }) => ({
     name,
     messages: text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as UIMessage])),
   }));
-}
-
-function read(messages: readonly UIMessage[]): Conversation {
-  // Without a dictionary no word is rare, and the tables say nothing about kept words.
-  const rareWords = readRuler() ?? (() => new Set<string>());
-  return { messages, rareWords, steps: readSteps(messages, rareWords) };
 }
 
 function tokensOf({ steps }: Conversation): number {

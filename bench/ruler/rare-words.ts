@@ -16,6 +16,9 @@ const RUN = /[\w@#$~./:+-]*\w/g;
 const ASCII = /^[!-~]+$/;
 const EDGE = /^[./:+~-]+|[./:+~-]+$/g;
 
+/** What a case says it did not measure on a machine without a dictionary. */
+export const NO_RULER = `anything: the ruler needs a word list at ${DICTIONARY}`;
+
 export type RareWords = (text: string) => ReadonlySet<string>;
 
 /** Null on a machine without a dictionary. */
