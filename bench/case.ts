@@ -1,5 +1,5 @@
 /** The interface of one case of the benchmark. */
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./report/finding.ts";
 import type { Lab } from "./lab.ts";
 
 export interface Case {

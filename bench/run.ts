@@ -1,16 +1,16 @@
 /**
  * The benchmark's command line. See {@link USAGE}.
  *
- * Prints its findings and, unless quick, stores them case by case with results.ts. A missed target is recorded and fails nothing. A case
+ * Prints its findings and, unless quick, stores them case by case with report/results.ts. A missed target is recorded and fails nothing. A case
  * that cannot be measured fails the run.
  */
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
 import { CASES } from "./cases.ts";
 import { Lab } from "./lab.ts";
-import { once, settle, type Settled } from "./noise.ts";
-import { renderFinding } from "./report.ts";
-import { readResults, renderResults, writeResults, type Results, type Stamp } from "./results.ts";
+import { once, settle, type Settled } from "./report/noise.ts";
+import { renderFinding } from "./report/render.ts";
+import { readResults, renderResults, writeResults, type Results, type Stamp } from "./report/results.ts";
 import { readCommit, readVersions } from "./versions.ts";
 
 const USAGE = `node bench/run.ts [options]

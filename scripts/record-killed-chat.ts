@@ -7,7 +7,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { drawPlot } from "../bench/plot.ts";
+import { drawPlot } from "../bench/report/plot.ts";
 import { installChat } from "../test/examples/installed.ts";
 import { HARD_LINE, LongChat, MOST_DEATHS, MOST_TURNS, THRESHOLD } from "../test/examples/long-chat.ts";
 

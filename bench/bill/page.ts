@@ -1,8 +1,8 @@
 /** Writes docs/costs.md. It leads from the counts to a bill step by step, so that readers can put in their own numbers. */
 import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
-import { renderCell, renderTable } from "../report.ts";
-import type { Table } from "../finding.ts";
-import { fourDigits } from "../stats.ts";
+import { renderCell, renderTable } from "../report/render.ts";
+import type { Table } from "../report/finding.ts";
+import { fourDigits } from "../report/stats.ts";
 import { HARD_LINE, MAX_OUTLINE_ROWS, MODEL_RETRIES } from "../../src/limits.ts";
 import { MODEL_CALL } from "../../src/workflows/retries.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";

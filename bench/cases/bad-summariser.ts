@@ -2,11 +2,11 @@
 import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { HARD_LINE } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
-import type { Cell, Check, Finding } from "../finding.ts";
+import type { Cell, Check, Finding } from "../report/finding.ts";
 import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
 import type { Behind } from "../objects/rig.ts";
 import type { Answers } from "../objects/summariser.ts";
-import { median, quantile } from "../stats.ts";
+import { median, quantile } from "../report/stats.ts";
 
 const BAD: readonly (readonly [Answers, string])[] = [
   ["fails", "fails"],

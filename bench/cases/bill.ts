@@ -13,14 +13,14 @@ import {
   type RunUnits,
 } from "../bill/workload.ts";
 import type { Case } from "../case.ts";
-import type { Finding, Table } from "../finding.ts";
+import type { Finding, Table } from "../report/finding.ts";
 import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 import type { Rows } from "../objects/meter.ts";
 import { messageAt } from "../objects/messages.ts";
 import { priceOf, SMALL_PRICES } from "../prices.ts";
-import { tellSmall } from "../report.ts";
-import { mean, median } from "../stats.ts";
+import { tellSmall } from "../report/render.ts";
+import { mean, median } from "../report/stats.ts";
 import { countRunOf, prepareRuns, STORED } from "./run-cost.ts";
 
 /** Several stretches of the index of ids, which is rewritten every 64 appends. */

@@ -10,9 +10,9 @@ import { Provider, type Call } from "../chats/provider.ts";
 import { ROWS_PATH, type RowsOf } from "../chats/rows.ts";
 import { COUNTED, THRESHOLD, WINDOW } from "../chats/terms.ts";
 import type { Rows } from "../objects/meter.ts";
-import type { Cell, Finding } from "../finding.ts";
+import type { Cell, Finding } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
-import { median } from "../stats.ts";
+import { median } from "../report/stats.ts";
 
 const CHATS = {
   "stock-chat": "AIChatAgent",

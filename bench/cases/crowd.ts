@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { Case } from "../case.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../report/finding.ts";
 import { gatherCrowd, type CrowdReport } from "../crowd/crowd.ts";
 import type { Lab } from "../lab.ts";
 import { messagesBetween } from "../objects/messages.ts";
-import { median, quantile, spread } from "../stats.ts";
+import { median, quantile, spread } from "../report/stats.ts";
 
 const CLIENTS = 20;
 const DROPPERS = 8;

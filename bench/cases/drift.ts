@@ -2,11 +2,11 @@
 import { MAX_GENERATION } from "../../src/steps/plan/stack.ts";
 import type { UIMessage } from "ai";
 import type { Case } from "../case.ts";
-import type { Check, Finding, Table } from "../finding.ts";
+import type { Check, Finding, Table } from "../report/finding.ts";
 import { makeConversation } from "../drift/conversation.ts";
 import { CONDITIONS, mean, measureDrift, type Conditions, type Drift } from "../drift/measure.ts";
 import type { Lab } from "../lab.ts";
-import type { Panel } from "../plot.ts";
+import type { Panel } from "../report/plot.ts";
 import { ABSENT, readConversations } from "../transcripts.ts";
 
 const QUICK_TURNS = 60;

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { Case } from "../case.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
-import type { Cell, Check, Finding, Table } from "../finding.ts";
+import type { Cell, Check, Finding, Table } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { NO_RULER, readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { measureRescue, type Rescue } from "../ruler/rescue.ts";

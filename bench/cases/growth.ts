@@ -1,12 +1,12 @@
 /** Rows that each operation reads and writes as the stored conversation grows and its visible part does not, store by store. */
 import type { Case } from "../case.ts";
-import type { Cell, Check, Finding } from "../finding.ts";
+import type { Cell, Check, Finding } from "../report/finding.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
 import type { Rows } from "../objects/meter.ts";
 import { DRAWN, LAST_OF_SDK, OPERATIONS, SLOW_OF_020, VISIBLE, type Measured } from "../operations.ts";
-import type { Panel, Plot } from "../plot.ts";
-import { tellSmall } from "../report.ts";
-import { ratio, typicalRows } from "../stats.ts";
+import type { Panel, Plot } from "../report/plot.ts";
+import { tellSmall } from "../report/render.ts";
+import { ratio, typicalRows } from "../report/stats.ts";
 import { listContenders, prepareSubject } from "../subjects.ts";
 
 const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, 100_000];

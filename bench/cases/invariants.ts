@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Case } from "../case.ts";
-import type { Check, Finding, Table } from "../finding.ts";
+import type { Check, Finding, Table } from "../report/finding.ts";
 import { Simulated, tablesOf } from "../invariants/simulated.ts";
 import type { Lab } from "../lab.ts";
 

@@ -1,6 +1,6 @@
 /** Whether a session costs more because its agent has a thousand of them. */
 import type { Case } from "../case.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { SESSION_OPERATIONS, type SessionOperation } from "../objects/many-sessions.ts";
 import type { Rows } from "../objects/meter.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Case } from "../case.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../report/finding.ts";
 import { InspectedWorker, type Taken } from "../inspected.ts";
 import type { Lab } from "../lab.ts";
 

@@ -1,6 +1,6 @@
 /** A million tokens that were never compacted, and a summariser that takes 16,000 at a time. */
 import type { Case } from "../case.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { messagesBetween } from "../objects/messages.ts";
 import { weigh } from "../policies/weigh.ts";

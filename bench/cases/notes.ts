@@ -17,11 +17,11 @@ import { sayingIn } from "../../src/facts/said.ts";
 import { heatOf } from "../../src/facts/names/table.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
 import type { Case } from "../case.ts";
-import type { Cell, Check, Finding } from "../finding.ts";
+import type { Cell, Check, Finding } from "../report/finding.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
 import type { Lab } from "../lab.ts";
-import { median } from "../stats.ts";
+import { median } from "../report/stats.ts";
 import { ABSENT, readConversations } from "../transcripts.ts";
 
 const SESSION = { sessionId: "" };

@@ -1,7 +1,7 @@
 /** Measures how much of the evidence for a question one answer of `recall` holds, beside a plain full-text index. */
 import type { Case } from "../case.ts";
 import { mean } from "../drift/measure.ts";
-import type { Cell, Finding } from "../finding.ts";
+import type { Cell, Finding } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { makeConversation, type Kind } from "../talk/conversations.ts";
 import { fullText, ours, type Search } from "../talk/searches.ts";

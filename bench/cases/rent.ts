@@ -10,7 +10,7 @@ import { MOST_COUNTED } from "../../src/facts/keep.ts";
 import { EARLY_NAMES_SHARE } from "../../src/facts/names-budget.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
-import type { Cell, Check, Finding, Table } from "../finding.ts";
+import type { Cell, Check, Finding, Table } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { headAndTail } from "../policies/head-and-tail.ts";
 import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";

@@ -1,7 +1,7 @@
 /** What a run costs its object and its workflow as the span grows. docs/costs.md uses these figures. */
 import { DEFAULT_CHUNK_TOKENS } from "../../src/steps/plan/policy.ts";
 import type { Case } from "../case.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../report/finding.ts";
 import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 

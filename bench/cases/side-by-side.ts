@@ -1,6 +1,6 @@
 /** Time of the same operations on two versions of the SDK's sessions, over their time on ours. */
 import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../finding.ts";
+import type { Cell, Finding } from "../report/finding.ts";
 import type { ContenderName, Lab, Subject } from "../lab.ts";
 import { MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "../objects/batch.ts";
 import {
@@ -13,9 +13,9 @@ import {
   type Timed,
   VISIBLE,
 } from "../operations.ts";
-import type { Panel, Plot } from "../plot.ts";
-import { renderCell } from "../report.ts";
-import { median, ratios } from "../stats.ts";
+import type { Panel, Plot } from "../report/plot.ts";
+import { renderCell } from "../report/render.ts";
+import { median, ratios } from "../report/stats.ts";
 import { listContenders, prepareSubject } from "../subjects.ts";
 
 const LARGEST = 100_000;

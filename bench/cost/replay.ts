@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { Policy, Spent, Terms } from "../policies/host.ts";
 import { weigh } from "../policies/weigh.ts";
 import { priceOf } from "../prices.ts";
-import { mean, median } from "../stats.ts";
+import { mean, median } from "../report/stats.ts";
 import { Requests, type Sent } from "./requests.ts";
 
 export interface Cost {

@@ -1,6 +1,6 @@
 /** The simulator's printed report, and tables of it. */
 import { z } from "zod";
-import type { Table } from "../finding.ts";
+import type { Table } from "../report/finding.ts";
 
 const counts = z.record(z.string(), z.number());
 

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { showFigures } from "../../../bench/headline.ts";
-import { once } from "../../../bench/noise.ts";
-import type { Results } from "../../../bench/results.ts";
+import { showFigures } from "../../../bench/report/headline.ts";
+import { once } from "../../../bench/report/noise.ts";
+import type { Results } from "../../../bench/report/results.ts";
 
 const [BEGIN, END] = ["<!-- measured: written by npm run bench -->", "<!-- end of measured -->"];
 const SHORT = "<!-- measured in short: written by npm run bench -->\n<!-- end of measured in short -->";

@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Finding } from "../../../bench/finding.ts";
-import { once } from "../../../bench/noise.ts";
-import { renderFinding, tellSmall } from "../../../bench/report.ts";
-import { readResults, renderCase, renderPage, type Results } from "../../../bench/results.ts";
+import type { Finding } from "../../../bench/report/finding.ts";
+import { once } from "../../../bench/report/noise.ts";
+import { renderFinding, tellSmall } from "../../../bench/report/render.ts";
+import { readResults, renderCase, renderPage, type Results } from "../../../bench/report/results.ts";
 import { isInHistory } from "../../../bench/versions.ts";
-import { listLosses } from "../../../bench/worse.ts";
+import { listLosses } from "../../../bench/report/worse.ts";
 
 const measured = (name: string, tables: Finding["tables"]): Results => ({
   [name]: { date: "", commit: "", versions: {}, finding: once({ title: "", about: "", checks: [], tables }) },

@@ -2,7 +2,7 @@
  * Lists where another store is better than ours. It reads the result tables, so that no loss is left out by hand.
  */
 import type { Cell, Table } from "./finding.ts";
-import { renderCell } from "./report.ts";
+import { renderCell } from "./render.ts";
 import type { Results } from "./results.ts";
 
 /** One thing that another store does for less. */

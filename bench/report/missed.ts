@@ -1,6 +1,6 @@
 /** The bounds that were not kept in the last measurement. */
 import { isKept, type Check } from "./finding.ts";
-import { renderBeside, renderCell } from "./report.ts";
+import { renderBeside, renderCell } from "./render.ts";
 import type { Results } from "./results.ts";
 
 /** Every missed bound under the title of its case. Empty where there is none. */

@@ -1,6 +1,6 @@
 /** The figures that the README shows. They are read from the results and written between two marks, never by hand. */
 import type { Cell } from "./finding.ts";
-import { renderCell, renderTable } from "./report.ts";
+import { renderCell, renderTable } from "./render.ts";
 import type { Results } from "./results.ts";
 import { listLosses } from "./worse.ts";
 

@@ -6,13 +6,14 @@ import { describeKept, renderHeadline, showFigures } from "./headline.ts";
 import { listMissed } from "./missed.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
-import { renderFinding } from "./report.ts";
+import { renderFinding } from "./render.ts";
 import { fourDigits } from "./stats.ts";
-import { SOURCES } from "./transcripts.ts";
-import { isInHistory } from "./versions.ts";
+import { SOURCES } from "../transcripts.ts";
+import { isInHistory } from "../versions.ts";
 import { listLosses, READ } from "./worse.ts";
 
-const HERE = import.meta.dirname;
+/** The folder of the benchmark. */
+const HERE = join(import.meta.dirname, "..");
 const FILE = join(HERE, "results.json");
 /** The folder with a page of each case. */
 const CASES = "results";
