@@ -1,9 +1,9 @@
 /** The page of results lists a missed bound under its case. */
 import { expect, test } from "vitest";
-import type { Check } from "../../../bench/report/finding.ts";
-import { listMissed } from "../../../bench/report/missed.ts";
-import { once } from "../../../bench/report/noise.ts";
-import type { Results } from "../../../bench/report/results.ts";
+import type { Check } from "../../bench/report/finding.ts";
+import { listMissed } from "../../bench/report/missed.ts";
+import { once } from "../../bench/report/noise.ts";
+import type { Results } from "../../bench/report/results.ts";
 
 const missed = (claim: string): Check => ({ claim, measured: 3, target: 2 });
 const kept: Check = { claim: "is kept", measured: 1, target: 1 };

@@ -1,6 +1,6 @@
 /** The check finds a message that is lost, altered or stored twice, at any position. */
 import { expect, test } from "vitest";
-import { countDamaged } from "../../../bench/kills/damage.ts";
+import { countDamaged } from "../../bench/kills/damage.ts";
 
 const said = [{ id: "a" }, { id: "b" }];
 

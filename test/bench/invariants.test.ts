@@ -1,6 +1,6 @@
 /** A reported violation comes with everything that is needed to replay it. */
 import { expect, test } from "vitest";
-import { tablesOf } from "../../../bench/invariants/simulated.ts";
+import { tablesOf } from "../../bench/invariants/simulated.ts";
 
 const tally = { operations: { append: 5 }, refused: {}, outcomes: {}, answers: {}, checks: { V1: 7 } };
 

@@ -1,8 +1,8 @@
 /** The bench's arithmetic of an agent's requests, and of the part that a prompt cache still holds. */
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { Requests } from "../../../bench/cost/requests.ts";
-import { weigh } from "../../../bench/policies/weigh.ts";
+import { Requests } from "../../bench/cost/requests.ts";
+import { weigh } from "../../bench/policies/weigh.ts";
 
 function says(role: "user" | "assistant", text: string): UIMessage {
   return { id: text, role, parts: [{ type: "text", text }] };

@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Finding } from "../../../bench/report/finding.ts";
-import { once } from "../../../bench/report/noise.ts";
-import { renderFinding, tellSmall } from "../../../bench/report/render.ts";
-import { readResults, renderCase, renderPage, type Results } from "../../../bench/report/results.ts";
-import { isInHistory } from "../../../bench/versions.ts";
-import { listLosses } from "../../../bench/report/worse.ts";
+import type { Finding } from "../../bench/report/finding.ts";
+import { once } from "../../bench/report/noise.ts";
+import { renderFinding, tellSmall } from "../../bench/report/render.ts";
+import { readResults, renderCase, renderPage, type Results } from "../../bench/report/results.ts";
+import { isInHistory } from "../../bench/versions.ts";
+import { listLosses } from "../../bench/report/worse.ts";
 
 const measured = (name: string, tables: Finding["tables"]): Results => ({
   [name]: { date: "", commit: "", versions: {}, finding: once({ title: "", about: "", checks: [], tables }) },
@@ -28,12 +28,12 @@ const bill = (caption: string, dollars: number) => ({
 });
 
 test("RESULTS.md is what bench/results.json says", async () => {
-  const page = await readFile(join(import.meta.dirname, "../../../bench/RESULTS.md"), "utf8");
+  const page = await readFile(join(import.meta.dirname, "../../bench/RESULTS.md"), "utf8");
   expect(page).toBe(renderPage(await readResults()));
 });
 
 test("the page of a case is what bench/results.json says, and names no commit that is not in the history", async () => {
-  const folder = join(import.meta.dirname, "../../../bench");
+  const folder = join(import.meta.dirname, "../../bench");
   for (const [name, result] of Object.entries(await readResults())) {
     const isKnown = await isInHistory(folder, result.commit);
     const page = await readFile(join(folder, "results", `${name}.md`), "utf8");

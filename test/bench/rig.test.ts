@@ -1,9 +1,9 @@
 /** A time is the time of one operation, however many share a stretch. The rows of a start are kept for a later call. */
 import type { UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { batchOf } from "../../../bench/objects/batch.ts";
-import { Meter } from "../../../bench/objects/meter.ts";
-import { Rig, type Contender, type Operation } from "../../../bench/objects/rig.ts";
+import { batchOf } from "../../bench/objects/batch.ts";
+import { Meter } from "../../bench/objects/meter.ts";
+import { Rig, type Contender, type Operation } from "../../bench/objects/rig.ts";
 
 /** A clock that ticks once a millisecond, and goes on by a hundredth of one whenever it is read. */
 let hundredths = 0;

@@ -1,8 +1,8 @@
 /** The arithmetic of the bill. It includes wakes and stored runs, stays within limits, and the page agrees with the stored tables. */
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../../../bench/bill/cloudflare.ts";
-import { rounded, writeCosts, type CostsPage } from "../../../bench/bill/page.ts";
-import { ASSUMED, boundsOf, meanShareOf, monthOf, type Counted } from "../../../bench/bill/workload.ts";
+import { LIMITS } from "../../bench/bill/cloudflare.ts";
+import { rounded, writeCosts, type CostsPage } from "../../bench/bill/page.ts";
+import { ASSUMED, boundsOf, meanShareOf, monthOf, type Counted } from "../../bench/bill/workload.ts";
 
 const NOTHING: Counted = {
   first: { read: 0, written: 0 },

@@ -2,14 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { showFigures } from "../../../bench/report/headline.ts";
-import { once } from "../../../bench/report/noise.ts";
-import type { Results } from "../../../bench/report/results.ts";
+import { showFigures } from "../../bench/report/headline.ts";
+import { once } from "../../bench/report/noise.ts";
+import type { Results } from "../../bench/report/results.ts";
 
 const [BEGIN, END] = ["<!-- measured: written by npm run bench -->", "<!-- end of measured -->"];
 const SHORT = "<!-- measured in short: written by npm run bench -->\n<!-- end of measured in short -->";
 const EMPTY = `${SHORT}\n${BEGIN}\n${END}`;
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(import.meta.dirname, "../..");
 
 async function readAll(): Promise<{ readme: string; results: Results }> {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");

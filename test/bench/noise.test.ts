@@ -1,8 +1,8 @@
 /** Differences between two measurements are marked, times are judged by their mean, and counts by the worse one. */
 import { describe, expect, it } from "vitest";
-import { isKept, type Cell, type Check, type Finding } from "../../../bench/report/finding.ts";
-import { settle } from "../../../bench/report/noise.ts";
-import { renderFinding } from "../../../bench/report/render.ts";
+import { isKept, type Cell, type Check, type Finding } from "../../bench/report/finding.ts";
+import { settle } from "../../bench/report/noise.ts";
+import { renderFinding } from "../../bench/report/render.ts";
 
 const finding = (checks: readonly Check[], row: readonly Cell[] = []): Finding => ({
   title: "",

@@ -1,6 +1,6 @@
 /** Rows as they are billed. They are statements and keys of the store, from the object's start on, without the local platform's own. */
 import { describe, expect, it } from "vitest";
-import { Meter } from "../../../bench/objects/meter.ts";
+import { Meter } from "../../bench/objects/meter.ts";
 
 const ENTRIES = new Map([
   ["one", 1],

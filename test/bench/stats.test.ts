@@ -1,6 +1,6 @@
 /** A quantile is a measured value, and the hundredth of a hundred is not yet its p99. */
 import { describe, expect, it } from "vitest";
-import { median, quantile, ratio } from "../../../bench/report/stats.ts";
+import { median, quantile, ratio } from "../../bench/report/stats.ts";
 
 const HUNDRED = Array.from({ length: 100 }, (_, n) => 100 - n);
 

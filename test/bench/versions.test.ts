@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isInHistory, readCommit } from "../../../bench/versions.ts";
+import { isInHistory, readCommit } from "../../bench/versions.ts";
 
 const FILES = ["README.md", "src/a.ts", "docs/costs.md", "bench/case.ts", "bench/results.json", "bench/RESULTS.md"];
 let root = "";

@@ -1,6 +1,6 @@
 /** A call is counted by its state when its process died, not by its later state. */
 import { expect, test } from "vitest";
-import { fatesOf } from "../../../bench/kills/fates.ts";
+import { fatesOf } from "../../bench/kills/fates.ts";
 
 const call = (key: string, answered: boolean) => ({ key, kind: "chunk" as const, model: "held", answered });
 

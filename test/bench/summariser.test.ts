@@ -2,15 +2,15 @@
 import type { UIMessage } from "ai";
 import { createCompactFunction as createOfToday } from "agents/sessions";
 import { describe, expect, it } from "vitest";
-import { readAsked, type Asked } from "../../../bench/policies/asked.ts";
-import { forget, keepNothing } from "../../../bench/policies/lossy.ts";
-import { summarise } from "../../../bench/policies/summariser.ts";
-import { auditSummary } from "../../../src/steps/draft/audit.ts";
-import { buildPrompt } from "../../../src/steps/draft/prompt.ts";
-import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
-import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/template.ts";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { readAsked, type Asked } from "../../bench/policies/asked.ts";
+import { forget, keepNothing } from "../../bench/policies/lossy.ts";
+import { summarise } from "../../bench/policies/summariser.ts";
+import { auditSummary } from "../../src/steps/draft/audit.ts";
+import { buildPrompt } from "../../src/steps/draft/prompt.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { renderTranscript } from "../../src/steps/draft/render.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const NAMES = Array.from({ length: 200 }, (_, n) => `src/room/file-${n}.ts`);
 
