@@ -19,7 +19,7 @@ import { gatherFacts, readSayings } from "../../src/facts/gather.ts";
 import { NO_FACTS } from "../../src/facts/fact.ts";
 import { lookAround } from "../../src/facts/around.ts";
 import { keepFacts } from "../../src/facts/keep.ts";
-import { namesRoom } from "../../src/facts/names-budget.ts";
+import { namesBudget } from "../../src/facts/names-budget.ts";
 import { renderNames } from "../../src/facts/render.ts";
 import { maskMessage, namesText } from "../../src/steps/view/mask.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -28,7 +28,7 @@ import { Bill, summarise } from "../policies/summariser.ts";
 import { weigh } from "../policies/weigh.ts";
 import type { RareWords } from "../ruler/rare-words.ts";
 import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
-import { chooseMaskWords, roomForNames, type Maskee } from "../../src/facts/mask-words.ts";
+import { chooseMaskWords, budgetForNames, type Maskee } from "../../src/facts/mask-words.ts";
 
 /** Tokens of instructions around a summariser's source. */
 const PROMPT_TOKENS = 700;
@@ -242,7 +242,7 @@ class Rented {
     const freed = items.slice(from, to + 1).filter(({ isMasked }) => !isMasked);
     const freedTokens = freed.reduce((sum, { step }) => sum + (step?.maskable ?? 0), 0);
     const { namesTokens } = this.#options;
-    const room = roomForNames({ namesTokens, shownTokens: this.#names.tokens, freedTokens });
+    const room = budgetForNames({ namesTokens, shownTokens: this.#names.tokens, freedTokens });
     const { stubs, names } = chooseMaskWords(view, room);
     const start = this.#names.at === -1 ? from : Math.min(from, this.#names.at);
     const text = namesText(names);
@@ -308,7 +308,7 @@ class Rented {
     const around = lookAround({ ...kept, summaries: [], hidden: earlier });
     const takenTokens = estimateTokens(this.#text);
     const isEarly = this.#hidden.length === 0 && !isDue;
-    const room = namesRoom({ stackTokens: namesTokens, takenTokens, isEarly, earlyShare });
+    const room = namesBudget({ stackTokens: namesTokens, takenTokens, isEarly, earlyShare });
     const budget = { pinnedTokens: 0, namesTokens: room, mostCounted, countTokens: estimateTokens };
     const { pinned } = keepFacts(this.#text, facts, { ...budget, around });
     this.#hidden = [mergeWords([...this.#hidden, facts.words])];

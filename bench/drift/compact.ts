@@ -16,7 +16,7 @@ import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../s
 import { besideEarlier, type Facts, type Pinned } from "../../src/facts/fact.ts";
 import { gatherFacts } from "../../src/facts/gather.ts";
 import { lookAround } from "../../src/facts/around.ts";
-import { NOTHING_AROUND, keepFacts, roomOfSummary, type Around } from "../../src/facts/keep.ts";
+import { NOTHING_AROUND, keepFacts, tokensOfSummary, type Around } from "../../src/facts/keep.ts";
 import { WEIGHTS, type Weights } from "../../src/facts/names/choose.ts";
 import { exceedsShare, tellsWithout } from "../../src/facts/names-budget.ts";
 import { mergeFacts } from "../../src/facts/merge.ts";
@@ -129,7 +129,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
       spanTokens,
       pinnedTokens: policy.pinnedTokens,
       loadedTokens: looks ? policy.loadedTokens : 0,
-      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOfSummary(withoutEmptySections(text))),
+      namesTokens: Math.max(0, policy.stackTokens - summaryTokens - tokensOfSummary(withoutEmptySections(text))),
       around: { ...around, weights },
     }).pinned;
   const pin = (weights: Weights): Pinned => {
@@ -218,7 +218,7 @@ class View {
       summaries: others.map((each) => `${lastingText(each)}\n${renderInForce(besideEarlier(each.pinned))}`),
       hidden: others.map(({ facts }) => facts),
     });
-    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOfSummary(lastingText(other)), 0) };
+    return { around, summaryTokens: others.reduce((sum, other) => sum + tokensOfSummary(lastingText(other)), 0) };
   }
 
   overlay(id: string): Standing {

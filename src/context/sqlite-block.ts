@@ -8,7 +8,7 @@ export function sqliteBlock(scope: BlockScope): WritableContextProvider {
   return {
     get: async () => statements.block(blockId),
     set: async (content) => {
-      statements.mustHaveRoom();
+      statements.mustHoldMore();
       statements.putBlock(blockId, content);
     },
   };

@@ -35,7 +35,7 @@ export function sqliteSearch(scope: BlockScope): SearchProvider {
       transaction(() => {
         const known = statements.entry(blockId, key);
         if (known?.content === content) return;
-        statements.mustHaveRoom();
+        statements.mustHoldMore();
         if (known === undefined) {
           insertEntry(statements, blockId, { key, content });
         } else {

@@ -64,8 +64,8 @@ export class ContextStatements {
   }
 
   /** Call this before a write that a caller asks for. Throws `storage_full`. */
-  mustHaveRoom(): void {
-    this.#db.mustHaveRoom();
+  mustHoldMore(): void {
+    this.#db.mustHoldMore();
   }
 
   // Blocks and prompts

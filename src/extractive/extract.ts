@@ -175,21 +175,21 @@ function choose(candidates: readonly Bullet[], total: number, cost: Cost): { bul
   const most = new Map(ALLOWANCES.map(([topic, allowance]) => [topic, allowance.most]));
   let left = total;
   const take = (wanted: readonly Bullet[], share: number, shorten: boolean): void => {
-    let room = Math.min(left, share);
+    let budget = Math.min(left, share);
     for (const candidate of wanted) {
       const { topic, text } = candidate;
       const words = meaningfulWords(text);
       const count = counts.get(topic) ?? 0;
       if (count >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
       const bullet =
-        fit(candidate, { room, cost, shorten: shorten || count === 0 }) ??
+        fit(candidate, { budget, cost, shorten: shorten || count === 0 }) ??
         // The first one of a topic may exceed its share, so that a small summary tells of several topics.
-        (count === 0 ? fit(candidate, { room: left, cost, shorten: true }) : null);
+        (count === 0 ? fit(candidate, { budget: left, cost, shorten: true }) : null);
       if (bullet === null) continue;
       chosen.set(bullet, words);
       counts.set(topic, count + 1);
       left -= cost(bullet);
-      room -= cost(bullet);
+      budget -= cost(bullet);
     }
   };
   const waiting = ALLOWANCES.map(([topic]) => byWorth(candidates, topic).slice(0, MAX_CANDIDATES));
@@ -208,12 +208,12 @@ function byWorth(candidates: readonly Bullet[], topic: Topic): Bullet[] {
 /** The bullet if there is room, shortened if `shorten` allows that and it helps. Null when it must be dropped. */
 function fit(
   bullet: Bullet,
-  { room, cost, shorten }: { readonly room: number; readonly cost: Cost; readonly shorten: boolean },
+  { budget, cost, shorten }: { readonly budget: number; readonly cost: Cost; readonly shorten: boolean },
 ): Bullet | null {
-  if (cost(bullet) <= room) return bullet;
+  if (cost(bullet) <= budget) return bullet;
   if (!shorten || bullet.topic === "constraints" || bullet.topic === "files") return null;
   const short = { ...bullet, text: condense(bullet.text) };
-  return cost(short) <= room ? short : null;
+  return cost(short) <= budget ? short : null;
 }
 
 /** A shorter text. Of what the assistant said last, the last whole sentence stays. */

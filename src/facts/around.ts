@@ -3,7 +3,7 @@
  * messages.
  *
  * The visible messages in, tests on words out. An error is harmless, because a name that is wrongly taken for hidden
- * only takes the room of one name.
+ * only takes the tokens of one name.
  */
 import type { UIMessage } from "ai";
 import { talkOf } from "./names/choose.ts";

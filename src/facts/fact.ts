@@ -86,9 +86,9 @@ export interface Pinned {
   readonly facts: readonly PinnedFact[];
   /** In the order in which they were last said, from all that the view hides. Only its last overlay shows them. */
   readonly names: readonly string[];
-  /** The same for loaded texts. One that found no room is without its text. */
+  /** The same for loaded texts. One that did not fit is without its text. */
   readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
-  /** The number of rules and other facts in force without room. */
+  /** The number of rules and other facts in force that did not fit. */
   readonly left: number;
   /** The number of rules among those. Absent for none. */
   readonly leftRules?: number;

@@ -2,11 +2,11 @@
  * Chooses the pinned facts beside a summary, and measures how much of the source both keep.
  *
  * A text, facts and budgets in, a choice and its score out. There are two separate budgets. Facts in force have their
- * own, and names take the room that the summaries of a view leave in theirs.
+ * own, and names take what the summaries of a view leave of theirs.
  */
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { chooseWords, NO_TALK, type NamesRoom, type Talk, type Weights } from "./names/choose.ts";
+import { chooseWords, NO_TALK, type NamesBudget, type Talk, type Weights } from "./names/choose.ts";
 import type { Words } from "./names/table.ts";
 import { containsWord, wordsIn } from "./words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
@@ -64,8 +64,8 @@ export interface KeepBudget {
 /**
  * Pins the facts in force, and the names that the reader does not see otherwise, within the budgets. Scores the result.
  *
- * What is pinned does not make an overlay larger than its span (V3). Rules are never left out for that. If an overlay has
- * no room for them, it does not shrink the view, and the commit fence refuses it as larger.
+ * What is pinned does not make an overlay larger than its span (V3). Rules are never left out for that. Where they are too large, the overlay
+ * does not shrink the view, and the commit fence refuses it as larger.
  */
 export function keepFacts(
   summary: string,
@@ -73,23 +73,23 @@ export function keepFacts(
   { spanTokens = Infinity, around = NOTHING_AROUND, mostCounted = MOST_COUNTED, ...budget }: KeepBudget,
 ): { pinned: Pinned; survival: Survival } {
   const { pinnedTokens, loadedTokens = 0, namesTokens, countTokens } = budget;
-  const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+  const mostTokens = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
   const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
   const least = countTokens(renderInForce(rules));
   const hidden = mergeFacts([...around.hidden, facts]);
   const picked = pickInForce(openFacts(facts, hidden, around), {
-    budgetTokens: Math.max(least, Math.min(pinnedTokens, room)),
+    budgetTokens: Math.max(least, Math.min(pinnedTokens, mostTokens)),
     countTokens,
     omit: sayingIn(summary),
   });
-  // Facts in force rarely take all of their budget, and in a short span the rest is room for what was loaded.
-  const left = room - countTokens(renderInForce(picked));
-  const loadedRoom = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(room / 4))));
-  const loaded = pickLoaded(hidden.loaded, { budgetTokens: loadedRoom, countTokens, omit: around.loaded });
+  // Facts in force rarely take all of their budget, and in a short span the rest is left for what was loaded.
+  const left = mostTokens - countTokens(renderInForce(picked));
+  const loadedBudget = Math.max(0, Math.min(loadedTokens, left - Math.min(namesTokens, Math.floor(mostTokens / 4))));
+  const loaded = pickLoaded(hidden.loaded, { budgetTokens: loadedBudget, countTokens, omit: around.loaded });
   const inForce = { ...picked, loaded };
   const said = containsWord(wordsIn(`${summary}\n${renderInForce(inForce)}`));
   const names = pickNames(hidden.words, {
-    budgetTokens: Math.min(namesTokens, left - loadedRoom),
+    budgetTokens: Math.min(namesTokens, left - loadedBudget),
     mostCounted,
     countTokens,
     talk: around.talk,
@@ -129,7 +129,7 @@ export const NAME_CHARS_PER_TOKEN = 3.3;
 const FRAME_CHARS = 35;
 
 /** Tokens that a shown summary takes of the budget that it shares with names. */
-export function roomOfSummary(text: string): number {
+export function tokensOfSummary(text: string): number {
   return Math.ceil((text.length + FRAME_CHARS) / NAME_CHARS_PER_TOKEN);
 }
 
@@ -145,18 +145,18 @@ function pickNames(
     budgetTokens,
     mostCounted,
     countTokens,
-    ...room
-  }: { budgetTokens: number; mostCounted: number; countTokens: CountTokens } & Omit<NamesRoom, "characters">,
+    ...budget
+  }: { budgetTokens: number; mostCounted: number; countTokens: CountTokens } & Omit<NamesBudget, "characters">,
 ): readonly string[] {
   const most = budgetTokens * mostCounted;
   let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
   if (characters >= LABELLED_CHARS) characters -= LABELS_CHARS;
   for (let at = 0; at < TRIES && characters > 0; at++) {
-    const names = chooseWords(words, { ...room, characters });
+    const names = chooseWords(words, { ...budget, characters });
     const shown = renderNames(names);
     const counted = countTokens(shown);
     if (counted <= most) return names;
-    // There may be fewer names than the room holds, so the next try starts from what they take.
+    // There may be fewer names than fit, so the next try starts from what they take.
     characters = Math.min(characters, shown.length - NAMES_HEADING.length) * Math.min(0.98, most / counted);
   }
   return [];

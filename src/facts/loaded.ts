@@ -537,15 +537,15 @@ function agrees(text: string, shown: string): boolean {
   return shown.split(TRUNCATED).every((piece) => whole.includes(piece.trim()) || piece.includes(whole));
 }
 
-/** The plan and open calls get room first, then the newest documents. Others keep their name without the text. */
+/** The plan and open calls come first, then the newest documents. Others keep their name without the text. */
 function bound(loaded: readonly Loaded[]): readonly Loaded[] {
-  let room = MAX_LOADED_CHARS;
+  let budget = MAX_LOADED_CHARS;
   const kept = new Map<Loaded, Loaded>();
   for (const each of byImportance(loaded).slice(0, MAX_LOADED)) {
     const edits = (each.edits ?? []).reduce((sum, { from, to = "" }) => sum + from.length + to.length, 0);
     const size = each.text.length + edits;
-    const fits = size <= room;
-    if (fits) room -= size;
+    const fits = size <= budget;
+    if (fits) budget -= size;
     kept.set(each, fits ? each : withoutText(each));
   }
   return loaded.flatMap((each) => kept.get(each) ?? []);

@@ -42,12 +42,12 @@ export interface Maskee {
  * Tokens of the names beside the last stub. They may take half of what an edit frees, beyond those that stand there already, so that a mask
  * always makes a view smaller.
  */
-export function roomForNames(room: {
+export function budgetForNames(budget: {
   readonly namesTokens: number;
   readonly shownTokens: number;
   readonly freedTokens: number;
 }): number {
-  return Math.min(room.namesTokens, room.shownTokens + Math.floor(room.freedTokens / 2));
+  return Math.min(budget.namesTokens, budget.shownTokens + Math.floor(budget.freedTokens / 2));
 }
 
 /**
@@ -65,7 +65,7 @@ export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): M
   const characters = Math.max(0, namesTokens) * NAME_CHARS_PER_TOKEN;
   const names = chooseWords(words, { characters, talk, isShown: (word) => said.has(word) });
   const taken = new Set([...said, ...names]);
-  const room = {
+  const budget = {
     characters: STUB_WORDS_TOKENS * NAME_CHARS_PER_TOKEN,
     talk,
     isShown: (word: string) => taken.has(word),
@@ -75,7 +75,7 @@ export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): M
     for (const { reference, text } of hiddenOutputs(maskee, Math.max(maskee.shown.from, maskee.maskedTo + 1))) {
       const own = new Set(wordsIn(text));
       const rows = words.rows.filter(([word]) => own.has(word));
-      const chosen = chooseWords({ ...words, rows }, room);
+      const chosen = chooseWords({ ...words, rows }, budget);
       for (const word of chosen) taken.add(word);
       stubs[reference] = chosen.join(" ");
     }

@@ -12,7 +12,7 @@ import { sayingIn } from "./said.ts";
 
 /** The growth of the rendering when it counts up to 999 omitted rules. */
 const COUNTED = `\n${LEFT_RULES_NOTE}999`;
-/** The least budget for that count, as a multiple of its tokens. In a smaller budget the room is kept for a rule. */
+/** The least budget for that count, as a multiple of its tokens. In a smaller one these tokens are kept for a rule. */
 const COUNT_FROM = 8;
 
 export interface PickOptions {
@@ -39,7 +39,7 @@ export function pickInForce(facts: Facts, options: PickOptions): Pinned {
   return counted.rules.length === 0 && whole.rules.length > 0 ? whole : counted;
 }
 
-/** Chooses within the budget. With `keptBack` above 0 it reserves that room and counts the omitted rules. */
+/** Chooses within the budget. With `keptBack` above 0 it reserves that many tokens and counts the omitted rules. */
 function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOptions, keptBack: number): Pinned {
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
@@ -50,16 +50,16 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
   );
   const queue = [...firmestFirst(newest.unseen ?? []), ...firmestFirst(newest.seen ?? []), ...open.toReversed()];
   const chosen: Fact[] = [];
-  let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);
+  let budget = budgetTokens - keptBack - count(IN_FORCE_HEADING);
   let left = 0;
   for (const fact of queue) {
     const cost = count(renderInForce(layOut([fact], [fact], 0))) - count(IN_FORCE_HEADING);
-    if (cost > room) {
+    if (cost > budget) {
       left++;
       continue;
     }
     chosen.push(fact);
-    room -= cost;
+    budget -= cost;
   }
   for (;;) {
     const pinned = { ...layOut(rules, chosen, left), ...(keptBack > 0 ? countLeft(rules, chosen) : {}) };

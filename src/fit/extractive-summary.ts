@@ -48,16 +48,16 @@ const SHORT: Template = {
 export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
   const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
   const frame = `[${countOf(messages, "message")} left out to fit${failures(gap)}, not a request, made without a model]`;
-  let room = tokens - countTokens(frame);
-  if (room < FIT_EXTRACT_TOKENS) return notice(gap, options);
-  const loaded = nameLoaded(gap, (text) => countTokens(text) <= room / 4);
-  room -= countTokens(loaded);
+  let budget = tokens - countTokens(frame);
+  if (budget < FIT_EXTRACT_TOKENS) return notice(gap, options);
+  const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
+  budget -= countTokens(loaded);
   const told = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
-    template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
-    summaryTokens: room,
+    template: budget < FIT_SECTIONS_TOKENS ? SHORT : template,
+    summaryTokens: budget,
     countTokens,
   });
   const summary = withoutEmptySections(told);

@@ -1,18 +1,18 @@
 /**
- * Fits a view into its room at once, without a model, and reduces it only as far as needed.
+ * Fits a view into its budget at once, without a model, and reduces it only as far as needed.
  *
- * Makes a view within its room from any larger one, and reports the reductions. It serves the prompt that a model is
+ * Makes a view within its budget from any larger one, and reports the reductions. It serves the prompt that a model is
  * sent now. It stores nothing, so nothing is lost, and a later compaction does it better.
  *
  * Why it is safe:
  * - It tries a fixed series of reductions, gentlest first, and takes the first that fits. The last one always fits,
- *   unless open calls alone exceed the room. Those are kept whatever their size.
+ *   unless open calls alone exceed the budget. Those are kept whatever their size.
  * - Whole steps stay or go, and none changes its place. Calls keep their results (V2), and order is kept (V1).
  * - All but the last resorts change only the part before a line that moves in large strides (units.ts). So the
  *   prompts of a tool loop share a prefix, and a provider's cache of it stays valid, although each prompt is fitted
  *   anew.
  * - The user's last message is shortened last, and its beginning always stays.
- * - A user's rule that is cut or left out is quoted beside the rest, within a share of the room (rules.ts).
+ * - A user's rule that is cut or left out is quoted beside the rest, within a share of the budget (rules.ts).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -24,13 +24,13 @@ import {
   countMessages,
   isUnit,
   putTogether,
-  roundRoom,
+  roundBudget,
   takeApart,
   weigh,
   weighParts,
   withParts,
   type FitElement,
-  type ViewRoom,
+  type ViewBudget,
   type Unit,
   type Zone,
 } from "./units.ts";
@@ -60,7 +60,7 @@ const FIT_ASKED_CHARS = 40;
 
 export interface FitOptions {
   /** Most estimated tokens of the messages, at least `MIN_VIEW_TOKENS`. */
-  readonly room: number;
+  readonly budget: number;
   readonly countTokens: CountTokens;
   /** The sections of an extractive summary. */
   readonly template?: Template | undefined;
@@ -101,7 +101,7 @@ interface Reduction {
   readonly asked: number;
 }
 
-interface Scene extends ViewRoom {
+interface Scene extends ViewBudget {
   readonly messages: readonly UIMessage[];
   readonly units: readonly Unit[];
   readonly count: CountTokens;
@@ -116,19 +116,19 @@ interface FitState {
 }
 
 /**
- * The messages of a repaired view within `room` estimated tokens, as a list that the AI SDK accepts. Returns the same
- * array when they already fit. Throws `invalid_options` for a room that is too small for any view.
+ * The messages of a repaired view within `budget` estimated tokens, as a list that the AI SDK accepts. Returns the same
+ * array when they already fit. Throws `invalid_options` for a budget that is too small for any view.
  */
 export function fitView(messages: UIMessage[], options: FitOptions): FittedMessages {
-  const { room, template, countTokens: count } = options;
-  checkRoom("room", room);
+  const { budget, template, countTokens: count } = options;
+  checkBudget("budget", budget);
   const originalTokens = weigh(messages, count);
-  if (originalTokens <= room) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
-  const rounded = roundRoom(room);
+  if (originalTokens <= budget) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
+  const rounded = roundBudget(budget);
   const units = takeApart(messages, rounded, count);
   const rules = new Rules(messages, rounded.scale, count);
   const scene: Scene = { ...rounded, messages, units, count, template, rules, summarized: new Map() };
-  const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, room);
+  const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, budget);
   return {
     messages: putTogether(messages, pieces),
     tokens: weigh(pieces, count),
@@ -137,7 +137,7 @@ export function fitView(messages: UIMessage[], options: FitOptions): FittedMessa
 }
 
 /** Throws `invalid_options`. */
-export function checkRoom(name: string, tokens: number): void {
+export function checkBudget(name: string, tokens: number): void {
   if (Number.isFinite(tokens) && tokens >= MIN_VIEW_TOKENS) return;
   throw new PalimpsestError(
     "invalid_options",
@@ -148,7 +148,7 @@ export function checkRoom(name: string, tokens: number): void {
 function firstThatFits(scene: Scene): FitState | null {
   for (const reduction of ladder(scene.scale)) {
     const draft = reduce(scene, reduction);
-    if (weigh(draft.pieces, scene.count) <= scene.room) return draft;
+    if (weigh(draft.pieces, scene.count) <= scene.budget) return draft;
   }
   return null;
 }
@@ -271,7 +271,7 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): FitState {
  * The last resort: a notice of the omitted messages, the user's rules if there is room, the beginning of the user's
  * last message, and the open calls.
  */
-function leastView(scene: Scene, room: number): FitState {
+function leastView(scene: Scene, budget: number): FitState {
   const { messages, units, count } = scene;
   const asked = units.find((unit) => unit.zone === "asked");
   const open = units.flatMap((unit) => {
@@ -291,7 +291,7 @@ function leastView(scene: Scene, room: number): FitState {
     const saved = weigh(units, count) - weigh(pieces, count);
     return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: saved }] };
   };
-  const fits = ({ pieces }: FitState): boolean => weigh(pieces, count) <= room;
+  const fits = ({ pieces }: FitState): boolean => weigh(pieces, count) <= budget;
   for (const [ruled, least] of [
     [true, FIT_ASKED_CHARS],
     [false, 1],

@@ -18,8 +18,8 @@ import { fieldText, innerParts, type Part } from "../steps/message/tool-parts.ts
 import type { Unit } from "./units.ts";
 
 /**
- * Share of the room's scale (units.ts) for the user's rules beside an extractive summary or a cut message. In the smallest useful
- * room it holds one long rule.
+ * Share of the budget's scale (units.ts) for the user's rules beside an extractive summary or a cut message. In the smallest useful
+ * budget it holds one long rule.
  */
 const FIT_RULES_SHARE = 1 / 4;
 
@@ -29,7 +29,7 @@ export class Rules {
   readonly #count: CountTokens;
   readonly #known = new Map<string, readonly Fact[]>();
 
-  /** For the original view, in a room of this scale (units.ts). */
+  /** For the original view, in a budget of this scale (units.ts). */
   constructor(messages: readonly UIMessage[], scale: number, count: CountTokens) {
     this.#messages = messages;
     this.#budgetTokens = Math.floor(scale * FIT_RULES_SHARE);

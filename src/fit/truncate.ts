@@ -135,9 +135,9 @@ function shortenInside(value: unknown, limit: number, note: string): unknown {
 /** Replaces an output of too many keys or items, or of encoded bytes. */
 function previewOf(output: unknown, limit: number, note: string): unknown {
   const json = jsonText(output);
-  for (let room = limit; ; room = Math.floor(room / 2)) {
-    const preview = { preview: cutMiddle(json, room), note };
+  for (let budget = limit; ; budget = Math.floor(budget / 2)) {
+    const preview = { preview: cutMiddle(json, budget), note };
     const shaped = Array.isArray(output) ? [preview] : preview;
-    if (room === 0 || jsonText(shaped).length <= limit) return shaped;
+    if (budget === 0 || jsonText(shaped).length <= limit) return shaped;
   }
 }

@@ -12,17 +12,17 @@ import { messageSteps } from "../steps/message/slice.ts";
 import { innerParts, isOpenCall, type Part } from "../steps/message/tool-parts.ts";
 import { fittedMessageId, isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 
-/** Largest share of the room for a fitted view's newest part, including its growth until the line moves. */
+/** Largest share of the budget for a fitted view's newest part, including its growth until the line moves. */
 const FIT_NEWEST_SHARE = 5 / 8;
 
 /**
- * The line between older and newest moves by this share of the room's scale. The prefix of the prompt changes only when
+ * The line between older and newest moves by this share of the budget's scale. The prefix of the prompt changes only when
  * it moves.
  */
 const FIT_LINE_SHARE = 1 / 3;
 
-/** The room is rounded to steps of this fraction of its scale, so that small changes of a prediction do not move the line. */
-const FIT_ROOM_STEPS = 16;
+/** The budget is rounded to steps of this fraction of its scale, so that small changes of a prediction do not move the line. */
+const FIT_BUDGET_STEPS = 16;
 
 /**
  * The zones of a view:
@@ -56,28 +56,28 @@ export function isUnit(piece: FitElement): piece is Unit {
   return "zone" in piece;
 }
 
-/** A view's room, rounded so that small differences between predictions do not change it. */
-export interface ViewRoom {
-  readonly room: number;
-  /** The power of two below the room. Cuts by a share of it are the same in a slightly larger room. */
+/** A view's budget, rounded so that small differences between predictions do not change it. */
+export interface ViewBudget {
+  readonly budget: number;
+  /** The power of two below the budget. Cuts by a share of it are the same in a slightly larger budget. */
   readonly scale: number;
 }
 
-export function roundRoom(tokens: number): ViewRoom {
+export function roundBudget(tokens: number): ViewBudget {
   const scale = 2 ** Math.floor(Math.log2(tokens));
-  const grain = scale / FIT_ROOM_STEPS;
-  return { room: Math.floor(tokens / grain) * grain, scale };
+  const grain = scale / FIT_BUDGET_STEPS;
+  return { budget: Math.floor(tokens / grain) * grain, scale };
 }
 
 /**
- * The units of a view. The line depends only on the room and on the messages before it, and moves in strides. So a
+ * The units of a view. The line depends only on the budget and on the messages before it, and moves in strides. So a
  * growing view keeps its prefix until it has grown by a stride.
  */
-export function takeApart(messages: readonly UIMessage[], { room, scale }: ViewRoom, count: CountTokens): Unit[] {
+export function takeApart(messages: readonly UIMessage[], { budget, scale }: ViewBudget, count: CountTokens): Unit[] {
   const measures = messages.map((message) => measureMessage(message, count));
   const total = measures.reduce((sum, { tokens }) => sum + tokens, 0);
   const stride = scale * FIT_LINE_SHARE;
-  const line = stride * Math.max(0, Math.ceil((total - room * FIT_NEWEST_SHARE) / stride));
+  const line = stride * Math.max(0, Math.ceil((total - budget * FIT_NEWEST_SHARE) / stride));
   const asked = messages.findLastIndex(isAsked);
   let before = 0;
   let behind = true;

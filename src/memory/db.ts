@@ -10,7 +10,7 @@
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
 
-/** Room for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a sixth of it. */
+/** Storage for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a sixth of it. */
 const RESERVED_BYTES = 100_000_000;
 
 /** The platform's limit for the storage of one Durable Object (bytes). */
@@ -184,10 +184,10 @@ export class Db {
   }
 
   /**
-   * Call this before any append that may be refused. A commit that runs out of room breaks the object, and its clients
-   * get no error. Deletions need room as well. Throws `storage_full`.
+   * Call this before any append that may be refused. A commit that runs out of storage breaks the object, and its clients
+   * get no error. Deletions need storage as well. Throws `storage_full`.
    */
-  mustHaveRoom(): void {
+  mustHoldMore(): void {
     if (this.#storage.sql.databaseSize > MAX_DATABASE_BYTES - RESERVED_BYTES) throw storageFull();
   }
 

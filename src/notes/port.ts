@@ -61,8 +61,8 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
     const base = notes.current(run.leafId);
     const due = endOfDue(history, run, { ...settings, base });
     const fresh = findNew({ history, notes }, base, due ?? { messageId: run.leafId, step: WHOLE_MESSAGE });
-    const room = roomFor(run, { ...settings, fresh, windowTokens, isWhole: due !== null });
-    const rows = room === null ? [] : chooseRows(fresh, room);
+    const budget = budgetFor(run, { ...settings, fresh, windowTokens, isWhole: due !== null });
+    const rows = budget === null ? [] : chooseRows(fresh, budget);
     const span = spanOf(history, rows);
     if (span === null) return call.end(upToDate("The notes cover all that they can serve for."));
     const read = history.spans.sourceDigest(span);
@@ -291,8 +291,8 @@ function endOfDue(
 }
 
 /** Estimated tokens that one update reads, usually and at most. */
-interface Room {
-  readonly room: number;
+interface ReadBudget {
+  readonly budget: number;
   readonly most: number;
 }
 
@@ -300,7 +300,7 @@ interface Room {
  * Updates by growth read no more of a backlog than the growth that they wait for at most. So versions stay close, and a compaction finds
  * one near its cut. An update for a compaction leaves what that will keep. Null where that leaves too little to pay for.
  */
-function roomFor(
+function budgetFor(
   run: LiveRun,
   {
     shape,
@@ -314,16 +314,16 @@ function roomFor(
     readonly windowTokens: number;
     readonly isWhole: boolean;
   },
-): Room | null {
+): ReadBudget | null {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
   const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
   const { growthTokens, compaction } = pace;
-  if (compaction === null) return { room: Math.min(most, growthTokens * NOTES_PATIENCE), most };
-  if (run.manual || isWhole) return { room: most, most };
+  if (compaction === null) return { budget: Math.min(most, growthTokens * NOTES_PATIENCE), most };
+  if (run.manual || isWhole) return { budget: most, most };
   const coming = Math.max(0, compaction.thresholdTokens - run.tokensBefore);
   const all = fresh.reduce((sum, { tokens }) => sum + tokens, 0);
   const hidden = all - tokensToKeep(fresh, { range, minTailMessages: run.policy.minTailMessages }, coming);
-  return hidden * NOTES_PATIENCE < growthTokens ? null : { room: Math.min(most, hidden), most };
+  return hidden * NOTES_PATIENCE < growthTokens ? null : { budget: Math.min(most, hidden), most };
 }
 
 /**
@@ -331,11 +331,11 @@ function roomFor(
  * take as much as one reading holds. If they do not all fit, the reading ends with the last whole one, because what is cut off of a summary would be
  * lost. Empty where there is no message.
  */
-function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly OutlineRow[] {
+function chooseRows(rows: readonly OutlineRow[], { budget, most }: ReadBudget): readonly OutlineRow[] {
   let taken = 0;
   let end = 0;
   for (const [at, row] of rows.entries()) {
-    const left = (end === 0 && row.kind === "overlay" ? most : room) - taken;
+    const left = (end === 0 && row.kind === "overlay" ? most : budget) - taken;
     if (row.tokens > left && at > 0 && row.kind === "overlay") return rows.slice(0, end === 0 ? at : end);
     if (row.tokens > left && row.kind === "message") {
       const first = end === 0 && (at === 0 || (row.steps[0] ?? 0) <= most - taken) ? 1 : 0;
@@ -350,9 +350,9 @@ function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly
 }
 
 /** How many of a message's visible steps fit, from the first on. */
-function countSteps({ steps }: OutlineRow, roomTokens: number): number {
+function countSteps({ steps }: OutlineRow, budgetTokens: number): number {
   let tokens = 0;
-  const over = steps.findIndex((step) => (tokens += step) > roomTokens);
+  const over = steps.findIndex((step) => (tokens += step) > budgetTokens);
   return over === -1 ? steps.length : over;
 }
 

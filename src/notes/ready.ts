@@ -89,7 +89,7 @@ export function findNotes(
   return lossy ?? newest ?? decline("no-notes", NONE_HOLD);
 }
 
-/** Notes say more names than a summary does, so half of the room for names is enough beside them. */
+/** Notes say more names than a summary does, so half of the budget for names is enough beside them. */
 const NAMES_DIVISOR = 2;
 
 const NONE_HOLD = "There are no notes that hold for this branch.";

@@ -127,7 +127,7 @@ export class NotesOfSession extends NotesOfAgent {
 
   #put(history: History, edit: NotesEdit, claim: { covered: NotesCoverage | null; facts: Facts | null }): Notes {
     history.mustGoOn();
-    this.#state.core.db.mustHaveRoom();
+    this.#state.core.db.mustHoldMore();
     const notes = notesOf(this.#state.core, history);
     const current = notes.current();
     checkBase(edit.basedOn, current?.n ?? 0);

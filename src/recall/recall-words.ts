@@ -2,7 +2,7 @@
  * `recall` by words. It returns the passages that say most of the question, with their neighbours, within a token budget.
  *
  * Asks the index for the places of the words, reads the likely messages, and chooses passages from them. Reads no more message rows than
- * the answer has room for, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS} characters, or
+ * fit into the answer, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS} characters, or
  * after one message, so that its driver can let other work in.
  */
 import type { HiddenMessages } from "./hidden-messages.ts";
@@ -128,7 +128,7 @@ export function* recallWords(
   const { taken, repeats, unfit } = yield* choosePassages(passages, {
     worth: near?.weigh(cuts, passages, worth) ?? worth,
     work,
-    room: maxTokens - NOTE_TOKENS,
+    budget: maxTokens - NOTE_TOKENS,
     costOf: ({ seq, text }, told) => countTokens(`${text}\n`) + headerTokens(seq, told),
   });
   const [before, lostAfter] = isFound ? ["", lost] : [sayTopicAlone(lost), []];
@@ -144,13 +144,13 @@ export function* recallWords(
     const told = quote(shown);
     const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
     const leftOut = isCounted || missed === 0 ? missed : null;
-    const hasRoom = same === leftOut || (unfit.length === 0 && kept === taken.length);
+    const fitsAll = same === leftOut || (unfit.length === 0 && kept === taken.length);
     const said = notes({
       shown,
       told,
       leftOut,
       same,
-      hasRoom,
+      fitsAll,
       lost: lostAfter,
       partial: [partial(), sayMeaning(near)].join(" ").trim(),
     });
@@ -307,19 +307,19 @@ interface Said {
   /** Of those left out, the messages that say nearly the same as one that is shown. */
   readonly same: number;
   /** True when none was left out because of its size. */
-  readonly hasRoom: boolean;
+  readonly fitsAll: boolean;
   readonly lost: readonly Ask[];
   readonly partial: string;
 }
 
-function notes({ shown, told, leftOut, same, hasRoom, lost, partial }: Said): string {
+function notes({ shown, told, leftOut, same, fitsAll, lost, partial }: Said): string {
   const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
   const lines = [
     ...(lost.length === 0 ? [] : [`No message has ${sayWords(lost)}.`]),
     ...(leftOut === 0
       ? []
       : [
-          `${leftOut ?? "More"} not shown${hasRoom ? "" : " for want of room"}: ask for fewer, or with words that only one has.`,
+          `${leftOut ?? "More"} not shown${fitsAll ? "" : " for want of room"}: ask for fewer, or with words that only one has.`,
         ]),
     ...(same === 0 ? [] : [`${same} of them say nearly the same as one that is.`]),
     ...(clipped === undefined

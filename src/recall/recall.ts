@@ -324,7 +324,7 @@ interface Entry {
   readonly message: RecalledMessage;
 }
 
-/** The entries so far, and the remaining room. */
+/** The entries so far, and the tokens that are left. */
 class Answer {
   readonly #entries: Entry[] = [];
   readonly #maxTokens: number;
@@ -337,13 +337,13 @@ class Answer {
     this.#left = maxTokens - RECALL_NOTE_TOKENS;
   }
 
-  /** False when no room is left. `shares` is the most originals that should find room beside each other. */
+  /** False when no tokens are left. `shares` is the most originals that should fit beside each other. */
   add(original: Shown, how: { shares: number; overlayId: string | null }): boolean {
     if (this.#left < MIN_RECALLED_TOKENS && this.#entries.length > 0) return false;
     const { message, seq } = original;
     const told = describe(original, how.overlayId);
     const header = headerOf(told);
-    const within = (room: number) => excerptMessage(message, (body) => this.#count(`${header}${body}\n\n`) <= room);
+    const within = (budget: number) => excerptMessage(message, (body) => this.#count(`${header}${body}\n\n`) <= budget);
     const excerpt = within(Math.floor(this.#left / how.shares)) ?? within(this.#left);
     if (excerpt === null) return false;
     const text = header + excerpt.text;

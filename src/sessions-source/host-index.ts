@@ -48,7 +48,7 @@ export class HostIndex {
   append(message: Encoded, parentId?: string | null): void {
     const { tree } = this.#history;
     if (tree.find(message.id) !== null) return;
-    this.#core.memory.db.mustHaveRoom();
+    this.#core.memory.db.mustHoldMore();
     const parent = typeof parentId === "string" ? (tree.find(parentId)?.seq ?? null) : null;
     this.#history.insertRow(message, parentId === undefined ? (tree.newest()?.seq ?? null) : parent);
   }
@@ -58,7 +58,7 @@ export class HostIndex {
     const row = this.#history.tree.find(message.id);
     const encoded = this.measure(message);
     if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
-    this.#core.memory.db.mustHaveRoom();
+    this.#core.memory.db.mustHoldMore();
     this.#history.replaceRow(row, encoded, message);
   }
 
@@ -67,7 +67,7 @@ export class HostIndex {
     const row = this.#history.tree.find(message.id);
     const encoded = this.measure(message);
     if (row === null || isPruned(row) || encoded.digest === row.digest) return;
-    this.#core.memory.db.mustHaveRoom();
+    this.#core.memory.db.mustHoldMore();
     this.#history.rewriteRow(row, encoded, message);
   }
 

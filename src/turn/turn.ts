@@ -187,11 +187,11 @@ export interface PromptOptions extends ViewOptions {
 /** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
 export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
   const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
-  const room = withoutReminder(
+  const budget = withoutReminder(
     maxTokens,
     reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
   );
-  const view = await session.viewWith({ leafId, truncate, maxTokens: room }, options.as);
+  const view = await session.viewWith({ leafId, truncate, maxTokens: budget }, options.as);
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   // Results of calls that are open in the view, or that the view closed without a result.
   const results = firstResults(step);

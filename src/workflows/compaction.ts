@@ -22,7 +22,7 @@
 import type { WorkflowStep } from "cloudflare:workers";
 import { assert } from "../errors.ts";
 import type { ChosenModel } from "../model/chosen.ts";
-import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
+import { findSmallWindow, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { waitForApproval } from "./approval.ts";
 import {
@@ -129,7 +129,7 @@ async function planTheCut(
 }
 
 function planWithin(windowTokens: number, { outline, policy, options }: OutlineRead): Plan {
-  return findNoRoom(policy, windowTokens) ?? planCut(outline, fitPolicy(policy, windowTokens), options);
+  return findSmallWindow(policy, windowTokens) ?? planCut(outline, fitPolicy(policy, windowTokens), options);
 }
 
 /** Returns the chunk's draft, or the drafts of its two halves where no model could summarise the whole chunk. */

@@ -2,14 +2,14 @@
 import { assert, boolean, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { NOTHING_PINNED, type FactKind, type Pinned, type PinnedFact } from "../../src/facts/fact.ts";
-import { EARLY_NAMES_SHARE, exceedsShare, namesRoom, tellsWithout } from "../../src/facts/names-budget.ts";
+import { EARLY_NAMES_SHARE, exceedsShare, namesBudget, tellsWithout } from "../../src/facts/names-budget.ts";
 
 const tokens = integer({ min: 0, max: 20_000 });
 
 test("names never get more than the summaries leave, and nothing below none", () => {
   assert(
     property(tokens, tokens, boolean(), (stackTokens, takenTokens, isEarly) => {
-      const room = namesRoom({ stackTokens, takenTokens, isEarly });
+      const room = namesBudget({ stackTokens, takenTokens, isEarly });
       expect(room).toBeGreaterThanOrEqual(0);
       expect(room).toBeLessThanOrEqual(Math.max(0, stackTokens - takenTokens));
       if (!isEarly) expect(room).toBe(Math.max(0, stackTokens - takenTokens));
@@ -20,8 +20,8 @@ test("names never get more than the summaries leave, and nothing below none", ()
 test("an early summary has half of the room for names at most, and loses none where the summaries take that much", () => {
   assert(
     property(tokens, tokens, (stackTokens, takenTokens) => {
-      const early = namesRoom({ stackTokens, takenTokens, isEarly: true });
-      const later = namesRoom({ stackTokens, takenTokens, isEarly: false });
+      const early = namesBudget({ stackTokens, takenTokens, isEarly: true });
+      const later = namesBudget({ stackTokens, takenTokens, isEarly: false });
       expect(early).toBeLessThanOrEqual(stackTokens * EARLY_NAMES_SHARE);
       expect(early).toBeLessThanOrEqual(later);
       if (takenTokens >= Math.ceil(stackTokens * EARLY_NAMES_SHARE)) expect(early).toBe(later);
@@ -32,8 +32,8 @@ test("an early summary has half of the room for names at most, and loses none wh
 test("more room for all never means less for names", () => {
   assert(
     property(tokens, tokens, tokens, boolean(), (stackTokens, more, takenTokens, isEarly) => {
-      const room = namesRoom({ stackTokens, takenTokens, isEarly });
-      expect(namesRoom({ stackTokens: stackTokens + more, takenTokens, isEarly })).toBeGreaterThanOrEqual(room);
+      const room = namesBudget({ stackTokens, takenTokens, isEarly });
+      expect(namesBudget({ stackTokens: stackTokens + more, takenTokens, isEarly })).toBeGreaterThanOrEqual(room);
     }),
   );
 });

@@ -1,4 +1,4 @@
-/** A view that always fits, for any messages and any room, and that stays the same from step to step as far as it can. */
+/** A view that always fits, for any messages and any budget, and that stays the same from step to step as far as it can. */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -104,7 +104,7 @@ const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.c
     recordMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule, context: behind }),
 );
 
-const anyRoom = fc.oneof(
+const anyBudget = fc.oneof(
   fc.constant(MIN_VIEW_TOKENS),
   fc.integer({ min: MIN_VIEW_TOKENS, max: 600 }),
   fc.integer({ min: 600, max: 20_000 }),
@@ -132,16 +132,16 @@ function textOf(message: UIMessage | undefined): string {
     .join("\n");
 }
 
-describe("any conversation, any room", () => {
+describe("any conversation, any budget", () => {
   test("fits, by the same measure as the trigger's, and says what it did; what fits already is the same array", () => {
     fc.assert(
-      fc.property(anything, anyRoom, (messages, room) => {
+      fc.property(anything, anyBudget, (messages, budget) => {
         const before = structuredClone(messages);
-        const { messages: left, tokens, fitted } = fitView(messages, { countTokens: estimateTokens, room });
+        const { messages: left, tokens, fitted } = fitView(messages, { countTokens: estimateTokens, budget });
         expect(messages).toEqual(before);
         expect(tokens).toBe(weight(left));
-        expect(tokens).toBeLessThanOrEqual(room);
-        if (weight(messages) <= room) {
+        expect(tokens).toBeLessThanOrEqual(budget);
+        if (weight(messages) <= budget) {
           expect(left).toBe(messages);
           expect(fitted).toEqual({ kind: "whole" });
         } else if (fitted.kind === "reduced") {
@@ -158,8 +158,8 @@ describe("any conversation, any room", () => {
 
   test("V2: needs no repair, and converts with every call paired once", async () => {
     await fc.assert(
-      fc.asyncProperty(anything, anyRoom, async (messages, room) => {
-        const { messages: left } = fitView(messages, { countTokens: estimateTokens, room });
+      fc.asyncProperty(anything, anyBudget, async (messages, budget) => {
+        const { messages: left } = fitView(messages, { countTokens: estimateTokens, budget });
         expect(repairMessages(left)).toBe(left);
         expect(new Set(left.map((message) => message.id)).size).toBe(left.length);
         paired(await convertToModelMessages(left));
@@ -168,24 +168,24 @@ describe("any conversation, any room", () => {
     );
   });
 
-  test("a call that waits for an answer is there as it was asked, in any room; nothing but that takes a view over its room", () => {
+  test("a call that waits for an answer is there as it was asked, in any budget; nothing but that takes a view over its budget", () => {
     const waiting = fc.constantFrom<object>(
       { state: "approval-requested", approval: { id: "a" } },
       { state: "approval-responded", approval: { id: "a", approved: true } },
       { state: "input-available" },
     );
     fc.assert(
-      fc.property(anything, anyRoom, fc.tuple(waiting, long, long, fc.boolean()), (messages, room, drawn) => {
+      fc.property(anything, anyBudget, fc.tuple(waiting, long, long, fc.boolean()), (messages, budget, drawn) => {
         const [state, asked, beside, goesOn] = drawn;
         const part = { type: "tool-remove", toolCallId: "open", input: { asked }, ...state } as unknown as Part;
         const reply = say("open", "assistant", stepStart, text(beside), done("before"), stepStart, text(beside), part);
         // Streamed on behind the call.
         if (goesOn) reply.parts.push(stepStart, text(beside));
         const view = repairMessages([...messages, reply]);
-        const { messages: left, tokens } = fitView(view, { countTokens: estimateTokens, room });
+        const { messages: left, tokens } = fitView(view, { countTokens: estimateTokens, budget });
         expect(left.at(-1)?.parts).toContainEqual(part);
         const least = weight([say("open", "assistant", part)]);
-        expect(tokens).toBeLessThanOrEqual(Math.max(room, least + MIN_VIEW_TOKENS));
+        expect(tokens).toBeLessThanOrEqual(Math.max(budget, least + MIN_VIEW_TOKENS));
         expect(repairMessages(left)).toBe(left);
       }),
       { numRuns: tries(150) },
@@ -200,17 +200,17 @@ describe("any conversation, any room", () => {
       say("asked", "user", text("We go on.")),
       say("open", "assistant", text(words), call, stepStart, text(words)),
     ];
-    for (let room = 2 * MIN_VIEW_TOKENS; room < 2_000; room += 20) {
-      const { messages, tokens } = fitView(view, { countTokens: estimateTokens, room });
+    for (let budget = 2 * MIN_VIEW_TOKENS; budget < 2_000; budget += 20) {
+      const { messages, tokens } = fitView(view, { countTokens: estimateTokens, budget });
       expect(messages.at(-1)?.parts).toContainEqual(call);
-      expect(tokens).toBeLessThanOrEqual(room);
+      expect(tokens).toBeLessThanOrEqual(budget);
     }
   });
 
   test("V1: what is left is in its order, and the beginning of what the user said last is there", () => {
     fc.assert(
-      fc.property(anything, anyRoom, (messages, room) => {
-        const { messages: left } = fitView(messages, { countTokens: estimateTokens, room });
+      fc.property(anything, anyBudget, (messages, budget) => {
+        const { messages: left } = fitView(messages, { countTokens: estimateTokens, budget });
         const ids = messages.map((message) => message.id);
         const places = left.flatMap((message) => {
           const id = origin(message);
@@ -236,22 +236,22 @@ describe("any conversation, any room", () => {
         anything,
         fc.integer({ min: 600, max: 20_000 }),
         fc.record({ at: fc.nat({ max: 40 }), said: ruling, body: long, more: long }),
-        (messages, room, { at, said, body, more }) => {
+        (messages, budget, { at, said, body, more }) => {
           const place = at % (messages.length + 1);
           const ruled = said(`${body}\n`, `\n${more}`);
           const view = answered([...messages.slice(0, place), ruled, ...messages.slice(place)]);
-          expect(JSON.stringify(fitView(view, { countTokens: estimateTokens, room }).messages)).toContain(RULE);
+          expect(JSON.stringify(fitView(view, { countTokens: estimateTokens, budget }).messages)).toContain(RULE);
         },
       ),
       { numRuns: tries(200) },
     );
   });
 
-  test("a room that holds nothing is refused before anything", () => {
-    for (const room of [0, -1, MIN_VIEW_TOKENS - 1, Number.NaN]) {
+  test("a budget that holds nothing is refused before anything", () => {
+    for (const budget of [0, -1, MIN_VIEW_TOKENS - 1, Number.NaN]) {
       let code: string | undefined;
       try {
-        fitView([], { countTokens: estimateTokens, room });
+        fitView([], { countTokens: estimateTokens, budget });
       } catch (error) {
         code = errorCode(error);
       }
@@ -279,19 +279,19 @@ const common = (one: string, other: string): number => {
 
 test("a conversation that grows by small messages keeps its fitted prefix from message to message, but for one in several", () => {
   fc.assert(
-    fc.property(conversation, fc.integer({ min: 2_000, max: 12_000 }), (messages, room) => {
+    fc.property(conversation, fc.integer({ min: 2_000, max: 12_000 }), (messages, budget) => {
       const more = Array.from({ length: 60 }, (_, n) =>
         say(`more${n}`, n % 2 === 0 ? "user" : "assistant", text("one more line of it")),
       );
       const views = more.map((_, n) =>
         fitView(repairMessages([...messages, ...more.slice(0, n + 1)]), {
           countTokens: estimateTokens,
-          room,
+          budget,
         }).messages.map((each) => JSON.stringify(each)),
       );
       const broken = views.filter((view, n) => n > 0 && views[n - 1]!.some((each, at) => each !== view[at])).length;
-      // Together they weigh 600 tokens, and the line moves by at least a sixth of the room. Once, the view stops being whole.
-      expect(broken).toBeLessThanOrEqual(2 + Math.ceil(600 / (room / 6)));
+      // Together they weigh 600 tokens, and the line moves by at least a sixth of the budget. Once, the view stops being whole.
+      expect(broken).toBeLessThanOrEqual(2 + Math.ceil(600 / (budget / 6)));
     }),
     { numRuns: everything ? 20 : 4 },
   );
@@ -300,18 +300,18 @@ test("a conversation that grows by small messages keeps its fitted prefix from m
 describe("a tool loop", () => {
   test.each([
     ["small outputs", "a line of text. ".repeat(4), 3_000, 150],
-    ["outputs of a twentieth of the room", "a line of text. ".repeat(30), 3_000, 80],
-    ["a large room", "a line of text. ".repeat(60), 30_000, 180],
+    ["outputs of a twentieth of the budget", "a line of text. ".repeat(30), 3_000, 80],
+    ["a large budget", "a line of text. ".repeat(60), 30_000, 180],
   ])(
     "keeps its prompt's beginning from step to step, but for one step in several: %s",
-    async (_, output, room, steps) => {
+    async (_, output, budget, steps) => {
       let before = "";
       let moves = 0;
       let sinceMove = 0;
       const total = everything ? 250 : steps;
       for (let n = 1; n <= total; n++) {
-        const { messages, tokens } = fitView(repairMessages(loop(n, output)), { countTokens: estimateTokens, room });
-        expect(tokens).toBeLessThanOrEqual(room);
+        const { messages, tokens } = fitView(repairMessages(loop(n, output)), { countTokens: estimateTokens, budget });
+        expect(tokens).toBeLessThanOrEqual(budget);
         const prompt = JSON.stringify(await convertToModelMessages(messages)).slice(0, -1);
         const kept = common(before, prompt) >= before.length - 1;
         if (!kept) moves++;
@@ -320,8 +320,8 @@ describe("a tool loop", () => {
       }
       expect(moves).toBeGreaterThan(0);
       const perStep = weight(loop(2, output)) - weight(loop(1, output));
-      // The line moves by a sixth of the room at least.
-      expect(moves).toBeLessThanOrEqual(2 + Math.ceil((total * perStep) / (room / 6)));
+      // The line moves by a sixth of the budget at least.
+      expect(moves).toBeLessThanOrEqual(2 + Math.ceil((total * perStep) / (budget / 6)));
     },
   );
 });
@@ -335,7 +335,7 @@ const filler = (n: number, body: string) => [
 describe("what is done, gentlest first", () => {
   test("old tool outputs go first, and nothing else when that is enough", () => {
     const messages = Array.from({ length: 12 }, (_, n) => filler(n, "noise ".repeat(900))).flat();
-    const fitted = fitView(messages, { countTokens: estimateTokens, room: Math.floor(weight(messages) * 0.8) });
+    const fitted = fitView(messages, { countTokens: estimateTokens, budget: Math.floor(weight(messages) * 0.8) });
     expect(what(fitted)).toEqual(["tool-outputs"]);
     expect(fitted.messages.map((message) => message.id)).toEqual(messages.map((message) => message.id));
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
@@ -347,7 +347,7 @@ describe("what is done, gentlest first", () => {
       say(`u${n}`, "user", text(`Question ${n}`), image),
       say(`a${n}`, "assistant", thought("hm ".repeat(300)), referring),
     ]).flat();
-    const fitted = fitView(messages, { countTokens: estimateTokens, room: Math.floor(weight(messages) * 0.7) });
+    const fitted = fitView(messages, { countTokens: estimateTokens, budget: Math.floor(weight(messages) * 0.7) });
     expect(what(fitted)).toEqual(["reasoning", "files"]);
     expect(fitted.messages[0]?.parts[1]).toEqual(text("[File plan.png (image/png) left out to fit.]"));
     expect(fitted.messages[1]?.parts).toEqual([
@@ -371,7 +371,7 @@ describe("what is done, gentlest first", () => {
       say("broke", "assistant", failed("f", "ENOENT: no such file src/wheel.ts")),
       ...Array.from({ length: 60 }, (_, n) => filler(n + 1, "fine ".repeat(30))).flat(),
     ];
-    const fitted = fitView(messages, { countTokens: estimateTokens, room: 4_000 });
+    const fitted = fitView(messages, { countTokens: estimateTokens, budget: 4_000 });
     expect(what(fitted)).toEqual(["oldest-summarized"]);
     expect(fitted.messages.slice(0, 3)).toEqual(messages.slice(0, 3));
     const [summary] = fitted.messages.slice(3);
@@ -389,7 +389,7 @@ describe("what is done, gentlest first", () => {
       summaryMessage({ overlayId: "o", summary: "## Rules\n- Always deploy to Lisbon, never to Oslo." }),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
-    const summary = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
+    const summary = textOf(fitView(messages, { countTokens: estimateTokens, budget: 3_000 }).messages[3]);
     expect(summary).toContain("- Always deploy to Lisbon, never to Oslo.");
     expect(summary.match(/not a request/g), "the frame of the summary itself alone").toHaveLength(1);
   });
@@ -419,8 +419,8 @@ describe("what is done, gentlest first", () => {
       say("read", "assistant", read),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
-    for (const room of [3_000, 6_000]) {
-      const summary = textOf(fitView(messages, { countTokens: estimateTokens, room }).messages[3]);
+    for (const budget of [3_000, 6_000]) {
+      const summary = textOf(fitView(messages, { countTokens: estimateTokens, budget }).messages[3]);
       const line = summary.split("\n").find((each) => each.startsWith("Loaded earlier"));
       for (const name of ["CLAUDE.md (@", "large/SKILL.md (@", "docs/AGENTS.md (@"]) expect(line).toContain(name);
       expect(line).not.toContain("posing");
@@ -437,7 +437,7 @@ describe("what is done, gentlest first", () => {
         failed("f", `EPIPE ${"at x ".repeat(9_000)}`),
       ),
     ];
-    const fitted = fitView(messages, { countTokens: estimateTokens, room: 2_000 });
+    const fitted = fitView(messages, { countTokens: estimateTokens, budget: 2_000 });
     expect(what(fitted)).toEqual(["newest-shortened"]);
     expect(fitted.messages[0]).toBe(messages[0]);
     const [output, error] = fitted.messages[1]!.parts as { output?: string; errorText?: string }[];
@@ -456,7 +456,7 @@ describe("what is done, gentlest first", () => {
       say("q", "user", text("Now do all sixty.")),
       say("reply", "assistant", ...steps.flat()),
     ];
-    const { messages: left } = fitView(messages, { countTokens: estimateTokens, room: 2_500 });
+    const { messages: left } = fitView(messages, { countTokens: estimateTokens, budget: 2_500 });
     const at = left.findIndex((message) => message.id === "q");
     expect(left[at]).toBe(messages[20]);
     expect(left.slice(at + 1).map((message) => [message.role, parseSyntheticId(message.id)?.kind])).toEqual([

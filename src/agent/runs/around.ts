@@ -9,7 +9,7 @@ import type { OverlayRow } from "../../memory/statements.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { lookAround } from "../../facts/around.ts";
 import { besideEarlier } from "../../facts/fact.ts";
-import { roomOfSummary, NOTHING_AROUND, type Around } from "../../facts/keep.ts";
+import { tokensOfSummary, NOTHING_AROUND, type Around } from "../../facts/keep.ts";
 import { renderInForce } from "../../facts/render.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
@@ -59,7 +59,7 @@ export function readAround(
       // Only overlays before it, because a branch may leave behind this summary and see no later one.
       hidden: before.overlays.map((row) => redaction.facts(factsOf(core, toRecord(row), sessionId))),
     }),
-    summaryTokens: summaries.reduce((sum, text) => sum + roomOfSummary(text), 0),
+    summaryTokens: summaries.reduce((sum, text) => sum + tokensOfSummary(text), 0),
     namesOf: before.overlays.map(({ overlayId }) => overlayId),
     freedTokens: behind.overlays.length + overlayIds.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
   };

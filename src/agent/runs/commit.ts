@@ -10,8 +10,8 @@ import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
-import { keepFacts, roomOfSummary } from "../../facts/keep.ts";
-import { exceedsShare, namesRoom, tellsWithout } from "../../facts/names-budget.ts";
+import { keepFacts, tokensOfSummary } from "../../facts/keep.ts";
+import { exceedsShare, namesBudget, tellsWithout } from "../../facts/names-budget.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
@@ -26,7 +26,7 @@ export interface Summary {
   readonly lineage: Lineage;
   /** Texts of context blocks at the time of the summary. */
   readonly carried: readonly Carried[];
-  /** Most tokens of the names beside it. By default they take the room that the summaries of the view leave. */
+  /** Most tokens of the names beside it. By default they take what the summaries of the view leave. */
   readonly namesTokens?: number;
 }
 
@@ -116,7 +116,7 @@ export function pinBeside(
       pinnedTokens,
       loadedTokens,
       namesTokens:
-        namesTokens ?? namesRoom({ stackTokens, takenTokens: summaryTokens + roomOfSummary(shown), isEarly }),
+        namesTokens ?? namesBudget({ stackTokens, takenTokens: summaryTokens + tokensOfSummary(shown), isEarly }),
       // By rent the bill counts them as the session does, and an edit's price holds this much for them.
       mostCounted: byRent ? 1 : undefined,
       countTokens: core.settings.counterOf(run.sessionId),

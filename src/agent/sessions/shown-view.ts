@@ -10,7 +10,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View } from "../../memory/messages/view.ts";
-import { checkRoom, fitView, type Fitting } from "../../fit/fit-view.ts";
+import { checkBudget, fitView, type Fitting } from "../../fit/fit-view.ts";
 import { measureMessage } from "../../steps/message/measure.ts";
 import { previewOutputs } from "../../fit/preview.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../fit/truncate.ts";
@@ -54,7 +54,7 @@ export function checkViewOptions(options: string | GetViewOptions | undefined): 
       "A view as of an overlay is of that overlay's branch: leave leafId out.",
     );
   }
-  if (maxTokens !== undefined) checkRoom("maxTokens", maxTokens);
+  if (maxTokens !== undefined) checkBudget("maxTokens", maxTokens);
   if (typeof truncate === "object") truncateOlderMessages([], truncate);
   return options;
 }
@@ -75,8 +75,8 @@ export function shapeView(
     return { ...view, messages, tokens };
   }
   const count = (tokens: number): number => tokens + unseenTokens(core, sessionId, tokens);
-  const room = roomWithin(options.maxTokens, count);
-  const { fitted, ...left } = fitView(messages, { room, countTokens, template });
+  const budget = messageBudget(options.maxTokens, count);
+  const { fitted, ...left } = fitView(messages, { budget, countTokens, template });
   return { ...view, ...left, fitted: { ...fitted, promptTokens: count(left.tokens) } };
 }
 
@@ -89,7 +89,7 @@ function truncated(messages: UIMessage[], truncate: GetViewOptions["truncate"]):
  * The largest estimate of a view whose count is at most `maxTokens`, or the smallest view's where none is. A binary search finds it,
  * because the count rises with the estimate and is never under half of it (steps/tokens/calibrate.ts).
  */
-function roomWithin(maxTokens: number, count: (tokens: number) => number): number {
+function messageBudget(maxTokens: number, count: (tokens: number) => number): number {
   let [fits, over] = [MIN_VIEW_TOKENS, Math.floor(maxTokens) * 2 + 2];
   while (over - fits > 1) {
     const middle = Math.floor((fits + over) / 2);

@@ -10,7 +10,7 @@ import { leftOut, renderLoaded, type PinnedLoaded } from "./render-loaded.ts";
 /** The most texts that are only named. The newest are preferred. */
 const MAX_NAMED = 12;
 
-/** The plan and open calls come first, then files and skills, the newest first. `omit` stands elsewhere. A text without room is only named, or counted. */
+/** The plan and open calls come first, then files and skills, the newest first. `omit` stands elsewhere. A text that does not fit is only named, or counted. */
 export function pickLoaded(
   loaded: readonly Loaded[],
   { budgetTokens, countTokens, omit }: { budgetTokens: number; countTokens: CountTokens; omit: readonly Loaded[] },

@@ -1,5 +1,5 @@
 /**
- * Renders loaded texts for the model: each text under a heading of our own, and texts without room by name.
+ * Renders loaded texts for the model: each text under a heading of our own, and texts that do not fit by name.
  *
  * A choice in, markdown out. Hostile texts are safe. Each stands in a fence longer than any fence inside it. No line of
  * it can pose as the heading of the facts in force, and none can close a tag of a prompt.
@@ -37,7 +37,7 @@ export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
   return parts.join("\n");
 }
 
-/** Stands for loaded texts that have not even room for their names. */
+/** Stands for loaded texts whose names do not fit either. */
 export function leftOut(count: number): PinnedLoaded {
   return { kind: "document", name: "", text: "", characters: count, messageId: "" };
 }

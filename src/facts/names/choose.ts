@@ -1,8 +1,8 @@
 /**
- * Chooses which hidden words to show, so that most of the words needed again fit in the least room.
+ * Chooses which hidden words to show, so that most of the words needed again fit in the fewest characters.
  *
- * A table of words, the words of the visible messages and a room in, a list of words out. It is deterministic and never
- * exceeds its room. A word's worth is its heat (how often and how lately it was written), increased near the current
+ * A table of words, the words of the visible messages and a budget in, a list of words out. It is deterministic and never
+ * exceeds its budget. A word's worth is its heat (how often and how lately it was written), increased near the current
  * talk, a model of human memory that docs/decisions/0006 describes.
  */
 import { isTerm } from "../words.ts";
@@ -74,7 +74,7 @@ const TERM_COUNT = 4;
 const TERM_SHARE = 0.5;
 /** Characters of a Latin name that cost as much as one character of such a script. */
 const WIDE = 3.5;
-/** The most names compared with each other, far more than any room holds. */
+/** The most names compared with each other, far more than any budget holds. */
 const MAX_CHOICE = 3_000;
 
 export const NO_TALK: Talk = new Map();
@@ -91,7 +91,7 @@ export function talkOf(tables: readonly Words[]): Talk {
   return talk;
 }
 
-export interface NamesRoom {
+export interface NamesBudget {
   /** Characters, including the blank after each word. */
   readonly characters: number;
   readonly talk: Talk;
@@ -102,7 +102,7 @@ export interface NamesRoom {
 }
 
 /** The chosen words, in the order in which they were last said, so that words of one place stand together. */
-export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: NamesRoom): string[] {
+export function chooseWords(words: Words, { characters, talk, isShown, weights = WEIGHTS }: NamesBudget): string[] {
   const worths = weighWords(words, talk, weights).filter(({ word }) => !isShown(word));
   const densityOf = ({ word, worth }: Worth): number => worth / (widthOf(word) + weights.each);
   const best = worths.toSorted((a, b) => densityOf(b) - densityOf(a)).slice(0, MAX_CHOICE);
@@ -221,7 +221,7 @@ export function widthOf(word: string): number {
 const KEY_LETTERS = 3;
 
 /**
- * Fills the room by worth per character. Each word costs `each` characters more, but the room itself counts only what is
+ * Fills the budget by worth per character. Each word costs `each` characters more, but the budget itself counts only what is
  * shown. A longer word also says the words inside it. So it counts their worth too, and replaces them where they were
  * already chosen.
  */
@@ -237,7 +237,7 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
     (inside[at] ?? []).reduce((sum, part) => sum - (standing.has(part) ? (widths[part] ?? 0) : 0), widths[at] ?? 0);
   const density = (at: number): number => gain(at) / (Math.max(1, cost(at)) + each);
   const queue = choice.map((_, at): Ranked => ({ at, rank: density(at) })).toSorted(compare);
-  let room = characters;
+  let budget = characters;
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { at, rank } = next;
     if (said.has(at)) continue;
@@ -247,8 +247,8 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
       insert(queue, { at, rank: now });
       continue;
     }
-    if (cost(at) > room) continue;
-    room -= cost(at);
+    if (cost(at) > budget) continue;
+    budget -= cost(at);
     for (const part of inside[at] ?? []) {
       standing.delete(part);
       said.add(part);

@@ -2,7 +2,7 @@
  * Tells an ordinary word of a language from one that names something.
  *
  * One word in, yes or no out. An error is harmless either way. A name taken for an ordinary word is left to the
- * summary's sentences and to recall. A rare word taken for a name costs the room of one name.
+ * summary's sentences and to recall. A rare word taken for a name costs the tokens of one name.
  */
 import { ORDINARY_DIGITS } from "./ordinary-words.ts";
 

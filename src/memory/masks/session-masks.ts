@@ -18,7 +18,7 @@ import { elementTokens, hasNames, shownSteps, walkShown, type Element } from "..
 import { comparePlaces, type Place } from "../messages/place.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
-import { chooseMaskWords, roomForNames, type Maskee } from "../../facts/mask-words.ts";
+import { chooseMaskWords, budgetForNames, type Maskee } from "../../facts/mask-words.ts";
 
 /** A view's mask, for reports. */
 export interface MaskReport {
@@ -124,8 +124,8 @@ export class SessionMasks {
     const stays = this.#isWithin(whole);
     const wholeWords = this.#wholeWords(due.filter((at) => stays(at)));
     const namesAt = due.findLast((at) => !stays(at)) ?? place;
-    const room = { shownTokens: known.namesTokens, freedTokens: this.freed(view, toStep, whole).outside };
-    const { stubs, ...names } = this.#choose(this.#maskees(place, wholeWords), namesTokens, room);
+    const budget = { shownTokens: known.namesTokens, freedTokens: this.freed(view, toStep, whole).outside };
+    const { stubs, ...names } = this.#choose(this.#maskees(place, wholeWords), namesTokens, budget);
     this.#options.transaction(() => {
       this.#tree.masks.add({ place, top, stubs: { ...stubs, ...wholeWords }, ...names, namesAt, at: now() });
       this.#options.changed();
@@ -161,10 +161,10 @@ export class SessionMasks {
   #choose(
     maskees: readonly Maskee[],
     namesTokens: number,
-    room: { readonly shownTokens: number; readonly freedTokens: number },
+    budget: { readonly shownTokens: number; readonly freedTokens: number },
   ): Pick<NewMask, "stubs" | "names" | "namesTokens"> {
-    const { stubs, names } = chooseMaskWords(maskees, roomForNames({ namesTokens, ...room }));
-    const most = roomForNames({ namesTokens: Infinity, ...room });
+    const { stubs, names } = chooseMaskWords(maskees, budgetForNames({ namesTokens, ...budget }));
+    const most = budgetForNames({ namesTokens: Infinity, ...budget });
     return { stubs, ...fitNames(names, most, this.#options.countTokens) };
   }
 

@@ -88,7 +88,7 @@ export class Fingerprints {
     const last = pages.at(-1);
     this.#end = last === undefined ? 0 : last.page * PAGE_SIZE + last.hashes.byteLength / 4;
     this.#flushedEnd = this.#end;
-    const hashes = new Uint32Array(roomFor(this.#end));
+    const hashes = new Uint32Array(capacityFor(this.#end));
     for (const { page, hashes: stored } of pages) hashes.set(new Uint32Array(stored), page * PAGE_SIZE);
     this.#hashes = hashes;
     for (const { seq, id } of this.#sql.idsFrom(this.#sessionId, this.#end)) this.#put(seq, hashId(id));
@@ -98,7 +98,7 @@ export class Fingerprints {
   #put(seq: number, hash: number): void {
     let hashes = this.#load();
     if (seq >= hashes.length) {
-      hashes = new Uint32Array(roomFor(seq + 1));
+      hashes = new Uint32Array(capacityFor(seq + 1));
       hashes.set(this.#load());
       this.#hashes = hashes;
     }
@@ -107,6 +107,6 @@ export class Fingerprints {
   }
 }
 
-function roomFor(length: number): number {
+function capacityFor(length: number): number {
   return Math.max(FLUSH_EVERY, 2 ** Math.ceil(Math.log2(length + 1)));
 }

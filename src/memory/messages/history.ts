@@ -132,7 +132,7 @@ export class History {
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
     mustBeTheirs(message);
     this.mustGoOn();
-    this.#options.db.mustHaveRoom();
+    this.#options.db.mustHoldMore();
     const encoded = known ?? this.encode(message);
     this.insertRow(encoded, this.#parentSeq(message.id, parentId));
     return { inserted: true, synthetic: false, message };
@@ -169,7 +169,7 @@ export class History {
     if (encoded.digest === row.digest) return message;
     mustBeTheirs(message);
     this.mustGoOn();
-    this.#options.db.mustHaveRoom();
+    this.#options.db.mustHoldMore();
     this.replaceRow(row, encoded, message);
     return message;
   }

@@ -37,15 +37,15 @@ export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOver
   if (newest === undefined) return null;
   const messages = elements.filter((each): each is MessageElement<ShapeRow> => each.kind === "message");
   const top = { seq: newest.topSeq, step: parseDetails(newest.details).topStep ?? WHOLE_MESSAGE };
-  const room = { bytes: maxBytes, unread: 0 };
+  const budget = { bytes: maxBytes, unread: 0 };
   const shown = messages.flatMap((element) => upTo(element, top));
   const later = messages.flatMap((element) => after(element, top));
   const fit = (wanted: Slice): Slice[] =>
     slicesOf(
       wanted.filter(({ row: { bytes } }) => {
-        const fits = bytes <= room.bytes;
-        if (fits) room.bytes -= bytes;
-        else room.unread++;
+        const fits = bytes <= budget.bytes;
+        if (fits) budget.bytes -= bytes;
+        else budget.unread++;
         return fits;
       }),
     );
@@ -54,7 +54,7 @@ export function findSince(tree: Tree, start: Place, maxBytes: number): SinceOver
     overlays: overlays.map((each) => ({ row: each.overlay, text: textOf(each.overlay, each) })),
     shown: fit(shown),
     later: fit(later),
-    unread: room.unread,
+    unread: budget.unread,
   };
 }
 

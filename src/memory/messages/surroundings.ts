@@ -30,12 +30,12 @@ export function readSurroundings(
   { from, to, leaf }: { readonly from: Place; readonly to: Place; readonly leaf: Place },
   maxBytes: number,
 ): Surroundings | null {
-  const room = { bytes: maxBytes };
+  const budget = { bytes: maxBytes };
   // Of the whole path, because a mask behind the span hides outputs before the span too.
   const mask = tree.masks.at(leaf);
-  const behind = new SideReader(tree, room, mask);
+  const behind = new SideReader(tree, budget, mask);
   if (!behind.readDownTo(leaf, to)) return null;
-  const before = new SideReader(tree, room, mask);
+  const before = new SideReader(tree, budget, mask);
   before.readDown(placeBefore(from, new PathReader(tree, { content: false })));
   return { before: before.side(), behind: behind.side() };
 }
@@ -43,14 +43,14 @@ export function readSurroundings(
 class SideReader {
   readonly #tree: Tree;
   /** Bytes left to read, shared by both sides. */
-  readonly #room: { bytes: number };
+  readonly #budget: { bytes: number };
   readonly #mask: Mask | null;
   readonly #read: Element<ContentRow>[] = [];
   readonly #overlays: OverlayRow[] = [];
 
-  constructor(tree: Tree, room: { bytes: number }, mask: Mask | null) {
+  constructor(tree: Tree, budget: { bytes: number }, mask: Mask | null) {
     this.#tree = tree;
-    this.#room = room;
+    this.#budget = budget;
     this.#mask = mask;
   }
 
@@ -83,11 +83,11 @@ class SideReader {
 
   *#walk(start: Place): Generator<Element> {
     let at: Place = start;
-    if (this.#room.bytes > 0) {
+    if (this.#budget.bytes > 0) {
       let full: Place | null = null;
       for (const element of walkView(this.#tree, start, { content: true, pruned: true })) {
-        if (element.kind === "message" && element.row.bytes > this.#room.bytes) {
-          this.#room.bytes = 0;
+        if (element.kind === "message" && element.row.bytes > this.#budget.bytes) {
+          this.#budget.bytes = 0;
           full = { seq: element.row.seq, step: element.toStep };
           break;
         }
@@ -102,7 +102,7 @@ class SideReader {
   #take(element: Element<ContentRow> | Element): void {
     if (element.kind === "overlay") this.#overlays.push(element.overlay);
     else if (hasContent(element.row) && !isPruned(element.row)) {
-      this.#room.bytes -= element.row.bytes;
+      this.#budget.bytes -= element.row.bytes;
       const read = { ...element, row: element.row };
       this.#read.push(this.#mask === null ? read : withMask<ContentRow>(read, this.#mask));
     }

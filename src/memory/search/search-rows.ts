@@ -57,7 +57,6 @@ export class SearchRows {
     this.#sql.deleteSessionVectors(sessionId);
     const indexed = this.load(sessionId);
     if (indexed === null) return;
-    this.#sql.deleteSessionWords(indexed.n);
     this.#sql.deleteIndexed(indexed.n);
     this.reached(sessionId, null);
   }

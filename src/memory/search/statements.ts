@@ -49,10 +49,6 @@ export class ForgetStatements {
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
   }
 
-  deleteIndexed(n: number): void {
-    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
-  }
-
   deleteWords(rowid: number): void {
     this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
     this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
@@ -63,11 +59,12 @@ export class ForgetStatements {
     return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
   }
 
-  /** Deletes all words of a session. */
-  deleteSessionWords(n: number): void {
+  /** Takes a session out of the index. */
+  deleteIndexed(n: number): void {
     const [first, last] = [rowidOf(n, 0), lastOf(n)];
     this.#db.run(`DELETE FROM palimpsest_search WHERE rowid BETWEEN ${ROWID} AND ${ROWID}`, first, last);
     this.#db.run("DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?", first, last);
+    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
   }
 
   /** Deletes the vectors of a message, with those of its page. They are made again when they are searched. */

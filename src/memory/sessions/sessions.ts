@@ -115,7 +115,7 @@ export class Sessions {
 
   /** Makes a session. `id` must be unused. Throws `invalid_input`, `unknown_session` for the parent, `storage_full`. */
   create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
-    this.#options.db.mustHaveRoom();
+    this.#options.db.mustHoldMore();
     this.#insert(id, name, options);
     return this.mustGet(id);
   }
@@ -204,7 +204,7 @@ export class Sessions {
         `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
       );
     }
-    db.mustHaveRoom();
+    db.mustHoldMore();
     return db.transaction(() => {
       this.#insert(copy.id, copy.name, { ...inherited, source: "fork" });
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {

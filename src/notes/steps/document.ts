@@ -58,8 +58,8 @@ export const DEFAULT_NOTES_SECTIONS: readonly Section[] = [
 export function resolveNotesShape(options: NotesShapeOptions, thresholdTokens: number | null): NotesShape {
   const sections =
     options.sections === undefined ? DEFAULT_NOTES_SECTIONS : parseTemplate({ sections: options.sections }).sections;
-  const room = thresholdTokens === null ? NOTES_TOKENS : Math.floor(thresholdTokens / NOTES_SHARE_OF_THRESHOLD);
-  const maxTokens = options.maxTokens ?? Math.max(1, Math.min(NOTES_TOKENS, room));
+  const budget = thresholdTokens === null ? NOTES_TOKENS : Math.floor(thresholdTokens / NOTES_SHARE_OF_THRESHOLD);
+  const maxTokens = options.maxTokens ?? Math.max(1, Math.min(NOTES_TOKENS, budget));
   const sectionTokens =
     options.sectionTokens ?? Math.max(1, Math.min(NOTES_SECTION_TOKENS, Math.floor(maxTokens / NOTES_SECTION_SHARE)));
   for (const [name, value] of Object.entries({ sectionTokens, maxTokens })) checkWhole(name, value, 1);

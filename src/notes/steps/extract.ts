@@ -3,7 +3,7 @@
  *
  * Works like {@link extractSummary}, but answers in the form of edits.ts, with only what changes. Existing text stays
  * word for word, whether prose, a table, code or a person's line. New bullets are appended, and so is what more happened
- * to a file. Only our own bullets are removed, when a newer one supersedes them or when a full section needs room.
+ * to a file. Only our own bullets are removed, when a newer one supersedes them or when a full section must take more.
  */
 import { NOTES_CONDENSE_SHARE } from "../limits.ts";
 import { extractSummary, type ExtractInput } from "../../extractive/extract.ts";
@@ -95,13 +95,13 @@ function quote(line: string, lines: readonly string[]): string {
 }
 
 /**
- * If all sections together are over the budget, each round multiplies their room by the step. Below the least share it
+ * If all sections together are over the budget, each round multiplies their budgets by the step. Below the least share it
  * gives up.
  */
 const SHARE_STEP = 0.8;
 const LEAST_SHARE = 0.01;
 
-/** The new bullets from the messages, within the free room, or within the room that condensed notes leave. */
+/** The new bullets from the messages, within the free tokens, or within those that condensed notes leave. */
 function readFresh(input: ExtractInput, before: readonly NotesSection[]): NotesSection[] {
   const free = input.summaryTokens - wordTokens(renderNotes(before), input.countTokens);
   const least = Math.floor(input.summaryTokens * (1 - NOTES_CONDENSE_SHARE));
@@ -234,7 +234,7 @@ function unsaid(
   return isTold ? [] : [`- ${line}`];
 }
 
-/** The section with its new bullets, within its budget. Returns the current text if the budget has no room at all. */
+/** The section with its new bullets, within its budget. Returns the current text if nothing fits into the budget. */
 function fill({ text, pieces, fresh }: Sorted, tokens: number, count: CountTokens): string {
   const kept = [...pieces];
   const had = wordTokens(kept.map((piece) => piece.text).join("\n"), count);

@@ -39,11 +39,11 @@ function cutAround(words: string, at: number): string {
   // Twice as many, because the marks between characters of unspaced scripts are removed.
   const lead = readableWords(words.slice(Math.max(0, at - 2 * SNIPPET_LEAD_CHARS), at));
   const before = lead.slice(-SNIPPET_LEAD_CHARS);
-  const room = SNIPPET_CHARS - before.length;
-  const rest = readableWords(words.slice(at, at + 2 * room));
-  const after = rest.slice(0, room);
+  const budget = SNIPPET_CHARS - before.length;
+  const rest = readableWords(words.slice(at, at + 2 * budget));
+  const after = rest.slice(0, budget);
   const opens = at > 2 * SNIPPET_LEAD_CHARS || lead.length > before.length;
-  const closes = at + 2 * room < words.length || rest.length > after.length;
+  const closes = at + 2 * budget < words.length || rest.length > after.length;
   return (opens ? `…${dropBroken(before, "start")}` : before) + (closes ? `${dropBroken(after, "end")}…` : after);
 }
 

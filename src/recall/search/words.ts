@@ -58,28 +58,28 @@ export interface Indexed {
  */
 export function fitWords(texts: readonly string[]): Indexed {
   const chars = texts.reduce((sum, { length }) => sum + length + 1, 0);
-  for (let room = Math.min(chars, SEARCH_MAX_BYTES); ;) {
-    const partial = room < chars;
-    const given = partial ? cutLongest(texts, room) : texts;
+  for (let budget = Math.min(chars, SEARCH_MAX_BYTES); ;) {
+    const partial = budget < chars;
+    const given = partial ? cutLongest(texts, budget) : texts;
     const words = indexWords(given.join("\n"));
     const bytes = utf8Length(words);
     if (bytes <= SEARCH_MAX_BYTES) return { words, forms: indexForms(given), partial };
     // Some scripts take several bytes per character, plus the marks between them.
-    room = Math.floor((room * SEARCH_MAX_BYTES) / (bytes + 1));
+    budget = Math.floor((budget * SEARCH_MAX_BYTES) / (bytes + 1));
   }
 }
 
 /** The distinct word forms. When there are too many, the first ones are kept. The words themselves are indexed anyway. */
 function indexForms(texts: readonly string[]): string {
   const forms = new Set<string>();
-  let room = SEARCH_FORMS_CHARS;
+  let budget = SEARCH_FORMS_CHARS;
   for (const text of texts) {
     const language = languageOf(text);
     for (const form of [...formsOfText(text, language), ...spellingsOf(text).map(language.stem)]) {
       // For a script without spaces the characters are indexed instead.
       if (forms.has(form) || isUnspaced(form)) continue;
-      room -= form.length + 1;
-      if (room < 0) return [...forms].join(" ");
+      budget -= form.length + 1;
+      if (budget < 0) return [...forms].join(" ");
       forms.add(form);
     }
   }
@@ -88,7 +88,7 @@ function indexForms(texts: readonly string[]): string {
 
 /** Cuts the texts to a total of `chars`. Every text keeps up to the length at which all of them fit. */
 function cutLongest(texts: readonly string[], chars: number): string[] {
-  let [room, left] = [chars, chars];
+  let [budget, left] = [chars, chars];
   let most = 0;
   for (const [at, length] of texts
     .map((text) => text.length + 1)
@@ -102,9 +102,9 @@ function cutLongest(texts: readonly string[], chars: number): string[] {
   // Of very many texts, the first ones are kept.
   const cut: string[] = [];
   for (const text of texts.map((text) => cutMiddle(text, each))) {
-    if (room < 0) break;
-    cut.push(text.slice(0, room));
-    room -= text.length + 1;
+    if (budget < 0) break;
+    cut.push(text.slice(0, budget));
+    budget -= text.length + 1;
   }
   return cut;
 }

@@ -294,7 +294,7 @@ export interface Choice {
   /** The result of {@link workShare}. */
   readonly work: number;
   /** Token budget of all chosen passages. */
-  readonly room: number;
+  readonly budget: number;
   /** The tokens that a passage adds when these are already chosen. */
   readonly costOf: (passage: Passage, chosen: ReadonlySet<number>) => number;
 }
@@ -305,12 +305,12 @@ export interface Chosen {
   readonly taken: readonly number[];
   /** Indices of passages that repeat a chosen one. */
   readonly repeats: readonly number[];
-  /** Indices of passages that had no room. */
+  /** Indices of passages that did not fit. */
   readonly unfit: readonly number[];
 }
 
 /** Chooses the passages that match the asks best. None repeats another. */
-export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Slices<Chosen> {
+export function* choosePassages(passages: readonly Passage[], { worth, work, budget, costOf }: Choice): Slices<Chosen> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
   const value = passages.map(({ seq, written }, at) => {
@@ -331,7 +331,7 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, roo
   const alike: number[] = [];
   const seqs = new Set<number>();
   const unfit: number[] = [];
-  let left = room;
+  let left = budget;
   const take = (at: number, passage: Passage): void => {
     const cost = costOf(passage, seqs);
     if (cost > left) {

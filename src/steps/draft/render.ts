@@ -131,9 +131,9 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
 /** Cuts the middle out of a text longer than `limit` characters. A line in the gap says how much is missing. */
 export function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  const room = Math.max(0, Math.floor(limit) - 40);
-  const head = wholeCharacters(text, 0, Math.ceil(room * 0.6));
-  const tail = wholeCharacters(text, text.length - Math.floor(room * 0.4), text.length);
+  const budget = Math.max(0, Math.floor(limit) - 40);
+  const head = wholeCharacters(text, 0, Math.ceil(budget * 0.6));
+  const tail = wholeCharacters(text, text.length - Math.floor(budget * 0.4), text.length);
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }
 
@@ -142,10 +142,10 @@ export function cutMiddle(text: string, limit: number): string {
  * seem to belong to the message before the gap.
  */
 function cutMessages(transcript: string, limit: number): string {
-  const room = Math.max(0, Math.floor(limit) - 40);
-  const start = wholeCharacters(transcript, 0, Math.ceil(room * 0.6));
+  const budget = Math.max(0, Math.floor(limit) - 40);
+  const start = wholeCharacters(transcript, 0, Math.ceil(budget * 0.6));
   const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
-  const rest = transcript.slice(transcript.length - Math.floor(room * 0.4));
+  const rest = transcript.slice(transcript.length - Math.floor(budget * 0.4));
   const opening = rest.search(NEXT_MESSAGE);
   const tail = opening === -1 ? "" : rest.slice(opening);
   return `${head}\n[… ${transcript.length - head.length - tail.length} characters left out …]${tail}`;

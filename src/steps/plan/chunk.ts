@@ -71,9 +71,9 @@ function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: nu
 export function halveChunk(outline: Outline): readonly ChunkPlan[] {
   const layout = layOut(outline);
   const to = layout.cells.length;
-  const halves = chunkSpan(layout, { from: 0, to }, Math.ceil(sourceBetween(layout, 0, to) * HALF_AND_ROOM));
+  const halves = chunkSpan(layout, { from: 0, to }, Math.ceil(sourceBetween(layout, 0, to) * HALF_AND_MARGIN));
   return halves.length === 2 ? halves : [];
 }
 
 /** The largest share of the whole that a half may have, because cuts fall between messages. */
-const HALF_AND_ROOM = 0.7;
+const HALF_AND_MARGIN = 0.7;

@@ -138,8 +138,8 @@ function planFresh(input: PlanInput, manual: boolean): Plan {
   };
   const tail = cutWhere(manual ? 1 : Math.max(1, policy.minSpanTokens));
   if (tail === null) {
-    const room = cutWhere(0);
-    return room === null ? tooShort(outline, policy) : tooSmall(gain(room.at), manual ? 1 : policy.minSpanTokens);
+    const smaller = cutWhere(0);
+    return smaller === null ? tooShort(outline, policy) : tooSmall(gain(smaller.at), manual ? 1 : policy.minSpanTokens);
   }
   const stacked = stackUp(layout, { from: head.at, to: tail.at }, policy);
   return spanPlan(input, stacked, [...head.moves, ...tail.moves]);

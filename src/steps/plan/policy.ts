@@ -103,7 +103,7 @@ export interface Policy {
   readonly loadedTokens: number;
   /**
    * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a
-   * quarter of it, and names take the room that summaries leave. Pinned facts in force have a budget of their own.
+   * quarter of it, and names take what summaries leave of it. Pinned facts in force have a budget of their own.
    */
   readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */
@@ -157,7 +157,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
-  const { stackTokens, summaryTokens } = resolveRoom(options, share);
+  const { stackTokens, summaryTokens } = resolveSummaryBudget(options, share);
   const pinnedTokens =
     options.pinnedTokens ??
     Math.min(
@@ -196,8 +196,8 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   return policy;
 }
 
-/** Resolves the room of all summaries and names, and of one summary. A stated share holds in the smallest view as well. */
-function resolveRoom(options: PolicyOptions, share: number): Pick<Policy, "stackTokens" | "summaryTokens"> {
+/** Resolves the budget of all summaries and names, and of one summary. A stated share holds in the smallest view as well. */
+function resolveSummaryBudget(options: PolicyOptions, share: number): Pick<Policy, "stackTokens" | "summaryTokens"> {
   const { thresholdTokens: threshold } = options;
   const isStated = options.share !== undefined;
   const least = isStated ? 1 : MIN_STACK_TOKENS;
@@ -256,13 +256,13 @@ function requireFit(policy: Policy, overheadTokens: number): void {
       `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}). Raise the threshold or shorten the system prompt and tools.`,
     );
   }
-  const room = thresholdTokens - overheadTokens;
-  const under = `under thresholdTokens (${thresholdTokens}, ${room} of it for messages)`;
+  const budget = thresholdTokens - overheadTokens;
+  const under = `under thresholdTokens (${thresholdTokens}, ${budget} of it for messages)`;
   const tail = `tailTokenBudget (${tailTokenBudget})`;
-  if (tailTokenBudget >= room) {
+  if (tailTokenBudget >= budget) {
     throw invalid(`${tail} leaves nothing to compact ${under}. Lower the tail or raise the threshold.`);
   }
-  const left = room - tailTokenBudget;
+  const left = budget - tailTokenBudget;
   if (headTokenBudget >= left) {
     throw invalid(`headTokenBudget (${headTokenBudget}) and ${tail} leave nothing to compact ${under}. ${LOWER_ONE}`);
   }
@@ -307,7 +307,7 @@ function requireMessagesFit(policy: Policy): void {
   }
   if (protectHead + shares.overlays + shares.tail + shares.span <= maxMessages + 1) return;
   throw invalid(
-    `maxMessages (${maxMessages}) leaves nothing to compact: the first ${protectHead} messages (protectHead) and the last ${shares.tail} are kept, with up to ${shares.overlays} ${shares.overlays === 1 ? "summary" : "summaries"} between them. Raise maxMessages, or lower protectHead or minTailMessages.`,
+    `maxMessages (${maxMessages}) leaves nothing to compact: the first ${protectHead} messages (protectHead) and the last ${shares.tail} are kept, and summaries (${shares.overlays}) between them. Raise maxMessages, or lower protectHead or minTailMessages.`,
   );
 }
 

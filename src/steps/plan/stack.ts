@@ -62,13 +62,13 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   let level = 0;
   let generation = 1;
   let degraded = false;
-  const room = policy.stackTokens / FOLD_BEYOND - policy.summaryTokens;
+  const budget = policy.stackTokens / FOLD_BEYOND - policy.summaryTokens;
   // The new one stands beside them.
   const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
   let left = overlays.length;
   for (const overlay of overlays.toReversed()) {
     const safe = layout.ties[from] === null;
-    if (safe && overlay.level > level && standing <= room && left <= places) break;
+    if (safe && overlay.level > level && standing <= budget && left <= places) break;
     left--;
     from = overlay.at;
     standing -= textTokens(overlay);

@@ -21,17 +21,17 @@ const SUMMARIES_IN_A_FOLD = 3;
  * the token estimate may be far off.
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
-  const room = roomBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
-  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, room)) };
+  const budget = budgetBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
+  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, budget)) };
 }
 
 /**
  * The reason for doing nothing, with advice, when the window has no room for a chunk worth a call or for a fold of two
  * summaries. Null when it has room.
  */
-export function findNoRoom(policy: Policy, windowTokens: number): Plan | null {
-  const room = roomBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
-  if (room >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
+export function findSmallWindow(policy: Policy, windowTokens: number): Plan | null {
+  const budget = budgetBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
+  if (budget >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
   const most = Math.floor((windowTokens - PROMPT_OVERHEAD_TOKENS - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
   const lower = most < 1 ? "" : `, or summaryTokens of at most ${most}`;
   return {
@@ -43,9 +43,9 @@ export function findNoRoom(policy: Policy, windowTokens: number): Plan | null {
   };
 }
 
-function roomBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
-  const room = windowTokens - PROMPT_OVERHEAD_TOKENS - summaries * summaryTokens;
-  return Math.min(room, Math.floor(windowTokens / 2));
+function budgetBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
+  const budget = windowTokens - PROMPT_OVERHEAD_TOKENS - summaries * summaryTokens;
+  return Math.min(budget, Math.floor(windowTokens / 2));
 }
 
 /** Groups drafts for merging, in order. Each group has at least two, so that every round makes progress. */

@@ -4,14 +4,14 @@ import { wholeCharacters } from "../draft/render.ts";
 /** Longer texts than this for each token are not counted (characters). Text that a model reads has 4 to 5, and a run of spaces more. */
 const MOST_CHARS_PER_TOKEN = 16;
 
-interface Room {
+interface Limit {
   readonly from: number;
   readonly maxTokens: number;
   readonly fits: (to: number) => boolean;
 }
 
 /** The last place up to which an answer fits. It is the end of a line, or a character where one line is too long for an answer. */
-export function endWithin(text: string, { from, maxTokens, fits }: Room): number {
+export function endWithin(text: string, { from, maxTokens, fits }: Limit): number {
   const end = Math.min(text.length, from + maxTokens * MOST_CHARS_PER_TOKEN);
   if (end === text.length && fits(end)) return end;
   let [last, over] = [from + 1, end];

@@ -138,11 +138,11 @@ function pathBeside(output: unknown): string[] {
 
 function withText(output: unknown, { keys, isContent }: TextPath, text: string): unknown {
   const said = isContent ? [{ type: "text", text }] : text;
-  const room = SHAPE_CHARS + jsonText(said).length;
+  const budget = SHAPE_CHARS + jsonText(said).length;
   let shaped: unknown = said;
   for (const limits of SHAPES) {
     shaped = shapeOf(output, { keys, said, ...limits });
-    if (jsonText(shaped).length <= room) break;
+    if (jsonText(shaped).length <= budget) break;
   }
   return shaped;
 }

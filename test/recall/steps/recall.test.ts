@@ -34,17 +34,17 @@ describe("an excerpt", () => {
     expect(excerptMessage(user(text), () => true)).toEqual({ text, clipped: false });
   });
 
-  test("fits or is none, whatever the message and the room", () => {
+  test("fits or is none, whatever the message and the budget", () => {
     const messages = fc.oneof(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 6 }).map((texts) => user(...texts)),
       fc.string({ maxLength: 3_000 }).map(toolCall),
       fc.nat(5_000).map((at) => toolCall(`${"🦊".repeat(at)}needle${"x y ".repeat(500)}`)),
     );
     fc.assert(
-      fc.property(messages, fc.integer({ min: 0, max: 2_000 }), (message, room) => {
-        const excerpt = excerptMessage(message, (text) => text.length <= room);
+      fc.property(messages, fc.integer({ min: 0, max: 2_000 }), (message, budget) => {
+        const excerpt = excerptMessage(message, (text) => text.length <= budget);
         if (excerpt === null) return;
-        expect(excerpt.text.length).toBeLessThanOrEqual(room);
+        expect(excerpt.text.length).toBeLessThanOrEqual(budget);
         expect(excerpt.text.isWellFormed() || !JSON.stringify(message).isWellFormed()).toBe(true);
       }),
     );
@@ -112,13 +112,13 @@ function lengthOf({ text }: Passage): number {
 }
 
 /** The texts that answer the query, best first, in so many characters. */
-function told(texts: readonly string[], query: string, room: number): string[] {
+function told(texts: readonly string[], query: string, budget: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
   const choice = {
     worth: atOnce(weighPassages(passages, votes, asksForStatement(query, votes))),
     work: 0,
-    room,
+    budget,
     costOf: lengthOf,
   };
   return atOnce(choosePassages(passages, choice)).taken.map((at) => passages[at]?.text ?? "");
@@ -148,7 +148,7 @@ describe("passages", () => {
     );
   });
 
-  test("are told by what they have of the question, then what stands beside them, within the room", () => {
+  test("are told by what they have of the question, then what stands beside them, within the budget", () => {
     const texts = [
       "Good morning.",
       "When do we ship?",
@@ -197,7 +197,7 @@ describe("passages", () => {
     expect(told(["the parser", "the parser"], "parser", 5_000)).toHaveLength(2);
   });
 
-  test("that differ in their numbers alone come behind the others, and have the room that is left", () => {
+  test("that differ in their numbers alone come behind the others, and have the budget that is left", () => {
     const lines = [1, 2, 3].map(
       (n) => `Deploy ${n}${n} of the relay ended at 1${n}:00, and ${n} checks of it were green, as the watcher says.`,
     );
@@ -278,7 +278,7 @@ function longestPiece(size: number): { most: number; all: number } {
     }
   };
   const worth = count(weighPassages(passages, votes, false));
-  count(choosePassages(passages, { worth, work: 1, room: 4_000, costOf: () => 10 }));
+  count(choosePassages(passages, { worth, work: 1, budget: 4_000, costOf: () => 10 }));
   return { most, all };
 }
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PROMPT_OVERHEAD_TOKENS } from "../../../src/limits.ts";
-import { findNoRoom, fitPolicy, MIN_CHUNK_TOKENS } from "../../../src/steps/plan/window.ts";
+import { findSmallWindow, fitPolicy, MIN_CHUNK_TOKENS } from "../../../src/steps/plan/window.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 
 const windows = fc.integer({ min: 2_000, max: 300_000 });
@@ -13,7 +13,7 @@ const policies = fc
 test("a chunk takes half of a window at most, beside the prompt and its answer twice over, no less than that, and never fewer tokens than are worth a call", () => {
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
-      if (findNoRoom(policy, window) !== null) return;
+      if (findSmallWindow(policy, window) !== null) return;
       const { chunkTokens } = fitPolicy(policy, window);
       expect(chunkTokens).toBeGreaterThanOrEqual(MIN_CHUNK_TOKENS);
       expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, window / 2));
@@ -27,7 +27,7 @@ test("a chunk takes half of a window at most, beside the prompt and its answer t
 test("where a chunk has room, so has the fold of two summaries", () => {
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
-      if (findNoRoom(policy, window) !== null) return;
+      if (findSmallWindow(policy, window) !== null) return;
       expect(PROMPT_OVERHEAD_TOKENS + 3 * policy.summaryTokens).toBeLessThanOrEqual(window);
     }),
   );
@@ -35,19 +35,19 @@ test("where a chunk has room, so has the fold of two summaries", () => {
 
 test("where there is no room, the size that is named for a summary makes room, and one more does not", () => {
   const policy = resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 4_000 });
-  const nothing = findNoRoom(policy, 8_192);
+  const nothing = findSmallWindow(policy, 8_192);
   const detail = nothing?.kind === "nothing" ? nothing.detail : "";
   const most = Number(/at most (\d+)\.$/.exec(detail)?.[1]);
   expect(most).toBe(2_064);
-  const kinds = [most, most + 1].map((summaryTokens) => findNoRoom({ ...policy, summaryTokens }, 8_192)?.kind);
+  const kinds = [most, most + 1].map((summaryTokens) => findSmallWindow({ ...policy, summaryTokens }, 8_192)?.kind);
   expect(kinds).toEqual([undefined, "nothing"]);
-  expect(findNoRoom(policy, 2_000)).toMatchObject({
+  expect(findSmallWindow(policy, 2_000)).toMatchObject({
     detail: expect.stringMatching(/a larger window\.$/),
   });
 });
 
 test("chunks that somebody asked to be small are small, whatever the window", () => {
   const policy = { ...resolvePolicy({ thresholdTokens: 8_000 }), chunkTokens: 50 };
-  expect(findNoRoom(policy, 32_000)).toBeNull();
+  expect(findSmallWindow(policy, 32_000)).toBeNull();
   expect(fitPolicy(policy, 32_000).chunkTokens).toBe(50);
 });

@@ -38,7 +38,7 @@ export function auditAnswer(
   const brief = { ...(whole ?? briefOf(core, run)), spanTokens };
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
   const { pinnedTokens, stackTokens } = run.policy;
-  // The commit chooses the names that find room, and no draft is sent back for them.
+  // The commit chooses the names that fit, and no draft is sent back for them.
   const namesTokens = Math.max(stackTokens, DEFAULT_NAMES_TOKENS);
   const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
   // An extractive summary is accepted, because nothing below it could replace it. The commit still refuses one that would not

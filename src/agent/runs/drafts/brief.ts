@@ -8,10 +8,10 @@ import type { Template } from "../../../steps/draft/template.ts";
 import type { Brief } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 
-/** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is room for its frame. */
+/** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is for its frame. */
 const REBUILT_SUMMARY_RATIO = 0.9;
 
-/** An earlier summary of a caller may be far larger than ours. Where it is folded in, its tokens keep at least this share of room. */
+/** An earlier summary of a caller may be far larger than ours. Where it is folded in, its tokens keep at least this share of the budget. */
 const KEPT_OF_EARLIER = 3 / 5;
 
 /** Source tokens for each token of a summary. An eighth of ordinary work still names the acts and their reasons. */
@@ -40,8 +40,8 @@ function briefOfModel(run: RunRecord, template: Template): Brief {
     // A rebuild replaces summaries, so it is enough to be smaller at all.
     ...(only === "rebuild" && { maxSummaryRatio: REBUILT_SUMMARY_RATIO }),
   };
-  const room = Math.floor(spanTokens * policy.maxSummaryRatio);
-  return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
+  const budget = Math.floor(spanTokens * policy.maxSummaryRatio);
+  return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, budget)) };
 }
 
 /** For one chunk. Only the whole summary must shrink. A draft has all headings, so that of a very short chunk is longer than the chunk. */
