@@ -73,29 +73,6 @@ test("a search that lets other work in between writes and reads no row for each 
   });
 });
 
-test.each(["a first search", "a later one"])(
-  "S2: %s ends with its object: the next object finds each message once, and no word of a deleted one stays",
-  async (which) => {
-    await withProbe(({ memory, history, reopen }) => {
-      if (which === "a later one") {
-        fill(history, 1, 10);
-        memory.search.find("message");
-      }
-      fill(history, 11, 900);
-      history.append(say("last", "needle"));
-      const pieces = memory.search.catchUp("");
-      for (let n = 0; n < 3; n++) expect(pieces.next().done).toBe(false);
-      const cold = reopen();
-      cold.session("").delete(["m20"]);
-      cold.session("").update(say("m21", "changed"));
-      expect(found(cold, "needle")).toEqual(["last"]);
-      expect(found(cold, "changed")).toEqual(["m21"]);
-      const indexed = cold.db.run("SELECT rowid & 2147483647 AS seq FROM palimpsest_search ORDER BY rowid");
-      expect(indexed).toEqual(cold.db.run("SELECT seq FROM palimpsest_messages ORDER BY seq"));
-    });
-  },
-);
-
 test("a search over twenty times the text takes at most thirty times as long, however often its words are in one message", async () => {
   await withProbe(async ({ memory }) => {
     const words = Array.from({ length: 32 }, (_, n) => `w${n}`).join(" ");
