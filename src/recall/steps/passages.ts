@@ -137,7 +137,7 @@ function whole(text: string, at: number): number {
 
 /**
  * How well each passage and its neighbours match the asks. 1 when a passage has all of them once. `asksTalk` is the
- * result of {@link isQuestion}.
+ * result of `asksForStatement`.
  */
 export function* weighPassages(
   passages: readonly Passage[],
