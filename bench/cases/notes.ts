@@ -13,7 +13,7 @@ import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Fact } from "../../src/facts/fact.ts";
 import { gatherFacts } from "../../src/facts/gather.ts";
-import { sayingIn } from "../../src/facts/said.ts";
+import { contains } from "../../src/facts/contains.ts";
 import { heatOf } from "../../src/facts/names/table.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
 import type { Case } from "../case.ts";
@@ -123,7 +123,7 @@ async function play(worker: LocalWorker, messages: readonly UIMessage[]): Promis
 async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: readonly UIMessage[]) {
   const view = await agent.call("getViewAsOf", { ...SESSION, overlayId: id });
   const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
-  const says = sayingIn(summaries.map(textOf).join("\n"));
+  const says = contains(summaries.map(textOf).join("\n"));
   const end = messages.findIndex((message) => message.id === span.toId);
   const { words, rules } = gatherFacts(messages.slice(0, end + 1));
   const warmest = words.rows.toSorted((one, other) => heatOf(other) - heatOf(one));

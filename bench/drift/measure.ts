@@ -1,7 +1,7 @@
 /** The share of a conversation's facts that survives each of many compactions, under three policies of equal size. */
 import type { UIMessage } from "ai";
 import { renderPinned } from "../../src/facts/render.ts";
-import { sayingIn } from "../../src/facts/said.ts";
+import { contains } from "../../src/facts/contains.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { compactAlong, weigh, type Compaction, type Standing } from "./compact.ts";
 import { forgetful, type Lossy, type Told } from "./lossy.ts";
@@ -69,13 +69,13 @@ function replayOnce(messages: readonly UIMessage[], once: Once) {
   const summariser = forgetful(once, (facts) => void told.at(-1)?.push(...facts));
   const points: Compaction[] = [];
   const alive: number[] = [];
-  let says = sayingIn("");
+  let says = contains("");
   const share = (facts: readonly Told[]): number => {
     const values = [...new Set(facts.map(({ value }) => value))];
     return values.filter((value) => says(value)).length / Math.max(1, values.length);
   };
   for (const point of compactAlong({ ...once, messages, summariser, most: once.compactions })) {
-    says = sayingIn(point.standing.map(textOf).join("\n"));
+    says = contains(point.standing.map(textOf).join("\n"));
     alive.push(share(told.flat()));
     points.push(point);
     told.push([]);

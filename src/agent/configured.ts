@@ -20,7 +20,7 @@ import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
   /** @internal */
-  protected abstract tell(told: BuilderCall): this;
+  protected abstract tell(call: BuilderCall): this;
 
   /**
    * Compacts through the durable workflow. A number is the largest estimate of a view in

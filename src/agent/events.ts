@@ -74,14 +74,14 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
 }
 
 /** Stands in place of words for a client that may not read. */
-const UNTOLD = 'Only clients that may read are told: clients: ["watch", "read"].';
+const WITHHELD = 'Only clients that may read are told: clients: ["watch", "read"].';
 
 export function eventWithoutWords(event: RunEvent): RunEvent {
-  return event.outcome === null ? event : { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };
+  return event.outcome === null ? event : { ...event, outcome: withoutWordsIn(event.outcome, WITHHELD) };
 }
 
 /** A run for a client that may not read, without any words of the conversation or of a request. */
 export function runWithoutWords(run: RunRecord): RunRecord {
-  const shown = withoutWords(run, UNTOLD);
+  const shown = withoutWords(run, WITHHELD);
   return shown.kind === "split" ? { ...shown, childName: null } : shown;
 }

@@ -50,7 +50,7 @@ const AS_IT_CAME: Redaction = {
 };
 
 function redactWith(rules: SecretRules): Redaction {
-  const text = (said: string): string => rules.redactText(said);
+  const text = (given: string): string => rules.redactText(given);
   const fact = (each: Fact): Fact => ({
     ...each,
     value: text(each.value),
@@ -86,9 +86,9 @@ function redactWith(rules: SecretRules): Redaction {
  * The words that the rules leave unchanged. All words are checked in one text, because rules take as long for one word as for a page of
  * them.
  */
-function keepClean(rows: Facts["words"]["rows"], text: (said: string) => string): Facts["words"]["rows"] {
-  const said = rows.map(([word]) => word);
-  const left = text(said.join("\n")).split("\n");
-  const clean = left.length === said.length ? left : said.map(text);
+function keepClean(rows: Facts["words"]["rows"], text: (given: string) => string): Facts["words"]["rows"] {
+  const given = rows.map(([word]) => word);
+  const left = text(given.join("\n")).split("\n");
+  const clean = left.length === given.length ? left : given.map(text);
   return rows.filter(([word], at) => clean[at] === word);
 }

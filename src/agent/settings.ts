@@ -159,7 +159,7 @@ export class SettingsTable {
   readonly #bySession = new Map<string, SessionSettings>();
   /** The sessions that no code has named. */
   readonly #unnamed = new Set<string>();
-  readonly #toldEvery: BuilderCall[] = [];
+  readonly #forEvery: BuilderCall[] = [];
   /** Builder calls whose session was not used afterwards yet. */
   readonly #pending = new Map<Handle, BuilderCall[]>();
   /** By session, the error of its builder calls. Every use of the session is then refused with it. */
@@ -180,7 +180,7 @@ export class SettingsTable {
     if (!this.#bySession.has(sessionId)) {
       this.#bySession.set(sessionId, UNCONFIGURED);
       try {
-        for (const told of this.#toldEvery) this.#take(sessionId, [told]);
+        for (const call of this.#forEvery) this.#take(sessionId, [call]);
         this.#mustBeSound(sessionId);
         this.#configure(sessionId);
         this.#unnamed.add(sessionId);
@@ -218,17 +218,17 @@ export class SettingsTable {
    * A builder call for each session, before any code of its own. It applies to sessions met from now on, and to those that no code has named
    * yet.
    */
-  tellEvery(told: BuilderCall): void {
-    this.#toldEvery.push(told);
+  tellEvery(call: BuilderCall): void {
+    this.#forEvery.push(call);
     for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
     this.#unnamed.clear();
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. */
-  tell(handle: Handle, told: BuilderCall): void {
+  tell(handle: Handle, call: BuilderCall): void {
     // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
     if (this.#pending.size === 0) queueMicrotask(() => this.#takeAll());
-    this.#pending.set(handle, [...(this.#pending.get(handle) ?? []), told]);
+    this.#pending.set(handle, [...(this.#pending.get(handle) ?? []), call]);
   }
 
   /** Applies pending builder calls, at every use of a session. Throws the error that one of its own caused. */
@@ -242,17 +242,17 @@ export class SettingsTable {
     // In the order of the calls. A session that is configured on the way applies its new settings, and not the ones that wait here.
     const pending = [...this.#pending];
     this.#pending.clear();
-    for (const [{ id }, told] of pending) this.#take(id, told);
+    for (const [{ id }, calls] of pending) this.#take(id, calls);
   }
 
   /** Never throws, because nobody may catch it. */
-  #take(sessionId: string, told: readonly BuilderCall[]): void {
+  #take(sessionId: string, calls: readonly BuilderCall[]): void {
     try {
       this.set(
         sessionId,
-        told.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.get(sessionId)),
+        calls.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.get(sessionId)),
       );
-      for (const each of told) each.apply?.(sessionId);
+      for (const each of calls) each.apply?.(sessionId);
     } catch (error) {
       // The error is in the code, so it stays until the object starts with other code.
       this.#refused.set(sessionId, error);

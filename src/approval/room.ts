@@ -17,10 +17,10 @@ export interface ApprovalMethods {
 }
 
 class ApprovalBuilder implements ApprovalMethods {
-  readonly #tell: (told: BuilderCall) => void;
+  readonly #tell: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: BuilderCall) => void) {
+  constructor(tell: (call: BuilderCall) => void) {
     this.#tell = tell;
   }
 
@@ -41,7 +41,7 @@ export function approval(): ApprovalExtension {
     name: "approval",
     calls: approvalCalls,
     install: (): Installed<ApprovalMethods, ApprovalMethods> => ({
-      session: (state) => new ApprovalBuilder((told) => state.tell(told)),
+      session: (state) => new ApprovalBuilder((call) => state.tell(call)),
       manager: ({ tell }) => new ApprovalBuilder(tell),
       askApproval,
     }),

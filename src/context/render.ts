@@ -54,9 +54,9 @@ export function renderReminder(prompt: string, blocks: readonly ReadBlock[]): st
   const changed = reminding.filter((block) => block.unavailable !== true).map(renderSection);
   const missing = changed.filter((section) => !held.has(section.slice(RULE.length + 1)));
   const silent = reminding.filter((block) => block.unavailable === true).map((block) => block.label.toUpperCase());
-  const told = missing.length === 0 ? [] : [REMINDER, ...missing];
-  if (silent.length > 0) told.push(`${STALE}: ${silent.join(", ")}.`);
-  return told.length === 0 ? null : told.join("\n\n");
+  const lines = missing.length === 0 ? [] : [REMINDER, ...missing];
+  if (silent.length > 0) lines.push(`${STALE}: ${silent.join(", ")}.`);
+  return lines.length === 0 ? null : lines.join("\n\n");
 }
 
 export function renderSection(block: ReadBlock): string {

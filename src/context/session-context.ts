@@ -14,7 +14,7 @@ import { providerShapeOf, type SearchProvider, type WritableContextProvider } fr
 import type { ContextBlock } from "./render.ts";
 import type { BlockScope } from "./scope.ts";
 
-type Tell = (told: BuilderCall) => void;
+type Tell = (call: BuilderCall) => void;
 type PromptProvider = Parameters<ContextBlocks["withCachedPrompt"]>[0];
 
 /** Declarations of blocks that come before a session is used. */
@@ -71,7 +71,7 @@ export class SessionContext extends ContextSettings {
 
   /** @internal */
   constructor(state: SessionState, contexts: Contexts) {
-    super(contexts, (told) => state.tell(told));
+    super(contexts, (call) => state.tell(call));
     this.#state = state;
     this.#contexts = contexts;
   }

@@ -104,7 +104,10 @@ export interface Costs {
 }
 
 export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
-  const models = rows.map((row) => ({ row, shown: { ...told(row), cost: priced(list, row.model, chargedOf(row)) } }));
+  const models = rows.map((row) => ({
+    row,
+    shown: { ...countsOf(row), cost: priced(list, row.model, chargedOf(row)) },
+  }));
   const own = models.filter(({ row }) => row.summarises === 0);
   const whole = own.map(({ row }) => wholeOf(row));
   return {
@@ -161,7 +164,7 @@ export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<s
   return found;
 }
 
-function told({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow) {
+function countsOf({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow) {
   return { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens };
 }
 

@@ -161,11 +161,11 @@ async function admit<Env extends WorkerEnv>(
     return { kind: "admitted", visit: { caller: claim.caller, ticket: claim } };
   }
   if (options.authorize !== undefined) {
-    const said = await options.authorize(request, to, env);
-    if (said instanceof Response) return { kind: "refused", answer: said };
-    if (said === true) return admitted(addressOf(request));
-    const isKnown = typeof said === "object" && typeof said.caller === "string" && said.caller !== "";
-    return isKnown ? admitted(said.caller) : { kind: "refused", answer: notFound() };
+    const authorized = await options.authorize(request, to, env);
+    if (authorized instanceof Response) return { kind: "refused", answer: authorized };
+    if (authorized === true) return admitted(addressOf(request));
+    const isKnown = typeof authorized === "object" && typeof authorized.caller === "string" && authorized.caller !== "";
+    return isKnown ? admitted(authorized.caller) : { kind: "refused", answer: notFound() };
   }
   // Without a secret and without rules, only callers on this machine get this far.
   const may = secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)));

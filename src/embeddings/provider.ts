@@ -66,7 +66,7 @@ export class Provider {
   }
 
   /** Null when the model did not answer in time. */
-  async #call(texts: readonly string[], purpose: EmbedCall["purpose"]): Promise<{ readonly said: unknown } | null> {
+  async #call(texts: readonly string[], purpose: EmbedCall["purpose"]): Promise<{ readonly answer: unknown } | null> {
     const call = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -76,7 +76,7 @@ export class Provider {
     }, CALL_MS);
     try {
       const answer = (async (): Promise<unknown> => this.#options.embed(texts, { purpose, signal: call.signal }))();
-      return { said: await Promise.race([answer, late]) };
+      return { answer: await Promise.race([answer, late]) };
     } catch {
       // Its words may quote the conversation, so they are not kept.
       return null;
@@ -87,10 +87,10 @@ export class Provider {
 }
 
 /** Null for anything else than a vector of the same length for each text. */
-function readVectors({ said }: { readonly said: unknown }, count: number): number[][] | null {
-  if (!Array.isArray(said) || said.length !== count) return null;
+function readVectors({ answer }: { readonly answer: unknown }, count: number): number[][] | null {
+  if (!Array.isArray(answer) || answer.length !== count) return null;
   const vectors: number[][] = [];
-  for (const each of said as unknown[]) {
+  for (const each of answer as unknown[]) {
     if (!Array.isArray(each) && !(each instanceof Float32Array)) return null;
     const vector = [...(each as Iterable<unknown>)];
     if (!vector.every(isFiniteNumber)) return null;

@@ -20,7 +20,7 @@ import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./steps/v
 import { inSlices, Pace, type Slices } from "../steps/text/slices.ts";
 import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
 import type { Provider } from "./provider.ts";
-import type { EmbeddingStatements, ToldRow } from "./statements.ts";
+import type { EmbeddingStatements, MarksRow } from "./statements.ts";
 
 /** Most texts of one call. Providers take a hundred. */
 export const BATCH_TEXTS = 64;
@@ -39,7 +39,7 @@ export const SEARCHED_PAGES = 400;
 export const COMPARED_BYTES = 4_000_000;
 
 /** A message as it was read for a batch. */
-interface Told {
+interface ReadMessage {
   readonly seq: number;
   readonly digest: string | undefined;
   readonly texts: readonly string[];
@@ -87,9 +87,9 @@ export class EmbeddingSearch implements MeaningSearch {
     if (asked.kind === "failed") return nothingNear(asked);
     if (batch === "refused") await this.#passOver(sessionId);
     const found = await inSlices(this.#compare(sessionId, ranges, asked.vector), pauseOf(this.#core));
-    const { untold } = this.#untold(sessionId, hidden, asked.vector.length);
-    if (untold > 0 && batch === "made") this.#catchUp(sessionId);
-    return nearOf(found, { kind: "searched", waiting: untold });
+    const { waiting } = this.#waiting(sessionId, hidden, asked.vector.length);
+    if (waiting > 0 && batch === "made") this.#catchUp(sessionId);
+    return nearOf(found, { kind: "searched", waiting });
   }
 
   async #embedQuery(sessionId: string, query: string) {
@@ -128,23 +128,23 @@ export class EmbeddingSearch implements MeaningSearch {
   }
 
   async #makeBatch(sessionId: string): Promise<BatchResult> {
-    const told = await this.#read(sessionId, this.#batchTexts);
-    if (told.length === 0) return "nothing";
-    const texts = told.flatMap((each) => each.texts);
+    const batch = await this.#read(sessionId, this.#batchTexts);
+    if (batch.length === 0) return "nothing";
+    const texts = batch.flatMap((each) => each.texts);
     if (texts.length === 0) {
-      this.#core.db.transaction(() => this.#store(sessionId, told, []));
+      this.#core.db.transaction(() => this.#store(sessionId, batch, []));
       return "made";
     }
     const answer = await this.#provider.embed(sessionId, texts, "passage");
     if (answer.kind === "failed") {
       if (answer.reason !== "no-answer" && answer.reason !== "bad-answer") return "failed";
       this.#batchTexts = Math.max(1, Math.floor(this.#batchTexts / SMALLER));
-      return told.filter((each) => each.texts.length > 0).length === 1 ? "refused" : "failed";
+      return batch.filter((each) => each.texts.length > 0).length === 1 ? "refused" : "failed";
     }
     this.#batchTexts = Math.min(BATCH_TEXTS, this.#batchTexts * SMALLER);
     this.#core.db.transaction(() => {
       this.#provider.count(sessionId, answer.tokens);
-      this.#store(sessionId, told, answer.vectors);
+      this.#store(sessionId, batch, answer.vectors);
     });
     return "made";
   }
@@ -154,21 +154,21 @@ export class EmbeddingSearch implements MeaningSearch {
    * again and again, and older messages would never be.
    */
   async #passOver(sessionId: string): Promise<void> {
-    const told = await this.#read(sessionId, 1);
+    const batch = await this.#read(sessionId, 1);
     this.#core.db.transaction(() =>
       this.#store(
         sessionId,
-        told.map((each) => ({ ...each, texts: [] })),
+        batch.map((each) => ({ ...each, texts: [] })),
         [],
       ),
     );
   }
 
   /** The newest hidden messages that were not taken in, up to so many texts. */
-  async #read(sessionId: string, texts: number): Promise<Told[]> {
+  async #read(sessionId: string, texts: number): Promise<ReadMessage[]> {
     return this.#core.read(sessionId, async () => {
       const places = this.#placesOf(sessionId);
-      const { seqs } = this.#untold(sessionId, places.outOfView(), this.#last?.vector.length ?? 0);
+      const { seqs } = this.#waiting(sessionId, places.outOfView(), this.#last?.vector.length ?? 0);
       const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
       places.need(next);
       return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));
@@ -179,9 +179,9 @@ export class EmbeddingSearch implements MeaningSearch {
     places: HiddenMessages,
     sessionId: string,
     { seqs, texts: most }: { readonly seqs: readonly number[]; readonly texts: number },
-  ): Slices<Told[]> {
+  ): Slices<ReadMessage[]> {
     const redaction = redactionOf(this.#core.settings.get(sessionId));
-    const told: Told[] = [];
+    const batch: ReadMessage[] = [];
     const pace = new Pace(BATCH_PIECE_CHARS);
     let [texts, chars] = [0, 0];
     for (const seq of seqs) {
@@ -193,21 +193,21 @@ export class EmbeddingSearch implements MeaningSearch {
           ? []
           : // The whole message first, because a secret may be cut in two.
             pieceTexts(redaction.message(read.message)).filter((text) => text.trim() !== "");
-      if (told.length > 0 && texts + pieces.length > most) break;
+      if (batch.length > 0 && texts + pieces.length > most) break;
       texts += pieces.length;
       const size = pieces.reduce((sum, { length }) => sum + length, 0);
       chars += size;
-      told.push({ seq, digest, texts: pieces });
+      batch.push({ seq, digest, texts: pieces });
       if (chars > BATCH_CHARS) break;
       if (pace.isOver(size)) yield;
     }
-    return told;
+    return batch;
   }
 
   /** Stores vectors in the pages of their messages. A message that changed since it was read is left out. */
-  #store(sessionId: string, told: readonly Told[], vectors: readonly (readonly number[])[]): void {
+  #store(sessionId: string, batch: readonly ReadMessage[], vectors: readonly (readonly number[])[]): void {
     let at = 0;
-    const read = told.map((each) => {
+    const read = batch.map((each) => {
       const own = vectors.slice(at, at + each.texts.length);
       at += each.texts.length;
       return { ...each, own };
@@ -217,7 +217,7 @@ export class EmbeddingSearch implements MeaningSearch {
     for (const [page, messages] of Map.groupBy(kept, ({ seq }) => pageOf(seq))) {
       const known = this.#sql.page(sessionId, page);
       const isSame = known !== undefined && this.#isValid(known, size);
-      const marks = isSame ? new Uint8Array(known.told) : new Uint8Array(EMBEDDED_TOGETHER / 8);
+      const marks = isSame ? new Uint8Array(known.marks) : new Uint8Array(EMBEDDED_TOGETHER / 8);
       const entries: VectorEntry[] = [];
       for (const { seq, own } of messages) {
         mark(marks, seq);
@@ -226,29 +226,29 @@ export class EmbeddingSearch implements MeaningSearch {
       const packed = packEntries(isSame ? new Uint8Array(known.vectors) : new Uint8Array(), entries);
       const isEmpty = packed.length === 0;
       const row = { page, model: this.#provider.model, size: isEmpty ? 0 : size || (known?.size ?? 0) };
-      this.#sql.put(sessionId, { ...row, told: marks, vectors: packed });
+      this.#sql.put(sessionId, { ...row, marks, vectors: packed });
     }
   }
 
   /** Whether the vectors of a page can be compared with those of this model and size. 0 is any size. */
-  #isValid({ model, size }: Pick<ToldRow, "model" | "size">, of: number): boolean {
+  #isValid({ model, size }: Pick<MarksRow, "model" | "size">, of: number): boolean {
     return model === this.#provider.model && (size === 0 || of === 0 || size === of);
   }
 
   /** The hidden messages that were not taken in, newest first, and their number. */
-  #untold(sessionId: string, hidden: readonly SeqRange[], size: number): { seqs: Iterable<number>; untold: number } {
+  #waiting(sessionId: string, hidden: readonly SeqRange[], size: number): { seqs: Iterable<number>; waiting: number } {
     const newestFirst = hidden.toSorted((a, b) => b.toSeq - a.toSeq);
     const newest = newestFirst[0]?.toSeq ?? -1;
-    const rows = this.#sql.told(sessionId, pageOf(newest), SEARCHED_PAGES);
+    const rows = this.#sql.marks(sessionId, pageOf(newest), SEARCHED_PAGES);
     const marks = new Map(
-      rows.filter((row) => this.#isValid(row, size)).map(({ page, told }) => [page, new Uint8Array(told)]),
+      rows.filter((row) => this.#isValid(row, size)).map(({ page, marks }) => [page, new Uint8Array(marks)]),
     );
-    const isTold = (seq: number): boolean => isMarked(marks.get(pageOf(seq)), seq);
+    const isEmbedded = (seq: number): boolean => isMarked(marks.get(pageOf(seq)), seq);
     const oldest = (pageOf(newest) - SEARCHED_PAGES + 1) * EMBEDDED_TOGETHER;
-    let untold = 0;
+    let waiting = 0;
     for (const { fromSeq, toSeq } of newestFirst)
-      for (let seq = fromSeq; seq <= toSeq; seq++) if (!isTold(seq)) untold++;
-    return { seqs: untoldIn(newestFirst, oldest, isTold), untold };
+      for (let seq = fromSeq; seq <= toSeq; seq++) if (!isEmbedded(seq)) waiting++;
+    return { seqs: waitingIn(newestFirst, oldest, isEmbedded), waiting };
   }
 
   /** The pieces of a session that can be compared with a vector, with their similarity. */
@@ -257,7 +257,7 @@ export class EmbeddingSearch implements MeaningSearch {
     const isInside = (seq: number): boolean =>
       ranges === null || ranges.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
     const newest = ranges === null ? Number.MAX_SAFE_INTEGER : Math.max(...ranges.map(({ toSeq }) => toSeq));
-    const rows = this.#sql.told(sessionId, pageOf(newest), SEARCHED_PAGES);
+    const rows = this.#sql.marks(sessionId, pageOf(newest), SEARCHED_PAGES);
     const found: SimilarPiece[] = [];
     const pace = new Pace(COMPARED_BYTES);
     for (const { page } of rows.filter((row) => row.size > 0 && this.#isValid(row, vector.length))) {
@@ -288,12 +288,12 @@ function isMarked(marks: Uint8Array | undefined, seq: number): boolean {
   return ((marks?.[at >> 3] ?? 0) & (1 << (at & 7))) !== 0;
 }
 
-function* untoldIn(
+function* waitingIn(
   newestFirst: readonly SeqRange[],
   oldest: number,
-  isTold: (seq: number) => boolean,
+  isEmbedded: (seq: number) => boolean,
 ): Generator<number> {
   for (const { fromSeq, toSeq } of newestFirst) {
-    for (let seq = toSeq; seq >= Math.max(fromSeq, oldest); seq--) if (!isTold(seq)) yield seq;
+    for (let seq = toSeq; seq >= Math.max(fromSeq, oldest); seq--) if (!isEmbedded(seq)) yield seq;
   }
 }

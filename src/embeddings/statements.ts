@@ -5,18 +5,18 @@ import { ADDED_UP, type Db } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
 
 /** Which messages of a page were taken in, by which model. */
-export type ToldRow = { page: number; model: string; size: number; told: ArrayBuffer };
-export type PageRow = ToldRow & { vectors: ArrayBuffer };
+export type MarksRow = { page: number; model: string; size: number; marks: ArrayBuffer };
+export type PageRow = MarksRow & { vectors: ArrayBuffer };
 
 // A page has the vectors of neighbouring messages, all of one
-// model. `told` marks the messages that were taken in, also those without a text.
-defineTables("embeddings", [
+// model. `marks` has the messages that were taken in, also those without a text.
+defineTables("vectors", [
   `CREATE TABLE palimpsest_embeddings (
      session_id TEXT NOT NULL,
      page       INTEGER NOT NULL,
      model      TEXT NOT NULL,
      size       INTEGER NOT NULL,
-     told       BLOB NOT NULL,
+     marks      BLOB NOT NULL,
      vectors    BLOB NOT NULL,
      PRIMARY KEY (session_id, page)
    ) WITHOUT ROWID`,
@@ -31,18 +31,18 @@ export class EmbeddingStatements {
   }
 
   /** The newest pages up to one, newest first, without their vectors. */
-  told(sessionId: string, upTo: number, limit: number): ToldRow[] {
-    const sql = `SELECT page, model, size, told FROM palimpsest_embeddings
+  marks(sessionId: string, upTo: number, limit: number): MarksRow[] {
+    const sql = `SELECT page, model, size, marks FROM palimpsest_embeddings
        WHERE session_id = ? AND page <= ? ORDER BY page DESC LIMIT ?`;
-    return this.#db.run<ToldRow>(sql, sessionId, upTo, limit);
+    return this.#db.run<MarksRow>(sql, sessionId, upTo, limit);
   }
 
   page(sessionId: string, page: number): PageRow | undefined {
-    const sql = `SELECT page, model, size, told, vectors FROM palimpsest_embeddings WHERE session_id = ? AND page = ?`;
+    const sql = `SELECT page, model, size, marks, vectors FROM palimpsest_embeddings WHERE session_id = ? AND page = ?`;
     return this.#db.run<PageRow>(sql, sessionId, page)[0];
   }
 
-  put(sessionId: string, row: Omit<PageRow, "told" | "vectors"> & { told: Uint8Array; vectors: Uint8Array }): void {
+  put(sessionId: string, row: Omit<PageRow, "marks" | "vectors"> & { marks: Uint8Array; vectors: Uint8Array }): void {
     this.#db.replace("palimpsest_embeddings", { sessionId, ...row });
   }
 

@@ -102,23 +102,23 @@ function spoken(role: "user" | "system", content: Part[]): Body {
 
 function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
   const bodies: { at: string; body: Body }[] = [];
-  let said: { at: string; body: Body & { content: Part[] } } | null = null;
+  let open: { at: string; body: Body & { content: Part[] } } | null = null;
   parts.forEach((part, index) => {
     const tool = tellableTool(part);
     if (tool === null) {
-      const begins = part.type === "step-start" && said?.body.content.some((each) => each.type !== "step-start");
-      if (said === null || begins === true) {
-        said = { at: `#${index}`, body: { action: "agent_message", content: [] } };
-        bodies.push(said);
+      const begins = part.type === "step-start" && open?.body.content.some((each) => each.type !== "step-start");
+      if (open === null || begins === true) {
+        open = { at: `#${index}`, body: { action: "agent_message", content: [] } };
+        bodies.push(open);
       }
-      said.body.content.push(part);
+      open.body.content.push(part);
       return;
     }
     // A step mark alone is no content, so it goes into the call's event.
-    const stepStart = said !== null && isStepMark(said.body.content);
+    const stepStart = open !== null && isStepMark(open.body.content);
     if (stepStart) bodies.pop();
-    const at = stepStart ? (said?.at ?? "") : `#${index}`;
-    said = null;
+    const at = stepStart ? (open?.at ?? "") : `#${index}`;
+    open = null;
     const [first, ...more] = toolBodies(tool);
     if (first !== undefined)
       bodies.push({ at, body: stepStart ? { ...first, part: { ...first.part, stepStart } } : first });

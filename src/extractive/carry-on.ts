@@ -29,13 +29,15 @@ export function carryOn(summaries: readonly string[], fresh: readonly Bullet[]):
   const all = [...carried, ...fresh];
   const newest = (topic: Topic): number => Math.max(...all.filter((each) => each.topic === topic).map(generationOf));
   const [newestState, newestDoing] = [newest("state"), newest("doing")];
-  const said = new Set(fresh.flatMap((each) => (each.topic === "questions" ? [] : [...meaningfulWords(each.text)])));
+  const freshWords = new Set(
+    fresh.flatMap((each) => (each.topic === "questions" ? [] : [...meaningfulWords(each.text)])),
+  );
   const userSpoke = fresh.some((each) => each.text.startsWith(USER_SAID));
   const current = all.filter((each) => {
     if (each.topic === "state") return generationOf(each) === newestState;
     if (each.topic === "doing") return generationOf(each) === newestDoing;
     if (each.topic !== "questions" || each.order >= 0) return true;
-    return each.text.startsWith(ASKED_USER) ? !userSpoke : !isAnswered(each.text, said);
+    return each.text.startsWith(ASKED_USER) ? !userSpoke : !isAnswered(each.text, freshWords);
   });
   return [...current.filter((each) => each.topic !== "files"), ...mergeFiles(current)];
 }
@@ -56,9 +58,9 @@ function readCarried(summary: string, generation: number, count: number): Bullet
   });
 }
 
-function isAnswered(question: string, said: ReadonlySet<string>): boolean {
+function isAnswered(question: string, freshWords: ReadonlySet<string>): boolean {
   const words = [...meaningfulWords(question)];
-  return words.length > 0 && words.filter((word) => said.has(word)).length / words.length >= ANSWERED;
+  return words.length > 0 && words.filter((word) => freshWords.has(word)).length / words.length >= ANSWERED;
 }
 
 const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$/;

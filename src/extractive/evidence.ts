@@ -55,7 +55,7 @@ const RECENT_STATEMENTS = 6;
 /** Characters read of one sentence, so that no pattern runs on an endless one. */
 const MAX_SENTENCE = 1_000;
 
-interface Said {
+interface SpokenText {
   readonly by: "user" | "assistant";
   readonly at: number;
   readonly sentences: readonly Sentence[];
@@ -70,14 +70,14 @@ export interface ReadingOptions {
 
 /** All candidate bullets of `entries`, in no order. */
 export function gatherEvidence(entries: readonly Entry[], { focus, continues }: ReadingOptions): Bullet[] {
-  const said: Said[] = [];
+  const spoken: SpokenText[] = [];
   entries.forEach((entry, at) => {
-    if (entry.kind === "said") said.push({ by: entry.by, at, sentences: readable(entry.text) });
+    if (entry.kind === "said") spoken.push({ by: entry.by, at, sentences: readable(entry.text) });
   });
-  const rank = rankWithFocus(said, focus);
+  const rank = rankWithFocus(spoken, focus);
   const span = Math.max(1, entries.length);
   const bullets: Bullet[] = [];
-  const opening = said.findIndex((each) => isUser(each) && each.sentences.length > 0);
+  const opening = spoken.findIndex((each) => isUser(each) && each.sentences.length > 0);
   const add: Add = (topic, text, more) => {
     const slice = topic === "constraints" ? oneLine(text) : clip(oneLine(text), MAX_SLICE + 20);
     const weight = (more.weight ?? 0) + rank(slice) + (more.at / span) * 0.4;
@@ -86,8 +86,8 @@ export function gatherEvidence(entries: readonly Entry[], { focus, continues }: 
     const references = [...new Set(messages)].map((message) => `#${message}`);
     if (slice !== "") bullets.push({ topic, text: (more.label ?? "") + slice, weight, order, references });
   };
-  said.forEach((each, index) => {
-    if (each.by === "user") readUser({ each, before: said[index - 1], first: index === opening && !continues }, add);
+  spoken.forEach((each, index) => {
+    if (each.by === "user") readUser({ each, before: spoken[index - 1], first: index === opening && !continues }, add);
     else readAssistant({ each, recent: each.at / span >= RECENT, rank }, add);
   });
   entries.forEach((entry, at) => {
@@ -98,11 +98,11 @@ export function gatherEvidence(entries: readonly Entry[], { focus, continues }: 
     if (entry.kind === "file") add("files", entry.name, { at, weight: 0.5, label: "Attached: " });
   });
   readToolUse(entries, add);
-  readState(entries, said, add);
+  readState(entries, spoken, add);
   return bullets;
 }
 
-function isUser(each: Said): boolean {
+function isUser(each: SpokenText): boolean {
   return each.by === "user";
 }
 
@@ -120,8 +120,8 @@ function readable(text: string): Sentence[] {
   });
 }
 
-function rankWithFocus(said: readonly Said[], focus: string): (text: string) => number {
-  const rank = createRanker(said.flatMap((each) => each.sentences.map((sentence) => sentence.text)));
+function rankWithFocus(spoken: readonly SpokenText[], focus: string): (text: string) => number {
+  const rank = createRanker(spoken.flatMap((each) => each.sentences.map((sentence) => sentence.text)));
   const wanted = meaningfulWords(focus);
   return (text) => {
     if (wanted.size === 0) return rank(text);
@@ -131,7 +131,7 @@ function rankWithFocus(said: readonly Said[], focus: string): (text: string) => 
   };
 }
 
-function readUser(turn: { each: Said; before: Said | undefined; first: boolean }, add: Add): void {
+function readUser(turn: { each: SpokenText; before: SpokenText | undefined; first: boolean }, add: Add): void {
   const { each, before, first } = turn;
   const whole = joinSentences(each.sentences.slice(0, 4).map((sentence) => sentence.text));
   if (before?.by === "assistant" && each.sentences.length < 4 && isApproval(whole)) {
@@ -175,14 +175,14 @@ interface Slot {
   readonly label?: string;
 }
 
-function readAssistant(turn: { each: Said; recent: boolean; rank: (text: string) => number }, add: Add): void {
+function readAssistant(turn: { each: SpokenText; recent: boolean; rank: (text: string) => number }, add: Add): void {
   const { each, recent, rank } = turn;
   for (const { text, bullet } of each.sentences) {
     if (wordCount(text) < 3 || isIntroduction(text) || isQuestion(text)) continue;
     const slot = (recent ? findOpenWork(text) : null) ?? findDone(text, bullet);
-    const told = !bullet && wordCount(text) >= 8 && !isNarration(text) && rank(text) >= TELLING;
+    const isTelling = !bullet && wordCount(text) >= 8 && !isNarration(text) && rank(text) >= TELLING;
     if (slot !== null) add(slot.topic, text, { ...slot, at: each.at });
-    else if (told) add("done", text, { at: each.at, weight: -0.5 });
+    else if (isTelling) add("done", text, { at: each.at, weight: -0.5 });
   }
 }
 
@@ -201,10 +201,10 @@ function findDone(text: string, bullet: boolean): Slot | null {
 }
 
 /** Reads the state at the end: the last words of both sides and the unanswered questions. */
-function readState(entries: readonly Entry[], said: readonly Said[], add: Add): void {
-  const user = said.findLast((each) => isUser(each) && each.sentences.length > 0);
-  const assistant = said.findLast((each) => each.by === "assistant" && each.sentences.length > 0);
-  const teller = said
+function readState(entries: readonly Entry[], spoken: readonly SpokenText[], add: Add): void {
+  const user = spoken.findLast((each) => isUser(each) && each.sentences.length > 0);
+  const assistant = spoken.findLast((each) => each.by === "assistant" && each.sentences.length > 0);
+  const teller = spoken
     .slice(-RECENT_STATEMENTS)
     .findLast((each) => each.by === "assistant" && each.sentences.some(tells));
   const userLast = (user?.at ?? -1) > (assistant?.at ?? -1);

@@ -97,9 +97,9 @@ export function extractSummary(input: ExtractInput): string {
   const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
   const pinsBeside = input.pinsBeside === true;
-  const told = carryOn(carried, fresh);
-  const sentences = pinsBeside ? told.filter(isToldBeside) : told;
-  const bullets = (sentences.length > 0 ? sentences : told).map((bullet) => ({
+  const carriedOn = carryOn(carried, fresh);
+  const sentences = pinsBeside ? carriedOn.filter(isPinnedBeside) : carriedOn;
+  const bullets = (sentences.length > 0 ? sentences : carriedOn).map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
   }));
@@ -117,7 +117,7 @@ export function extractSummary(input: ExtractInput): string {
 }
 
 /** False for what is pinned beside a summary anyway, such as the user's last request. */
-function isToldBeside({ topic, text }: Bullet): boolean {
+function isPinnedBeside({ topic, text }: Bullet): boolean {
   return BESIDE_TOPICS.has(topic) && !text.startsWith(USER_SAID) && !text.startsWith(LAST_ACTION);
 }
 

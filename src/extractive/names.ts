@@ -22,9 +22,9 @@ export const NAME_LIST = new RegExp(`^${LABEL}`);
 export function findNames(entries: readonly Entry[], carried: readonly string[], chosen: readonly Bullet[]): string[] {
   const { rows } = mergeWords(entries.map((entry) => gatherWords([{ written: true, text: sayable(entry) }])));
   const own = rows.toSorted((one, other) => heatOf(other) - heatOf(one)).map(([word]) => word);
-  const told = chosen.map(({ text }) => text).join("\n");
+  const text = chosen.map(({ text }) => text).join("\n");
   const names = new Set([...own, ...carried.toReversed().flatMap(listed)]);
-  return [...names].filter((name) => !told.includes(name)).slice(0, MAX_NAMES);
+  return [...names].filter((name) => !text.includes(name)).slice(0, MAX_NAMES);
 }
 
 /** Names as one bullet. */

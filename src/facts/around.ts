@@ -13,7 +13,7 @@ import { settledIn, wordsOf } from "./gather.ts";
 import { isWhole, readLoaded } from "./loaded.ts";
 import type { Around } from "./keep.ts";
 import { readPinnedRules } from "./render.ts";
-import { sayingIn } from "./said.ts";
+import { contains } from "./contains.ts";
 
 export interface InView {
   /** Messages before the hidden part, oldest first. */
@@ -30,13 +30,13 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
   const tables = [...head, ...tail].map(wordsOf);
   // Messages show a word that stands there as one of its own. `t.Errorf` does not show `t.Error`, nor a path its folder.
   const said = new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)));
-  const told = containsWord(wordsIn(summaries.join("\n")));
+  const summarised = containsWord(wordsIn(summaries.join("\n")));
   const loaded = tail.flatMap((message) => readLoaded(message, { messageId: message.id, nameCall: () => "" }));
   return {
     hidden,
     talk: talkOf(tables.slice(head.length)),
-    shows: (word) => said.has(word) || told(word),
-    ruled: sayingIn(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
+    shows: (word) => said.has(word) || summarised(word),
+    ruled: contains(summaries.flatMap((each) => readPinnedRules(each).map(({ value }) => value)).join("\n")),
     settled: settledIn(tail),
     // Without their texts, which a later edit of their messages may take back.
     loaded: loaded.filter(isWhole).map((each) => ({ ...each, text: "", edits: [], doubted: true })),

@@ -54,7 +54,7 @@ type Test = (word: string) => boolean;
 export interface NamedAgain {
   readonly names: readonly string[];
   /** Whether a message that stood in the view says a name. */
-  readonly stood: Test;
+  readonly inView: Test;
   /** Whether an answer of recall or search says a name. */
   readonly recalled: Test;
 }
@@ -73,23 +73,23 @@ export function* findAgain({ hidden, shown, later }: Since): Slices<NamedAgain> 
     }
     for (const word of recalledIn(message)) recalled.add(word);
   }
-  const stood = new Set<string>();
+  const inView = new Set<string>();
   for (const message of again.size === 0 ? [] : shown) {
     for (const { text } of readSayings(message)) {
-      for (const word of wordsIn(text)) stood.add(word);
+      for (const word of wordsIn(text)) inView.add(word);
       if (pace.isOver(text.length)) yield;
     }
   }
-  return { names: [...again], stood: saysWord(stood), recalled: saysWord(recalled) };
+  return { names: [...again], inView: saysWord(inView), recalled: saysWord(recalled) };
 }
 
 /** Counts the names by what showed them. `summaries` holds the texts of the overlays as the view showed them. */
 export function countAgain(
-  { names, stood, recalled }: NamedAgain,
+  { names, inView, recalled }: NamedAgain,
   summaries: readonly string[],
 ): Pick<Hindsight, "names" | "inView" | "recalled" | "missed"> {
-  const told = saysWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));
-  const rest = names.filter((name) => !stood(name) && !told(name));
+  const summarised = saysWord(names.length === 0 ? [] : summaries.flatMap(wordsIn));
+  const rest = names.filter((name) => !inView(name) && !summarised(name));
   const back = rest.filter(recalled).length;
   return { names: names.length, inView: names.length - rest.length, recalled: back, missed: rest.length - back };
 }
@@ -102,6 +102,6 @@ function recalledIn(message: UIMessage): string[] {
     return tool?.state === "output-available" && RECALL_TOOLS.has(toolName(tool));
   });
   if (answers.length === 0) return [];
-  const said = readSayings({ ...message, parts: answers });
-  return said.flatMap(({ by, text }) => (by === "output" ? wordsIn(text.replaceAll(ECHO, "")) : []));
+  const sayings = readSayings({ ...message, parts: answers });
+  return sayings.flatMap(({ by, text }) => (by === "output" ? wordsIn(text.replaceAll(ECHO, "")) : []));
 }

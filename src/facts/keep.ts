@@ -15,7 +15,7 @@ import { mergeFacts } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
 import { pickLoaded } from "./loaded/pick-loaded.ts";
 import { LABELLED_CHARS, LABELS_CHARS, NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
-import { sayingIn } from "./said.ts";
+import { contains } from "./contains.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
 /** The parts of a view around one summary. */
@@ -80,7 +80,7 @@ export function keepFacts(
   const picked = pickInForce(openFacts(facts, hidden, around), {
     budgetTokens: Math.max(least, Math.min(pinnedTokens, mostTokens)),
     countTokens,
-    omit: sayingIn(summary),
+    omit: contains(summary),
   });
   // Facts in force rarely take all of their budget, and in a short span the rest is left for what was loaded.
   const left = mostTokens - countTokens(renderInForce(picked));

@@ -7,7 +7,7 @@
  * doubt a text is named and not shown.
  */
 import type { UIMessage } from "ai";
-import { changeTold, contentOf, hasErrorField, outputText, readTold } from "../steps/message/output.ts";
+import { changeResult, contentOf, hasErrorField, outputText, readResult } from "../steps/message/output.ts";
 import { baseName, isAbsolute, matches, pathOf, readCommand } from "./loaded/shell.ts";
 import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../steps/message/tool-parts.ts";
 
@@ -106,7 +106,7 @@ const PATHS =
 const PATH_LISTS = "paths files filepaths changes edits";
 const FOLDERS = "workdir cwd workingdirectory";
 const CONTENTS = "content contents filetext newcontent";
-const SAID = "content text output stdout";
+const ANSWER_FIELDS = "content text output stdout";
 const OLD = "oldstring oldstr oldtext";
 const NEW = "newstring newstr newtext";
 const EVERY = "replaceall allowmultiple expectedreplacements";
@@ -121,7 +121,7 @@ const LAST_LINES = "limit endline endlineoneindexedinclusive head tail";
 const LIST_NAME = "list of tasks";
 const PLAN_NAME = "plan";
 
-type Told = ReturnType<typeof changeTold>;
+type ChangeResult = ReturnType<typeof changeResult>;
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface LoadedFrom {
@@ -158,37 +158,37 @@ export function changedFile(part: UIMessage["parts"][number]): string {
   if (tool?.state !== "output-available" || hasErrorField(tool.output)) return "";
   const name = nameOfTool(tool);
   const input = inputOf(tool);
-  if (changeTold(answerOf(tool), pathsIn(input)) === "refused") return "";
+  if (changeResult(answerOf(tool), pathsIn(input)) === "refused") return "";
   return CHANGES.test(name) && commandIn(input) !== "view" ? (pathsIn(input)[0] ?? "") : "";
 }
 
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
 /** The tools of a context block, by what they do to an entry. A text without a key is no entry. */
-const ENTRY_TOOLS = new Map<string, (key: string, said: string) => Found[]>([
-  [LOAD_TOOL, (key, said) => asText("context", key, said)],
+const ENTRY_TOOLS = new Map<string, (key: string, answer: string) => Found[]>([
+  [LOAD_TOOL, (key, answer) => asText("context", key, answer)],
   ["set_context", (key) => (key.endsWith(":") ? [] : [mayDiffer(key, "context")])],
   ["unload_context", (key) => [{ kind: "context", name: key, text: "" }]],
 ]);
 
 function readTool(tool: ToolPart): Found[] {
   if (tool.state !== "output-available" && tool.state !== "output-error") return [];
-  const said = firstText(fieldsOf(tool.output), SAID) || outputText(tool.output);
+  const answer = firstText(fieldsOf(tool.output), ANSWER_FIELDS) || outputText(tool.output);
   const name = nameOfTool(tool);
   const input = inputOf(tool);
-  if (tool.state === "output-error" || said.startsWith(NOT_DONE) || hasErrorField(tool.output))
+  if (tool.state === "output-error" || answer.startsWith(NOT_DONE) || hasErrorField(tool.output))
     return readShell(input, null);
-  const entry = ENTRY_TOOLS.get(toolName(tool))?.(contextKey(input), said);
+  const entry = ENTRY_TOOLS.get(toolName(tool))?.(contextKey(input), answer);
   if (entry !== undefined) return entry;
-  const told = changeTold(answerOf(tool), pathsIn(input));
+  const result = changeResult(answerOf(tool), pathsIn(input));
   const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, "plan")) : [];
-  if (plan.length > 0) return told === "made" ? plan : plan.map((each) => shownIn(each, ""));
-  if (told === "refused" && (LIST_TOOL.test(name) || TASK_TOOL.test(name))) return [];
-  if (LIST_TOOL.test(name)) return readList(input, said);
-  if (TASK_TOOL.test(name)) return readTask(input, said);
+  if (plan.length > 0) return result === "made" ? plan : plan.map((each) => shownIn(each, ""));
+  if (result === "refused" && (LIST_TOOL.test(name) || TASK_TOOL.test(name))) return [];
+  if (LIST_TOOL.test(name)) return readList(input, answer);
+  if (TASK_TOOL.test(name)) return readTask(input, answer);
   if (SKILL_TOOL.test(name))
-    return said.length < LEAST_DOCUMENT_CHARS ? [] : asRead("skill", nameOf(firstText(input, NAMES)), said);
-  return readFile(name, input, said, told);
+    return answer.length < LEAST_DOCUMENT_CHARS ? [] : asRead("skill", nameOf(firstText(input, NAMES)), answer);
+  return readFile(name, input, answer, result);
 }
 
 /** What a tool answered, with the fields that have no text. */
@@ -230,11 +230,11 @@ function contextKey(input: Fields): string {
 }
 
 /** A tool that was given paths, or a command. */
-function readFile(tool: string, input: Fields, said: string, told: Told): Found[] {
+function readFile(tool: string, input: Fields, answer: string, result: ChangeResult): Found[] {
   const paths = pathsIn(input);
   const isLook = SEARCHES.test(tool) && !CHANGES.test(tool);
-  if (paths.some(isInstruction)) return isLook ? [] : readNamed(tool, paths, { input, said, told });
-  if (isLook || told === "refused" || commandIn(input) !== "") return readShell(input, said);
+  if (paths.some(isInstruction)) return isLook ? [] : readNamed(tool, paths, { input, answer, result });
+  if (isLook || result === "refused" || commandIn(input) !== "") return readShell(input, answer);
   if (WHOLE_TREE.test(tool) && paths.length === 0) return touched(["*"]);
   const folders = TAKES_AWAY.test(tool) ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
   // A text of any field may be such a path.
@@ -246,17 +246,17 @@ function readFile(tool: string, input: Fields, said: string, told: Told): Found[
 function readNamed(
   tool: string,
   paths: readonly string[],
-  { input, said, told }: { readonly input: Fields; readonly said: string; readonly told: Told },
+  { input, answer, result }: { readonly input: Fields; readonly answer: string; readonly result: ChangeResult },
 ): Found[] {
   const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
-  const isReport = said.length < LEAST_DOCUMENT_CHARS || !said.trim().includes("\n") || told === "made";
+  const isReport = answer.length < LEAST_DOCUMENT_CHARS || !answer.trim().includes("\n") || result === "made";
   const isRead = !isReport || READS.test(tool + command);
   if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)) && isRead)
-    return readWhole(paths, input, said);
-  if (told === "refused") return [];
+    return readWhole(paths, input, answer);
+  if (result === "refused") return [];
   const files = paths.filter(isInstruction);
   const [name = ""] = files;
-  if (files.length > 1 || told !== "made") return files.map((each) => mayDiffer(each));
+  if (files.length > 1 || result !== "made") return files.map((each) => mayDiffer(each));
   if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
   const adds = ADDS.test(tool + command + firstText(input, "mode")) || input["append"] === true;
   if (written.trim() !== "" && !adds) return asText("document", name, written);
@@ -264,31 +264,31 @@ function readNamed(
 }
 
 /** The text of a read. One that may not be all of it, or that stands beside another, only has to agree with what is known. */
-function readWhole(paths: readonly string[], lines: Fields, said: string): Found[] {
+function readWhole(paths: readonly string[], lines: Fields, answer: string): Found[] {
   const files = paths.filter(isInstruction);
   if (files.length === 0) return [];
   const name = files.join(AND);
-  const text = plainText(said);
-  const isWholeText = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, said);
-  if (isWholeText && !TRUNCATED.test(said)) return asRead("document", name, text);
+  const text = plainText(answer);
+  const isWholeText = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, answer);
+  if (isWholeText && !TRUNCATED.test(answer)) return asRead("document", name, text);
   return files.flatMap((file) => asRead("document", file, text)).map((each) => shownIn(each, text));
 }
 
 /** Where lines have numbers, other lines are no part of the file. */
-function plainText(said: string): string {
-  return /^ *\d+[→\t]/.test(said) ? [...said.matchAll(NUMBERED)].map(([, line]) => line).join("\n") : said;
+function plainText(answer: string): string {
+  return /^ *\d+[→\t]/.test(answer) ? [...answer.matchAll(NUMBERED)].map(([, line]) => line).join("\n") : answer;
 }
 
 /** What a command showed, unless it failed, and the names of the files that it may have changed. */
-function readShell(input: Fields, said: string | null): Found[] {
+function readShell(input: Fields, answer: string | null): Found[] {
   const { shows, lines, changes } = readCommand(commandIn(input), firstText(input, FOLDERS));
   const changed = touched(changes);
-  if (said === null) return changed;
-  if (lines !== null) return [...readWhole(shows, lines, said), ...changed];
+  if (answer === null) return changed;
+  if (lines !== null) return [...readWhole(shows, lines, answer), ...changed];
   const seen = shows
     .filter(isInstruction)
-    .map((name) => ({ kind: "document", name: nameOf(name), text: said }) as const);
-  return [...seen.map((each) => shownIn(each, said)), ...changed];
+    .map((name) => ({ kind: "document", name: nameOf(name), text: answer }) as const);
+  return [...seen.map((each) => shownIn(each, answer)), ...changed];
 }
 
 /** The command of a shell, also in the form of its arguments, or a patch or code. */
@@ -313,9 +313,9 @@ function touched(names: readonly string[]): Found[] {
 
 /** The text of a read, unless it reports that there was none. In doubt it is read again. */
 function asRead(kind: Loaded["kind"], name: string, text: string): Found[] {
-  const told = readTold(text);
-  if (told === "unread") return [];
-  return told === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
+  const result = readResult(text);
+  if (result === "unread") return [];
+  return result === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
 }
 
 /** A part of a text, which does not replace the known text. It confirms that text where that contains the part. */
@@ -340,11 +340,11 @@ function isInstruction(path: string): boolean {
 }
 
 /** Whether a read shows the whole file. A read with a limit of lines does where its answer has fewer lines than that. */
-function isAll(input: Fields, said: string): boolean {
+function isAll(input: Fields, answer: string): boolean {
   const [from, to] = Array.isArray(input["viewrange"]) ? (input["viewrange"] as readonly unknown[]) : [];
   const firsts = [from, ...valuesOf(input, FIRST_LINES)].map(Number);
   const lasts = [to, ...valuesOf(input, LAST_LINES)].map(Number);
-  const lines = said.trimEnd().split("\n").length;
+  const lines = answer.trimEnd().split("\n").length;
   return (
     firstText(input, SEARCHED) === "" &&
     !firsts.some((line) => line > 1) &&
@@ -365,10 +365,10 @@ function editsIn(input: Fields): Edit[] {
   return edits.length === list.length ? edits : [];
 }
 
-function readList(input: Fields, said: string): Found[] {
+function readList(input: Fields, answer: string): Found[] {
   const list = listIn(input, LISTS);
   if (list === undefined)
-    return asText("plan", LIST_NAME, firstText(input, LISTS) || (said.includes("\n- [") ? said : ""));
+    return asText("plan", LIST_NAME, firstText(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
   const tasks = list.flatMap((each) => {
     const fields = fieldsOf(each);
     const text = typeof each === "string" ? each : firstText(fields, TEXTS);
@@ -379,8 +379,8 @@ function readList(input: Fields, said: string): Found[] {
   return [input["merge"] === true ? found : { ...found, replaces: true }];
 }
 
-function readTask(input: Fields, said: string): Found[] {
-  const id = firstText(input, "taskid id") || (TASK_NUMBER.exec(said)?.[1] ?? "");
+function readTask(input: Fields, answer: string): Found[] {
+  const id = firstText(input, "taskid id") || (TASK_NUMBER.exec(answer)?.[1] ?? "");
   if (id === "") return [];
   const tasks = [{ id, text: firstText(input, "subject title"), status: statusOf(input) }];
   return [{ kind: "plan", name: LIST_NAME, text: tellTasks(tasks), tasks }];

@@ -92,12 +92,12 @@ export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact
   if (later.length === 0) return standing;
   const sayings = new Map(standing.map((rule) => [rule, sayingOf(rule.value)]));
   for (const rule of later) {
-    const said = sayingOf(rule.value);
-    const before = standing.find((each) => sayings.get(each) === said && each.revises === rule.revises);
+    const saying = sayingOf(rule.value);
+    const before = standing.find((each) => sayings.get(each) === saying && each.revises === rule.revises);
     standing = notRevised(standing, [rule]).filter((each) => each !== before);
     const last = before === undefined ? rule : { ...before, age: rule.age };
     standing.push(last);
-    sayings.set(last, said);
+    sayings.set(last, saying);
   }
   return standing;
 }

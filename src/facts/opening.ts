@@ -9,7 +9,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { NO_FACTS } from "./fact.ts";
 import { gatherRules } from "./gather.ts";
 import { pickInForce } from "./pick.ts";
-import { sayingIn } from "./said.ts";
+import { contains } from "./contains.ts";
 import { renderTranscript, wholeCharacters } from "../steps/draft/render.ts";
 import { textsOf } from "../steps/message/tool-parts.ts";
 
@@ -26,10 +26,10 @@ export function wholeWords(messages: readonly UIMessage[]): string {
 
 /** The beginning of a message within `tokens`, then the rules missing from it, within as many tokens again. */
 export function beginningWords(message: UIMessage, tokens: number, countTokens: CountTokens): string {
-  const said = wordsOf(message);
-  const beginning = cutAt(said, tokens, countTokens);
-  if (beginning === said) return said;
-  const says = sayingIn(beginning);
+  const text = wordsOf(message);
+  const beginning = cutAt(text, tokens, countTokens);
+  if (beginning === text) return text;
+  const says = contains(beginning);
   const rules = gatherRules([message]).filter(({ value }) => !says(value));
   const { rules: kept } = pickInForce({ ...NO_FACTS, rules }, { budgetTokens: tokens, countTokens });
   const lines = kept.map(({ value }) => `- ${value}`);

@@ -8,7 +8,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { firmestFirst } from "./rules/prohibitions.ts";
 import { NOTHING_PINNED, type Fact, type Facts, type Pinned, type PinnedFact } from "./fact.ts";
 import { IN_FORCE_HEADING, LEFT_RULES_NOTE, renderInForce } from "./render.ts";
-import { sayingIn } from "./said.ts";
+import { contains } from "./contains.ts";
 
 /** The growth of the rendering when it counts up to 999 omitted rules. */
 const COUNTED = `\n${LEFT_RULES_NOTE}999`;
@@ -44,7 +44,7 @@ function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOp
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
   // A request may be a rule as well, and is said once.
-  const ruled = sayingIn(rules.map(({ value }) => value).join("\n"));
+  const ruled = contains(rules.map(({ value }) => value).join("\n"));
   const open = [...facts.changed, ...facts.tasks, ...facts.failures].filter(
     ({ value }) => omit?.(value) !== true && !ruled(value),
   );

@@ -7,7 +7,7 @@
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { renderLoaded } from "./loaded/render-loaded.ts";
-import { safeLine } from "./said.ts";
+import { safeLine } from "../steps/text/safe-text.ts";
 
 /** The heading of the facts in force, which have a token budget of their own. */
 export const IN_FORCE_HEADING = "## Still in force";

@@ -7,7 +7,7 @@
 import { prohibits } from "./rules/prohibitions.ts";
 import type { Fact, Facts, PinnedFact } from "./fact.ts";
 import { contentWords } from "./rules/rules-in-force.ts";
-import { sayingIn } from "./said.ts";
+import { contains } from "./contains.ts";
 import { heatOf } from "./names/table.ts";
 
 /** Most names that a survival score considers, the most valuable ones first. A summary is no index and need not hold the rest. */
@@ -47,8 +47,8 @@ const SAME_WORDS = 0.8;
  * the text has nearly all their words.
  */
 export function scoreSurvival(text: string, facts: Facts): Survival {
-  const says = sayingIn(text);
-  let sentences: readonly Said[] | null = null;
+  const says = contains(text);
+  let sentences: readonly ReadSentence[] | null = null;
   // Most texts have each fact word for word, and are never cut into sentences.
   const saysSentence = ({ value }: PinnedFact): boolean =>
     says(value) || saysTheSame((sentences ??= sentencesOf(text)), value);
@@ -100,17 +100,17 @@ function weighRule({ value }: Fact): number {
 }
 
 /** A sentence of the text. */
-interface Said {
+interface ReadSentence {
   readonly words: ReadonlySet<string>;
   readonly forbids: boolean;
 }
 
-function sentencesOf(text: string): readonly Said[] {
+function sentencesOf(text: string): readonly ReadSentence[] {
   return text.split(/\n|(?<=[.!?;])\s/).map((each) => ({ words: contentWords(each), forbids: prohibits(each) }));
 }
 
 /** Only a sentence that forbids can say the same as a prohibition. */
-function saysTheSame(sentences: readonly Said[], rule: string): boolean {
+function saysTheSame(sentences: readonly ReadSentence[], rule: string): boolean {
   const wanted = [...contentWords(rule)];
   if (wanted.length < 2) return false;
   const forbids = prohibits(rule);

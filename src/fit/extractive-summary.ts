@@ -14,7 +14,8 @@ import type { PinnedFact } from "../facts/fact.ts";
 import { readLoaded, type Loaded } from "../facts/loaded.ts";
 import { readLoadedNames } from "../facts/loaded/render-loaded.ts";
 import { IN_FORCE_HEADING } from "../facts/render.ts";
-import { safeLine, sayingIn } from "../facts/said.ts";
+import { contains } from "../facts/contains.ts";
+import { safeLine } from "../steps/text/safe-text.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
@@ -52,7 +53,7 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   if (budget < FIT_EXTRACT_TOKENS) return notice(gap, options);
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
-  const told = extractSummary({
+  const extracted = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
@@ -60,10 +61,10 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
     summaryTokens: budget,
     countTokens,
   });
-  const summary = withoutEmptySections(told);
-  const says = sayingIn(summary);
-  const unsaid = rules.filter(({ value }) => !says(value));
-  return synthetic(gap, [frame, summary, loaded, renderRules(unsaid)]);
+  const summary = withoutEmptySections(extracted);
+  const says = contains(summary);
+  const missing = rules.filter(({ value }) => !says(value));
+  return synthetic(gap, [frame, summary, loaded, renderRules(missing)]);
 }
 
 /** Names the instruction files, skills and plans in the messages and beside their summaries, the newest last. */
@@ -71,9 +72,9 @@ function nameLoaded(gap: readonly UIMessage[], fits: (text: string) => boolean):
   const names = gap.flatMap((message) => {
     const [part] = message.parts;
     if (isSummary(message) && part?.type === "text") {
-      const said = fieldText(part.text);
-      const at = said.lastIndexOf(`\n${IN_FORCE_HEADING}\n`);
-      return at === -1 ? [] : readLoadedNames(said.slice(at));
+      const text = fieldText(part.text);
+      const at = text.lastIndexOf(`\n${IN_FORCE_HEADING}\n`);
+      return at === -1 ? [] : readLoadedNames(text.slice(at));
     }
     const found = readLoaded(message, { messageId: message.id, nameCall: toolName });
     return found.filter(({ kind, text }) => kind !== "call" && text !== "").map(nameWithReference);

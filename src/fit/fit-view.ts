@@ -280,11 +280,11 @@ function leastView(scene: Scene, budget: number): FitState {
   });
   const others = units.filter((unit) => unit !== asked);
   const gone = putTogether(messages, others);
-  const said = asked === undefined ? "" : wordsOf(asked.parts);
+  const text = asked === undefined ? "" : wordsOf(asked.parts);
   const tryOut = (chars: number, ruled: boolean): FitState => {
     const rules = ruled ? scene.rules.pick(gone) : [];
     const line = others.length === 0 ? [] : [notice(gone, { messages: countMessages(others), rules })];
-    const parts: Part[] = [{ type: "text", text: beginningOf(said, chars) }];
+    const parts: Part[] = [{ type: "text", text: beginningOf(text, chars) }];
     const beside = ruled && asked !== undefined ? scene.rules.lostFrom(asked, parts) : "";
     const left = asked === undefined ? [] : [withParts(asked, { parts, rules: beside }, count)];
     const pieces = [...line, ...left, ...open];
@@ -296,7 +296,7 @@ function leastView(scene: Scene, budget: number): FitState {
     [true, FIT_ASKED_CHARS],
     [false, 1],
   ] as const) {
-    for (let chars = said.length; chars >= least || chars === said.length; chars = Math.floor(chars / 2)) {
+    for (let chars = text.length; chars >= least || chars === text.length; chars = Math.floor(chars / 2)) {
       const draft = tryOut(chars, ruled);
       if (fits(draft)) return draft;
       if (chars === 0) break;

@@ -9,7 +9,15 @@ import type { FileUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../limits.ts";
 import { fileTokens } from "../steps/message/measure.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
-import { fieldText, innerParts, isOpenCall, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import {
+  fieldText,
+  innerParts,
+  isOpenCall,
+  toolPart,
+  textPart,
+  type Part,
+  type ToolPart,
+} from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "./truncate.ts";
 
 const CUT_CALL = "Shortened to fit.";
@@ -21,7 +29,7 @@ const CUT_CALL = "Shortened to fit.";
 export function withoutReasoning(parts: Part[]): Part[] {
   if (!parts.some(isReasoning)) return parts;
   const kept = parts.filter((part) => !isReasoning(part)).map(withoutItemId);
-  return kept.every((part) => part.type === "step-start") ? [...kept, said("[Reasoning left out to fit.]")] : kept;
+  return kept.every((part) => part.type === "step-start") ? [...kept, textPart("[Reasoning left out to fit.]")] : kept;
 }
 
 function isReasoning(part: Part): boolean {
@@ -30,7 +38,7 @@ function isReasoning(part: Part): boolean {
 
 /** Replaces every file by a line of text. */
 export function withoutFiles(parts: Part[]): Part[] {
-  return changed(parts, (part) => (part.type === "file" ? said(leftOut(part)) : part));
+  return changed(parts, (part) => (part.type === "file" ? textPart(leftOut(part)) : part));
 }
 
 /** Only the open calls of a step. */
@@ -45,7 +53,7 @@ export function onlyOpenCalls(parts: Part[]): Part[] {
 export function squeeze(parts: Part[], chars: number): Part[] {
   return changed(parts, (part) => {
     if (part.type === "text") return { ...part, text: cutMiddle(fieldText(part.text), chars) };
-    if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? said(leftOut(part)) : part;
+    if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? textPart(leftOut(part)) : part;
     const tool = toolPart(part);
     // A call that still waits must run with its original input.
     return tool === null || tool.providerExecuted === true || isOpenCall(part) ? part : squeezeTool(tool, chars);
@@ -71,17 +79,13 @@ function leftOut(file: FileUIPart): string {
   return `[File${name === "" ? "" : ` ${name}`} (${fieldText(file.mediaType).slice(0, 100)}) left out to fit.]`;
 }
 
-function said(text: string): Part {
-  return { type: "text", text };
-}
-
 function withoutItemId(part: Part): Part {
   const copy: Record<string, unknown> = { ...part };
   for (const field of ["providerMetadata", "callProviderMetadata"]) {
     const metadata = copy[field];
     if (typeof metadata !== "object" || metadata === null) continue;
     copy[field] = Object.fromEntries(
-      Object.entries(metadata).map(([provider, said]) => [provider, withoutKey(said, "itemId")]),
+      Object.entries(metadata).map(([provider, fields]) => [provider, withoutKey(fields, "itemId")]),
     );
   }
   return copy as unknown as Part;

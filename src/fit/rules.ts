@@ -12,7 +12,7 @@ import { NO_FACTS, type Fact, type PinnedFact } from "../facts/fact.ts";
 import { gatherRules } from "../facts/gather.ts";
 import { pickInForce } from "../facts/pick.ts";
 import { renderInForce } from "../facts/render.ts";
-import { sayingIn } from "../facts/said.ts";
+import { contains } from "../facts/contains.ts";
 import { messageSteps } from "../steps/message/slice.ts";
 import { fieldText, innerParts, type Part } from "../steps/message/tool-parts.ts";
 import type { Unit } from "./units.ts";
@@ -45,7 +45,7 @@ export class Rules {
   lostFrom(unit: Unit, parts: readonly Part[]): string {
     const rules = this.#rulesOf(unit);
     if (rules.length === 0) return "";
-    const says = sayingIn(wordsOf(parts));
+    const says = contains(wordsOf(parts));
     return renderRules(this.#pick(rules.filter(({ value }) => !says(value))));
   }
 

@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { DEFAULT_PROTECT_HEAD, HEAD_SHARE_OF_THRESHOLD, MESSAGE_OVERHEAD_TOKENS } from "../limits.ts";
 import { measureMessage, type CountTokens, type Measure } from "../steps/message/measure.ts";
 import { messageSteps } from "../steps/message/slice.ts";
-import { innerParts, isOpenCall, type Part } from "../steps/message/tool-parts.ts";
+import { innerParts, isOpenCall, textPart, type Part } from "../steps/message/tool-parts.ts";
 import { fittedMessageId, isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 
 /** Largest share of the budget for a fitted view's newest part, including its growth until the line moves. */
@@ -121,10 +121,10 @@ function isAsked(message: UIMessage): boolean {
 /** A unit's parts, with its rules after the user's words in it. */
 function shownParts({ parts, rules }: Pick<Unit, "parts" | "rules">): Part[] {
   if (rules === "") return parts;
-  const said: Part = { type: "text", text: rules };
+  const ruled = textPart(rules);
   const steered = parts.findLastIndex(({ type }) => type === "steering-message");
-  if (steered === -1) return [...parts, said];
-  return parts.map((part, at) => (at === steered ? ({ ...part, parts: [...innerParts(part), said] } as Part) : part));
+  if (steered === -1) return [...parts, ruled];
+  return parts.map((part, at) => (at === steered ? ({ ...part, parts: [...innerParts(part), ruled] } as Part) : part));
 }
 
 /** The pieces as messages. A message without any change is the same object as before. */

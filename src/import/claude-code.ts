@@ -30,15 +30,15 @@ const message = line.extend({ message: anthropicMessage }).transform((value): Li
 const other = line.transform((value): Line => lineOf(value, { role: null, pieces: [], metadata: {}, id: null }));
 const anyLine = choose("type", (type) => (type === "user" || type === "assistant" ? message : other));
 
-function lineOf(value: z.infer<typeof line>, said: ImportedTurn): Line {
+function lineOf(value: z.infer<typeof line>, entry: ImportedTurn): Line {
   const parentId = value.parentUuid ?? value.logicalParentUuid ?? value.parentUuid;
   const turn: ImportedTurn = {
-    ...said,
+    ...entry,
     id: value.uuid ?? null,
     metadata: {
-      ...said.metadata,
+      ...entry.metadata,
       ...(value.timestamp !== undefined && { createdAt: value.timestamp }),
-      ...(said.id !== null && { providerMessageId: said.id }),
+      ...(entry.id !== null && { providerMessageId: entry.id }),
     },
     ...(parentId !== undefined && { parentId }),
   };

@@ -62,7 +62,7 @@ const tool = z
     return { role: "user", pieces: [result], id: null, metadata: {} };
   });
 
-function said(role: "system" | "user") {
+function textOnly(role: "system" | "user") {
   return message.transform((value): ImportedTurn => ({
     role,
     pieces: value.content,
@@ -72,9 +72,9 @@ function said(role: "system" | "user") {
 }
 
 const roles = new Map<string, z.ZodType<ImportedTurn>>([
-  ["system", said("system")],
-  ["developer", said("system")],
-  ["user", said("user")],
+  ["system", textOnly("system")],
+  ["developer", textOnly("system")],
+  ["user", textOnly("user")],
   ["assistant", assistant],
   ["tool", tool],
 ]);

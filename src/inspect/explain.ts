@@ -120,7 +120,7 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
   const shown = shownTokens(plan, circumstances);
   const cost = costOf(plan, summary);
   const summariser = [
-    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
+    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${earlierRead(plan)}.`,
     `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
     ...(foreseen?.lines ?? []),
   ];
@@ -263,7 +263,7 @@ function shownTokens(
 }
 
 /** The fate of the summaries in the span. */
-function told({ overlayIds, rebuild }: SpanPlan): string {
+function earlierRead({ overlayIds, rebuild }: SpanPlan): string {
   if (overlayIds.length === 0) return "";
   return rebuild ? ", and the first drafts of the earlier summaries" : ", and updates the earlier summary";
 }

@@ -39,13 +39,13 @@ interface OwnTransactions {
   transaction?<T>(closure: (transaction: never) => Promise<T>): Promise<T>;
 }
 
-interface Heard {
+interface Watched {
   /** The storage without our ears, for transactions of our own. */
   readonly plain: Storage;
   readonly listeners: Set<WeakRef<Db>>;
 }
 
-const heard = new WeakMap<Storage, Heard>();
+const watched = new WeakMap<Storage, Watched>();
 
 /**
  * An agent's own code may call us inside `ctx.storage.transaction` or `transactionSync` and roll back. The platform tells
@@ -53,7 +53,7 @@ const heard = new WeakMap<Storage, Heard>();
  * end always counts.
  */
 function hearRollbacks(storage: Storage & OwnTransactions, db: Db): Storage {
-  const known = heard.get(storage);
+  const known = watched.get(storage);
   if (known !== undefined) {
     known.listeners.add(new WeakRef(db));
     return known.plain;
@@ -82,7 +82,7 @@ function hearRollbacks(storage: Storage & OwnTransactions, db: Db): Storage {
     };
   }
   const plain: Storage = { sql: storage.sql, transactionSync };
-  heard.set(storage, { plain, listeners });
+  watched.set(storage, { plain, listeners });
   return plain;
 }
 

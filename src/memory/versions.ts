@@ -10,7 +10,7 @@ import type { Tree } from "./messages/tree.ts";
 import type { Steps } from "./messages/content.ts";
 import type { ShapeRow } from "./statements.ts";
 
-type StandingRow = { n: number; toldSeq: number; toldStep: number | null };
+type StandingRow = { n: number; lastSeq: number; lastStep: number | null };
 
 export class Versions {
   readonly #db: Db;
@@ -28,19 +28,19 @@ export class Versions {
   withdraw(rows: readonly ShapeRow[], keeps: (steps: Steps) => boolean = () => false): void {
     const { sessionId } = this.#tree;
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    for (const { n, toldSeq, toldStep } of this.#standingFrom(sessionId, oldest)) {
-      const isOn = this.#tree.pathTo(toldSeq);
+    for (const { n, lastSeq, lastStep } of this.#standingFrom(sessionId, oldest)) {
+      const isOn = this.#tree.pathTo(lastSeq);
       const holds = rows
         .filter(({ seq }) => isOn(seq))
-        .every(({ seq }) => seq === toldSeq && keeps({ fromStep: 0, toStep: toldStep ?? WHOLE_MESSAGE }));
+        .every(({ seq }) => seq === lastSeq && keeps({ fromStep: 0, toStep: lastStep ?? WHOLE_MESSAGE }));
       if (!holds) this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
     }
   }
 
   /** Versions in force that describe the message at `seq` or a later one. Reads every version, of which few are kept. */
   #standingFrom(sessionId: string, seq: number): StandingRow[] {
-    const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
-       WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;
+    const sql = `SELECT n, last_seq AS lastSeq, last_step AS lastStep FROM palimpsest_notes
+       WHERE session_id = ? AND standing = 1 AND last_seq >= ?`;
     return this.#db.run<StandingRow>(sql, sessionId, seq);
   }
 }

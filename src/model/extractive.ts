@@ -54,8 +54,8 @@ export function extract(task: ExtractInput): string {
 function answer(options: LanguageModelV3CallOptions): LanguageModelV3GenerateResult {
   const { prompt, maxOutputTokens } = options;
   const asked = promptOf(options);
-  const told = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
-  const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
+  const system = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
+  const references = `${system}\n${asked}`.includes(REFERENCE_RULE);
   const task = { ...readTask(asked), references };
   const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
   const own = OWN_TASKS.get(task.kind ?? "");

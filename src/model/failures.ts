@@ -99,17 +99,17 @@ const NETWORK =
 
 function classifyStatus(call: APICallError, message: string): Failure {
   const status = call.statusCode ?? 0;
-  const said = `${message} ${call.responseBody?.slice(0, 4_000) ?? ""}`;
+  const text = `${message} ${call.responseBody?.slice(0, 4_000) ?? ""}`;
   if (status === 401 || status === 403) return failure("auth", message);
   if (status === 402) return failure("quota", message);
   if (status === 408 || status === 504) return failure("timeout", message);
   if (status === 429) {
-    return QUOTA.test(said) ? failure("quota", message) : failure("rate-limit", message, retryAfter(call));
+    return QUOTA.test(text) ? failure("quota", message) : failure("rate-limit", message, retryAfter(call));
   }
   if (status === 413) return failure("too-long", message);
   if (status >= 500) return failure("provider", message, retryAfter(call));
-  if (TOO_LONG.test(said)) return failure("too-long", message);
-  if (FILTER.test(said)) return failure("content-filter", message);
+  if (TOO_LONG.test(text)) return failure("too-long", message);
+  if (FILTER.test(text)) return failure("content-filter", message);
   // A redirect that is not followed points to a wrong endpoint.
   return status >= 300 ? failure("bad-request", message) : failure("provider", message);
 }

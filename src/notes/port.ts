@@ -158,7 +158,7 @@ function wordSections(
   );
 }
 
-/** The shape with its budgets as the model is told them. */
+/** The shape with its budgets as a prompt names them. */
 function tellShape(
   counter: CountTokens,
   shape: NotesShape,
@@ -214,7 +214,7 @@ export function saveNotes(call: StepCall, key: string): RunEnded {
   const version = notesOf(core, history).add({
     sections,
     covered: { kind: "to", ...end },
-    told: base?.told,
+    last: base?.last,
     by: "update",
     runId: run.id,
     model: draft.model,
@@ -226,8 +226,8 @@ export function saveNotes(call: StepCall, key: string): RunEnded {
 
 export function keepNotes(call: StepCall): RunEnded {
   call.close();
-  const told = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
-  const why = told === undefined ? "no answer could be used" : `the model gave none (${told})`;
+  const reason = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
+  const why = reason === undefined ? "no answer could be used" : `the model gave none (${reason})`;
   return call.end({
     kind: "failed",
     reason: `The notes were not brought up to date: ${why}. The version before stays.`,

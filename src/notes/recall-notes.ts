@@ -51,7 +51,7 @@ function answer(
   const { n, createdAt, withheld } = version;
   const day = new Date(createdAt).toISOString().slice(0, 10);
   const what = section === undefined ? "" : `, ${JSON.stringify(section)}`;
-  const less = withheld === true ? ", without what told of messages that were changed since" : "";
+  const less = withheld === true ? ", without what described messages that were changed since" : "";
   const header = `[Notes, version ${n}${what}, ${day}${less}]`;
   const body = text === "" ? "None." : text.slice(from, to);
   if (to === text.length) return `${header}\n${body}`;

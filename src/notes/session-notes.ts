@@ -29,7 +29,7 @@ import type { RunRecord } from "../memory/runs/runs.ts";
 import type { Methods } from "../agent/compose.ts";
 
 /** A version of the notes, as it is handed out. */
-export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
+export interface Notes extends Omit<NotesVersion, "facts" | "last"> {
   /** Markdown with every section under its heading. */
   readonly text: string;
   /** Set where covered messages were edited or deleted since. Then only a person's own text is here. */
@@ -50,7 +50,7 @@ export interface NotesBuilder {
 
 export class NotesOfAgent implements NotesBuilder {
   readonly #core: Core;
-  readonly #tell: (told: BuilderCall) => void;
+  readonly #tell: (call: BuilderCall) => void;
 
   /** @internal */
   constructor({ core, tell }: ManagerState) {
@@ -83,7 +83,7 @@ export class NotesOfSession extends NotesOfAgent {
 
   /** @internal */
   constructor(state: SessionState, caches: NotesCaches) {
-    super({ core: state.core, tell: (told) => state.tell(told) });
+    super({ core: state.core, tell: (call) => state.tell(call) });
     this.#state = state;
     this.#caches = caches;
   }
@@ -138,9 +138,9 @@ export class NotesOfSession extends NotesOfAgent {
     }
     const covered = claim.covered ?? current?.covered ?? { kind: "none" };
     const facts = claim.facts ?? current?.facts ?? NO_FACTS;
-    const { runId = null, model = null, told = null } = current ?? {};
+    const { runId = null, model = null, last = null } = current ?? {};
     this.#caches.growth.delete(this.#state.id);
-    return show(notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
+    return show(notes.add({ sections, covered, last, by: "hand", runId, model, facts }));
   }
 
   /**
@@ -183,7 +183,7 @@ function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): str
 }
 
 /** Omits the facts, which compaction pins and which are far longer than the text. */
-function show({ facts: _facts, told: _told, ...version }: NotesVersion): Notes {
+function show({ facts: _facts, last: _last, ...version }: NotesVersion): Notes {
   return { ...version, text: renderNotes(version.sections) };
 }
 

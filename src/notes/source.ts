@@ -46,7 +46,7 @@ export function findNew({ history, notes }: Noted, base: NotesVersion | null, en
 function reachesInto({ history, notes }: Noted, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
   if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
   const span = history.overlays.get(id)?.span;
-  return span?.toId === covered.messageId && notes.isTold(span, covered);
+  return span?.toId === covered.messageId && notes.endsBy(span, covered);
 }
 
 /** Whether an overlay of the message's branch covers it, given that no earlier overlay does. */

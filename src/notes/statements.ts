@@ -5,8 +5,8 @@ import { columns, type Db } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
 
 /**
- * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `toldSeq`
- * and `toldStep` are the last place that the version describes, which is the covered end or a later place.
+ * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `lastSeq`
+ * and `lastStep` are the last place that the version describes, which is the covered end or a later place.
  * `standing` is 0 once a message that it describes changed. A null step means the message's end, including steps added
  * later.
  */
@@ -14,8 +14,8 @@ export type NotesRow = {
   n: number;
   standing: number;
   covers: string;
-  toldSeq: number | null;
-  toldStep: number | null;
+  lastSeq: number | null;
+  lastStep: number | null;
   coveredId: string | null;
   coveredStep: number | null;
   /** JSON with the author and the facts of the covered messages. */
@@ -25,21 +25,21 @@ export type NotesRow = {
   sections: string;
 };
 
-const PLACES = ["toldSeq", "toldStep", "coveredId", "coveredStep"];
+const PLACES = ["lastSeq", "lastStep", "coveredId", "coveredStep"];
 const NOTES = columns("n", "standing", "covers", ...PLACES, "details", "createdAt", "sections");
 
-const KEPT = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
+const KEPT = "n, standing, covers, last_seq, last_step, covered_id, covered_step, created_at, sections, details";
 
-// The last versions of each session's notes. `told_seq` and `told_step` are the last place that a version describes,
-// because a message may grow after that step. Without `told_step` it describes the message to its end.
-defineTables("notes", [
+// The last versions of each session's notes. `last_seq` and `last_step` are the last place that a version describes,
+// because a message may grow after that step. Without `last_step` it describes the message to its end.
+defineTables("noteVersions", [
   `CREATE TABLE palimpsest_notes (
      session_id   TEXT NOT NULL,
      n            INTEGER NOT NULL,
      standing     INTEGER NOT NULL,
      covers       TEXT NOT NULL,
-     told_seq     INTEGER,
-     told_step    INTEGER,
+     last_seq     INTEGER,
+     last_step    INTEGER,
      covered_id   TEXT,
      covered_step INTEGER,
      created_at   INTEGER NOT NULL,
@@ -67,8 +67,8 @@ export class NotesStatements {
   copy(from: string, to: string): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${KEPT})
        SELECT ?, ${KEPT} FROM palimpsest_notes AS notes
-       WHERE session_id = ? AND standing = 1 AND (told_seq IS NULL OR EXISTS (
-         SELECT 1 FROM palimpsest_messages AS copied WHERE copied.session_id = ? AND copied.seq = notes.told_seq))`;
+       WHERE session_id = ? AND standing = 1 AND (last_seq IS NULL OR EXISTS (
+         SELECT 1 FROM palimpsest_messages AS copied WHERE copied.session_id = ? AND copied.seq = notes.last_seq))`;
     this.#db.run(sql, to, from, to);
   }
 

@@ -49,7 +49,7 @@ export interface NotesVersion {
   readonly sections: readonly NotesSection[];
   readonly covered: NotesCoverage;
   /** The last place that the version describes. Null when there is none or when it is unknown. */
-  readonly told: Place | null;
+  readonly last: Place | null;
   /** Estimated tokens of the version as it is shown. */
   readonly tokens: number;
   /** `hand` means that a person wrote or changed it after the previous run. */
@@ -64,7 +64,7 @@ export interface NotesVersion {
 
 export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
   /** The last place that its words describe, where that may be after the covered end. */
-  readonly told?: Place | null | undefined;
+  readonly last?: Place | null | undefined;
 }
 
 /** The notes of a session. */
@@ -134,16 +134,16 @@ export class SessionNotes {
   }
 
   /** Whether a version describes nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
-  endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
+  endsWithin({ last }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
-    return told === null || (end !== null && comparePlaces(told, end) <= 0);
+    return last === null || (end !== null && comparePlaces(last, end) <= 0);
   }
 
-  /** Whether a span ends no later than `told`. Then the notes already describe all of an overlay over it. */
-  isTold({ toId, toStep }: Pick<Span, "toId" | "toStep">, told: NotesEnd): boolean {
+  /** Whether a span ends no later than `limit`. Notes that are complete up to there describe all of an overlay over it. */
+  endsBy({ toId, toStep }: Pick<Span, "toId" | "toStep">, limit: NotesEnd): boolean {
     const end = toStep === WHOLE_MESSAGE ? this.endOf(toId) : { messageId: toId, step: toStep };
-    const [last, known] = [end === null ? null : this.#placeOf(end), this.#placeOf(told)];
-    return last !== null && known !== null && comparePlaces(last, known) <= 0;
+    const [place, most] = [end === null ? null : this.#placeOf(end), this.#placeOf(limit)];
+    return place !== null && most !== null && comparePlaces(place, most) <= 0;
   }
 
   /** The version with this number while it is in force. Null when there is none or it was withdrawn. */
@@ -166,11 +166,11 @@ export class SessionNotes {
   passOn(to: SessionNotes, stoodFor: readonly number[]): void {
     const current = this.current();
     if (current === null) return;
-    const { covered, told } = current;
+    const { covered, last } = current;
     const there = {
       ...current,
       covered: covered.kind === "to" ? this.#coverageIn(to, { covered, stoodFor }) : covered,
-      told: told === null ? null : this.#toldIn(to, { told, stoodFor }),
+      last: last === null ? null : this.#lastIn(to, { last, stoodFor }),
     };
     // The copy keeps its number, because texts shown there may point to it and to earlier versions here.
     to.add(there, current.n);
@@ -192,11 +192,11 @@ export class SessionNotes {
     return at === 0 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(at - 1).id, step: WHOLE_MESSAGE };
   }
 
-  #toldIn(to: SessionNotes, { told, stoodFor }: { told: Place; stoodFor: readonly number[] }): Place {
-    const itself = stoodFor.lastIndexOf(told.seq);
-    const seq = itself === -1 ? stoodFor.findIndex((last) => last > told.seq) : itself;
-    const same = to.#tree.shape(seq).id === this.#tree.shape(told.seq).id;
-    return { seq, step: same ? told.step : WHOLE_MESSAGE };
+  #lastIn(to: SessionNotes, { last, stoodFor }: { last: Place; stoodFor: readonly number[] }): Place {
+    const itself = stoodFor.lastIndexOf(last.seq);
+    const seq = itself === -1 ? stoodFor.findIndex((seq) => seq > last.seq) : itself;
+    const same = to.#tree.shape(seq).id === this.#tree.shape(last.seq).id;
+    return { seq, step: same ? last.step : WHOLE_MESSAGE };
   }
 
   /** Adds a new version in force. Over the limit the oldest version is deleted, unless a shown text points to it. */
@@ -204,13 +204,13 @@ export class SessionNotes {
     const { sessionId } = this.#tree;
     const { sections, covered, by, runId, model, facts } = notes;
     const end = covered.kind === "to" ? covered : null;
-    const told = later(end === null ? null : this.#placeOf(end), notes.told ?? null);
+    const last = later(end === null ? null : this.#placeOf(end), notes.last ?? null);
     const row: NotesRow = {
       n,
       standing: 1,
       covers: covered.kind,
-      toldSeq: told?.seq ?? null,
-      toldStep: told?.step ?? null,
+      lastSeq: last?.seq ?? null,
+      lastStep: last?.step ?? null,
       coveredId: end?.messageId ?? null,
       coveredStep: end?.step ?? null,
       details: JSON.stringify({ by, runId, model, facts }),
@@ -295,9 +295,9 @@ export class SessionNotes {
     return toVersion(row, this.#count);
   }
 
-  #isOn({ covers, toldSeq }: NotesRow, leafSeq: number | null): boolean {
-    if (toldSeq === null) return covers !== "to";
-    return leafSeq !== null && this.#tree.isOnPath(toldSeq, leafSeq);
+  #isOn({ covers, lastSeq }: NotesRow, leafSeq: number | null): boolean {
+    if (lastSeq === null) return covers !== "to";
+    return leafSeq !== null && this.#tree.isOnPath(lastSeq, leafSeq);
   }
 }
 
@@ -325,7 +325,7 @@ export interface Growth extends NotesGrowth {
 }
 
 function toVersion(row: NotesRow, count: CountTokens): NotesVersion {
-  const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, createdAt } = row;
+  const { n, standing, covers, lastSeq, lastStep, coveredId, coveredStep, createdAt } = row;
   const sections = JSON.parse(row.sections) as NotesSection[];
   const details = JSON.parse(row.details) as Pick<NewNotes, "by" | "runId" | "model" | "facts">;
   return {
@@ -336,7 +336,7 @@ function toVersion(row: NotesRow, count: CountTokens): NotesVersion {
       coveredId === null
         ? { kind: covers === "unknown" ? covers : "none" }
         : { kind: "to", messageId: coveredId, step: coveredStep ?? WHOLE_MESSAGE },
-    told: toldSeq === null ? null : { seq: toldSeq, step: toldStep ?? WHOLE_MESSAGE },
+    last: lastSeq === null ? null : { seq: lastSeq, step: lastStep ?? WHOLE_MESSAGE },
     tokens: notesTokens(sections, count),
     createdAt,
     ...details,

@@ -28,7 +28,7 @@ export type NotesReading =
       readonly key: string;
       /** The current notes, with every section. */
       readonly sections: readonly NotesSection[];
-      /** The shape with its budgets as the model is told them. */
+      /** The shape with its budgets as a prompt names them. */
       readonly shape: NotesShape;
       /** The new elements, oldest first. */
       readonly elements: readonly TranscriptElement[];

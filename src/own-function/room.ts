@@ -51,10 +51,10 @@ export interface FunctionMethods {
 }
 
 class FunctionBuilder implements FunctionMethods {
-  readonly #tell: (told: BuilderCall) => void;
+  readonly #tell: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: BuilderCall) => void) {
+  constructor(tell: (call: BuilderCall) => void) {
     this.#tell = tell;
   }
 
@@ -77,7 +77,7 @@ export function ownFunction(): OwnFunctionExtension {
     name: "ownFunction",
     calls: NO_CALLS,
     install: (core: Core): Installed<FunctionMethods, FunctionMethods> => ({
-      session: (state) => new FunctionBuilder((told) => state.tell(told)),
+      session: (state) => new FunctionBuilder((call) => state.tell(call)),
       manager: ({ tell }) => new FunctionBuilder(tell),
       functions: new FunctionRuns(core),
     }),

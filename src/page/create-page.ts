@@ -222,9 +222,9 @@ function signingKey(secret: string): string {
 }
 
 /** Only a plain `true` admits, whatever a rule that was written without types returns. */
-function refusalOf(said: unknown): Response | null {
-  if (said instanceof Response) return said;
-  return said === true ? null : notFound();
+function refusalOf(answer: unknown): Response | null {
+  if (answer instanceof Response) return answer;
+  return answer === true ? null : notFound();
 }
 
 function askForSecret(): Response {

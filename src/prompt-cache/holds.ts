@@ -16,11 +16,11 @@ import { STUB_START } from "../steps/view/stub.ts";
 export function lengthUpTo(prompt: LanguageModelV4Prompt, messages: readonly UIMessage[]): number | null {
   const own = messages.flatMap(({ role, parts }) => parts.map((part) => saidOf(role, part)));
   const wanted = own.filter((each) => each !== null);
-  const said = prompt.flatMap((message, at) => readSaid(message).map((text) => ({ text, at })));
-  const first = said.findIndex((_, at) => wanted.every((each, n) => each !== "" && said[at + n]?.text === each));
-  const last = said[first + wanted.length - 1]?.at;
+  const texts = prompt.flatMap((message, at) => readSaid(message).map((text) => ({ text, at })));
+  const first = texts.findIndex((_, at) => wanted.every((each, n) => each !== "" && texts[at + n]?.text === each));
+  const last = texts[first + wanted.length - 1]?.at;
   // The message of the prompt must end there as well.
-  if (wanted.length === 0 || first === -1 || last === undefined || said[first + wanted.length]?.at === last)
+  if (wanted.length === 0 || first === -1 || last === undefined || texts[first + wanted.length]?.at === last)
     return null;
   const rest = prompt.findIndex(({ role }, at) => at > last && role !== "tool");
   const length = rest === -1 ? prompt.length : rest;

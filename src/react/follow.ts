@@ -111,18 +111,18 @@ export class CompactionFollower {
 
   #listen(): void {
     this.#agent.addEventListener("open", this.#opened);
-    this.#agent.addEventListener("message", this.#heard);
+    this.#agent.addEventListener("message", this.#onMessage);
     if (this.#agent.readyState === OPEN) void this.refresh();
   }
 
   #deafen(): void {
     this.#agent.removeEventListener("open", this.#opened);
-    this.#agent.removeEventListener("message", this.#heard);
+    this.#agent.removeEventListener("message", this.#onMessage);
   }
 
   readonly #opened = (): void => void this.refresh();
 
-  readonly #heard = (event: Event): void => {
+  readonly #onMessage = (event: Event): void => {
     const run = readRunEvent((event as { readonly data?: unknown }).data);
     if (run === null || run.sessionId !== this.#sessionId) return;
     const others = this.#state.live.filter(({ runId }) => runId !== run.runId);

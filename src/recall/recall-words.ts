@@ -76,8 +76,8 @@ const SAID_WORDS = 3;
 const SAID_CHARS = 40;
 
 function sayWords(asks: readonly Ask[]): string {
-  const said = asks.slice(0, SAID_WORDS).map(({ word }) => JSON.stringify(word.slice(0, SAID_CHARS)));
-  return said.join(", ");
+  const named = asks.slice(0, SAID_WORDS).map(({ word }) => JSON.stringify(word.slice(0, SAID_CHARS)));
+  return named.join(", ");
 }
 
 export interface WordsAsked {
@@ -129,7 +129,7 @@ export function* recallWords(
     worth: near?.weigh(cuts, passages, worth) ?? worth,
     work,
     budget: maxTokens - NOTE_TOKENS,
-    costOf: ({ seq, text }, told) => countTokens(`${text}\n`) + headerTokens(seq, told),
+    costOf: ({ seq, text }, quoted) => countTokens(`${text}\n`) + headerTokens(seq, quoted),
   });
   const [before, lostAfter] = isFound ? ["", lost] : [sayTopicAlone(lost), []];
   const isCounted = held.every((each) => each.isAll);
@@ -141,20 +141,20 @@ export function* recallWords(
       cuts,
       taken.slice(0, kept).flatMap((at) => passages[at] ?? []),
     );
-    const told = quote(shown);
+    const quoted = quote(shown);
     const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
     const leftOut = isCounted || missed === 0 ? missed : null;
     const fitsAll = same === leftOut || (unfit.length === 0 && kept === taken.length);
-    const said = notes({
+    const behind = notes({
       shown,
-      told,
+      quoted,
       leftOut,
       same,
       fitsAll,
       lost: lostAfter,
       partial: [partial(), sayMeaning(near)].join(" ").trim(),
     });
-    const text = `${before}${told.text}${said}`;
+    const text = `${before}${quoted.text}${behind}`;
     if (countTokens(text) > maxTokens) continue;
     const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
       id: message.id,
@@ -162,7 +162,7 @@ export function* recallWords(
       role: message.role,
       createdAt,
       overlayId: places.overlayOver(seq),
-      clipped: told.clipped.has(seq),
+      clipped: quoted.clipped.has(seq),
       beside: !hits.has(seq) && near?.seqs.has(seq) !== true,
     }));
     return { kind: "found", text, messages, leftOut, ...(near !== undefined && { byMeaning: near.state }) };
@@ -204,9 +204,9 @@ function hasTopic(
   return !lost.some(({ isName }) => isName) && topics.some(({ seqs }) => seqs.some(within(held)));
 }
 
-function headerTokens(seq: number, told: ReadonlySet<number>): number {
-  if (told.has(seq)) return 0;
-  return told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS;
+function headerTokens(seq: number, quoted: ReadonlySet<number>): number {
+  if (quoted.has(seq)) return 0;
+  return quoted.has(seq - 1) || quoted.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS;
 }
 
 function within(held: readonly Held[]): (seq: number) => boolean {
@@ -221,10 +221,10 @@ function contextOf(
   { query, ranges, share }: { query: string; ranges: readonly SeqRange[] | null; share: number },
 ): Held[] {
   if (share === 0 || asks.some((each) => each.isRequired)) return [];
-  const said = places.lastUserText();
-  if (said === null || said.trim() === query.trim()) return [];
+  const asked = places.lastUserText();
+  if (asked === null || asked.trim() === query.trim()) return [];
   const known = new Set(asks.map(({ word }) => word));
-  const more = askWords(said).filter(({ word }) => !known.has(word));
+  const more = askWords(asked).filter(({ word }) => !known.has(word));
   const held = hold(places, more.slice(0, CONTEXT_WORDS), { ranges, rows: CONTEXT_ROWS });
   return held.map((each) => ({ ...each, weight: each.weight * CONTEXT_SHARE * share }));
 }
@@ -277,11 +277,11 @@ function* readCuts(
   return { cuts: read.toSorted((a, b) => a.seq - b.seq), alike };
 }
 
-interface Told extends Quoted {
+interface QuotedMessage extends Quoted {
   readonly createdAt: number;
 }
 
-function toQuoted(cuts: readonly Read[], passages: readonly Passage[]): Told[] {
+function toQuoted(cuts: readonly Read[], passages: readonly Passage[]): QuotedMessage[] {
   const bySeq = Map.groupBy(passages, ({ seq }) => seq);
   return cuts.flatMap((cut) => {
     const shown = bySeq.get(cut.seq);
@@ -300,9 +300,9 @@ export function sayMeaning(near: Pick<Near, "state"> | undefined): string {
   return waiting === 0 ? "" : `Of ${waiting} of the messages only the words were searched.`;
 }
 
-interface Said {
+interface Notes {
   readonly shown: readonly Quoted[];
-  readonly told: Quote;
+  readonly quoted: Quote;
   readonly leftOut: number | null;
   /** Of those left out, the messages that say nearly the same as one that is shown. */
   readonly same: number;
@@ -312,8 +312,8 @@ interface Said {
   readonly partial: string;
 }
 
-function notes({ shown, told, leftOut, same, fitsAll, lost, partial }: Said): string {
-  const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
+function notes({ shown, quoted, leftOut, same, fitsAll, lost, partial }: Notes): string {
+  const clipped = shown.find(({ cut }) => quoted.clipped.has(cut.seq));
   const lines = [
     ...(lost.length === 0 ? [] : [`No message has ${sayWords(lost)}.`]),
     ...(leftOut === 0

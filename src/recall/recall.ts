@@ -158,9 +158,9 @@ function partOf(original: Original | null, calls: readonly number[] | undefined)
 
 function pieceOf(original: Shown, asked: Asked, places: HiddenMessages, countTokens: CountTokens): Recall {
   const { from = 0, maxTokens } = asked;
-  const told = { ...describe(original, places.overlayOver(original.seq)), clipped: false };
-  const piece = { header: headerOf(told), text: wholeText(original), from, maxTokens };
-  return readOn(piece, told, countTokens);
+  const described = { ...describe(original, places.overlayOver(original.seq)), clipped: false };
+  const piece = { header: headerOf(described), text: wholeText(original), from, maxTokens };
+  return readOn(piece, described, countTokens);
 }
 
 type Asked = RecallRequest & { readonly maxTokens: number; readonly near?: Near | undefined };
@@ -341,14 +341,14 @@ class Answer {
   add(original: Shown, how: { shares: number; overlayId: string | null }): boolean {
     if (this.#left < MIN_RECALLED_TOKENS && this.#entries.length > 0) return false;
     const { message, seq } = original;
-    const told = describe(original, how.overlayId);
-    const header = headerOf(told);
+    const described = describe(original, how.overlayId);
+    const header = headerOf(described);
     const within = (budget: number) => excerptMessage(message, (body) => this.#count(`${header}${body}\n\n`) <= budget);
     const excerpt = within(Math.floor(this.#left / how.shares)) ?? within(this.#left);
     if (excerpt === null) return false;
     const text = header + excerpt.text;
     this.#left -= this.#count(`${text}\n\n`);
-    this.#entries.push({ seq, text, message: { ...told, clipped: excerpt.clipped } });
+    this.#entries.push({ seq, text, message: { ...described, clipped: excerpt.clipped } });
     return true;
   }
 

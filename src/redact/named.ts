@@ -138,8 +138,8 @@ function valuesOf(named: Named): readonly Value[] {
   const call = behind(CALL, text, to);
   if (call !== null) return only(judge(named, "call", readValue(text, call)));
   const said = behind(SAID, text, closed);
-  const told = said === null ? null : judge(named, "said", readSaid(named, said));
-  if (told !== null) return [told];
+  const judged = said === null ? null : judge(named, "said", readSaid(named, said));
+  if (judged !== null) return [judged];
   const beside = behind(BESIDE, text, closed);
   return only(beside === null ? null : judge(named, "beside", readValue(text, beside)));
 }
@@ -189,7 +189,7 @@ function valueBefore({ text, from, to, strength }: Named): Value | null {
   if (isStandIn(word, value) || /\s/.test(word)) return null;
   if (strength === "weak")
     return word.length >= 8 && isMixed(word) && !WORDS.test(word) && !isCode(word) ? value : null;
-  return isTold(word) ? value : null;
+  return isSecretBeside(word) ? value : null;
 }
 
 function linkOf([, before = "", sign = "", after = ""]: RegExpExecArray): Link {
@@ -353,7 +353,7 @@ const STRONG_BY_LINK: Readonly<Record<Link, (given: Given) => boolean>> = {
   said: ({ named, word, value }) => isSaid(named, word, value),
   beside: ({ word, value }) => {
     if (/\s/.test(word)) return false;
-    return value.quoted ? word.length >= 4 && !WORDS.test(word) : isTold(word);
+    return value.quoted ? word.length >= 4 && !WORDS.test(word) : isSecretBeside(word);
   },
   call: ({ word, value }) => value.quoted && word.length >= 4 && /\d/.test(word) && !/\s/.test(word),
   element: ({ word }) => !/\s/.test(word) && !isCode(word),
@@ -367,7 +367,7 @@ function isWeak({ named: { text, from, to }, word, link, value }: Given): boolea
   if (/\s/.test(word) || PATH.test(word)) return false;
   // A value named simply as a password may be as short as people make passwords.
   if (/^(?:pass|pw|비번|암호)/i.test(text.slice(from, to)))
-    return isLongNumber(word, link) || (isTold(word) && !/^Test[A-Z]|\//.test(word));
+    return isLongNumber(word, link) || (isSecretBeside(word) && !/^Test[A-Z]|\//.test(word));
   if (word.length < 8) return false;
   if (link === "set" && !value.quoted) return !isCode(word) && isEnded(text, value);
   if (!/\d/.test(word)) return false;
@@ -399,11 +399,11 @@ function isSaid({ text, from, to }: Named, word: string, { quoted }: Value): boo
   const mine = /\b(?:my|our|his|her|their|your|mein|mi|mon|minha)\b[^.!?\n]{0,30}$/i.test(
     text.slice(Math.max(0, from - 40), from),
   );
-  return mine || isTold(word) || (/\d/.test(word) && word.length >= 4 && !NO_SECRET_BESIDE.test(word));
+  return mine || isSecretBeside(word) || (/\d/.test(word) && word.length >= 4 && !NO_SECRET_BESIDE.test(word));
 }
 
 /** "with password hunter22". The value is one word with letters and digits that is no name of a method. */
-function isTold(word: string): boolean {
+function isSecretBeside(word: string): boolean {
   return word.length >= 6 && isMixed(word) && !NO_SECRET_BESIDE.test(word) && !isCode(word) && !PATH.test(word);
 }
 
@@ -446,7 +446,7 @@ function standsAlone({ text, from }: Named, { start, end }: Value): boolean {
 
 function judgeAlone(named: Named, value: Value | null): Value | null {
   if (value === null || !/^[ \t*]{0,20}(?:\r?\n|$)/.test(named.text.slice(value.end, value.end + 22))) return null;
-  return isTold(named.text.slice(value.start, value.end)) ? value : null;
+  return isSecretBeside(named.text.slice(value.start, value.end)) ? value : null;
 }
 
 function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

@@ -58,11 +58,11 @@ export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): 
     prunes: () => keeps() !== undefined,
     sendsOurView,
     subscribe: (listener) => {
-      const told = { messageOf, keeps, rewrites };
+      const host = { messageOf, keeps, rewrites };
       sessions.subscribe((event) => {
         if (event.sessionId !== sessionId) return;
-        const heard = eventOf(event, told);
-        if (heard !== null) listener(heard);
+        const change = eventOf(event, host);
+        if (change !== null) listener(change);
       });
     },
     leafId: async () => (await session.getLatestLeaf())?.id ?? null,

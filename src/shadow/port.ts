@@ -252,9 +252,9 @@ function saveDraft(call: ShadowCall, answered: DraftInput): DraftReceipt | RunEn
 }
 
 function noteFailure(call: ShadowCall, { model, code, reason, cost, answerId }: ModelFailure): FailureReceipt {
-  const told = redactionOf(call.core.settings.get(call.run.sessionId)).text(reason);
+  const redacted = redactionOf(call.core.settings.get(call.run.sessionId)).text(reason);
   const billed = cost === null ? {} : bill(call, { answerId, model, cost });
-  put(call, { ...billed, outcome: { kind: "failed", code } }, { reason: told });
+  put(call, { ...billed, outcome: { kind: "failed", code } }, { reason: redacted });
   return { kind: "noted", again: true };
 }
 
@@ -267,9 +267,9 @@ function keep(call: ShadowCall, key: string): RunEnded {
   if (draft === null) return end(call, { kind: "stale" });
   const { unfit } = receiptOf(core, run, draft, wholeOf(call));
   if (unfit.length > 0) return end(call, { kind: "refused", problems: unfit }, { key });
-  const told = (row: OverlayRow) =>
+  const ownRecord = (row: OverlayRow) =>
     toRecord(shownAs(core, sql.find(sessionId, { n: row.n, name }), { sessionId, row }) ?? row);
-  const around = readAround(core, { sessionId, ...topOf(call) }, planOf(run), told);
+  const around = readAround(core, { sessionId, ...topOf(call) }, planOf(run), ownRecord);
   const { text, facts } = draft;
   const pinned = pinBeside(core, run, { text, facts }, around);
   const tokens = core.settings.counterOf(sessionId)(textOf(withSummary(overlay, { text, pinned }), undefined));
@@ -342,14 +342,14 @@ function stored({ core, sql, shadow, run, overlay }: ShadowCall) {
 
 function put(call: ShadowCall, patch: Partial<ShadowRecord>, words: Partial<ShadowWords> = {}): void {
   const row = stored(call);
-  const told = { ...NO_WORDS, ...row.words, ...words };
-  const isEmpty = told.key === null && told.reason === null;
+  const merged = { ...NO_WORDS, ...row.words, ...words };
+  const isEmpty = merged.key === null && merged.reason === null;
   const { reserved, ...rest } = { ...row.record, ...patch };
   const isDone = rest.outcome !== null;
   // A call that was cut off has no bill.
   if (isDone) spend(call, row.name, { reserved, tokens: 0 });
   const record = { ...rest, reserved: isDone ? [] : reserved };
-  call.sql.put(call.run.sessionId, { ...row, record, words: isEmpty ? null : told });
+  call.sql.put(call.run.sessionId, { ...row, record, words: isEmpty ? null : merged });
 }
 
 function end(

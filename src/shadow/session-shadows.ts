@@ -38,10 +38,10 @@ export interface ShadowBuilder {
 }
 
 export class ShadowsOfAgent implements ShadowBuilder {
-  readonly #tell: (told: BuilderCall) => void;
+  readonly #tell: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (told: BuilderCall) => void) {
+  constructor(tell: (call: BuilderCall) => void) {
     this.#tell = tell;
   }
 
@@ -57,7 +57,7 @@ export class SessionShadows extends ShadowsOfAgent {
 
   /** @internal */
   constructor(state: SessionState, sql: ShadowStatements) {
-    super((told) => state.tell(told));
+    super((call) => state.tell(call));
     this.#state = state;
     this.#sql = sql;
   }

@@ -39,8 +39,8 @@ export async function finishRuns(agent: CompactionHost, options: FinishOptions =
 }
 
 function stillAtWork(runs: readonly RunRecord[], timeoutMs: number): PalimpsestError {
-  const told = runs.map(({ id, state, steps }) => `${id} is ${state} after "${steps.at(-1)?.name ?? "nothing"}"`);
-  const what = told.length === 0 ? "A function of yours did not take the news of a run" : told.join("; ");
+  const live = runs.map(({ id, state, steps }) => `${id} is ${state} after "${steps.at(-1)?.name ?? "nothing"}"`);
+  const what = live.length === 0 ? "A function of yours did not take the news of a run" : live.join("; ");
   return new PalimpsestError(
     "invalid_state",
     `After ${timeoutMs} ms: ${what}. Give a longer timeoutMs, or look there.`,

@@ -15,13 +15,13 @@ export type Session = Handle & FunctionMethods;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** The recorded settings of Think's session, in order. They are repeated for a session that is configured again. */
-export class Heard {
-  readonly #told: ((session: Session) => unknown)[] = [];
+export class Recorded {
+  readonly #calls: ((session: Session) => unknown)[] = [];
   #threshold = false;
 
   /** Applies the recorded settings. Throws `invalid_options`. */
   tell(session: Session): void {
-    for (const each of this.#told) each(session);
+    for (const each of this.#calls) each(session);
   }
 
   /** Replaces the session's methods about compaction, and returns the session. `ours` is called when one of them is. */
@@ -47,8 +47,8 @@ export class Heard {
     return session;
   }
 
-  #keep(session: ThinkSession, told: (session: Session) => unknown): ThinkSession {
-    this.#told.push(told);
+  #keep(session: ThinkSession, call: (session: Session) => unknown): ThinkSession {
+    this.#calls.push(call);
     return session;
   }
 }

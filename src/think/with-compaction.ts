@@ -20,7 +20,7 @@ import {
   type HostedCore,
 } from "../sessions-source/hosted-agent.ts";
 import { isEviction } from "./internals.ts";
-import { Heard, type Session } from "./session.ts";
+import { Recorded, type Session } from "./session.ts";
 import { hookTurns } from "./turns.ts";
 
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
@@ -78,7 +78,7 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
       const { sessions } = this;
-      const heard = new Heard();
+      const recorded = new Recorded();
       this.palimpsest = hostCompaction(this, {
         ctx,
         env,
@@ -91,11 +91,11 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
           rewrites: (message) => isEviction(this, message),
         },
         settings: () => (session) => {
-          heard.tell(session as Session);
+          recorded.tell(session as Session);
           this.compaction?.(session);
         },
         beforeStart: () => {
-          this.#listen(heard);
+          this.#listen(recorded);
           hookTurns(this, {
             session: () => this.palimpsest.session(),
             reminder: () => this.#reminder(),
@@ -107,10 +107,10 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
     }
 
     /** Wraps `configureSession`, as the class or a field of it defines it. Think calls it once, when it starts. */
-    #listen(heard: Heard): void {
+    #listen(recorded: Recorded): void {
       const configureSession = this.configureSession.bind(this);
       this.configureSession = async (session) => {
-        const configured = await configureSession(heard.listen(session, () => this.palimpsest.session()));
+        const configured = await configureSession(recorded.listen(session, () => this.palimpsest.session()));
         this.palimpsest.configureAgain();
         return configured;
       };

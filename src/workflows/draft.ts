@@ -189,7 +189,7 @@ async function ask(
 ): Promise<Drafted> {
   const { model } = by;
   const { brief, key, generation, facts, askTokens } = source;
-  const told: PromptInput = {
+  const promptInput: PromptInput = {
     ...input,
     focus: brief.focus,
     template: brief.template,
@@ -198,7 +198,7 @@ async function ask(
     // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   };
-  const asked = chooseCall(model, source, told);
+  const asked = chooseCall(model, source, promptInput);
   const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
   const text = source.refer(stripInvisible(answer.text));

@@ -145,7 +145,7 @@ export interface Askable {
 
 interface SummaryAskable extends Askable {
   readonly brief: Brief;
-  /** Most tokens of the draft as the model is told. A model's tokens differ from the session's. */
+  /** Most tokens of the draft, as the prompt names them. A model's tokens differ from the session's. */
   readonly askTokens: number;
 }
 

@@ -16,14 +16,14 @@ import { everyTable } from "../rows.ts";
 import type { MeaningAgent, MeaningSession } from "../worker.ts";
 import { scriptedEmbed, scriptEmbedder, vectorOf } from "./scripted-embedder.ts";
 
-function told(id: string, text: string): UIMessage {
+function message(id: string, text: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };
 }
 
 let agents = 0;
 const newStub = () => env.MeaningAgent.get(env.MeaningAgent.idFromName(`meaning-${agents++}`));
 
-const SEDAN = told("sedan", "Bob bought a red sedan yesterday.");
+const SEDAN = message("sedan", "Bob bought a red sedan yesterday.");
 /** No word of it stands in {@link SEDAN}. */
 const PARAPHRASE = "Which automobile does he own?";
 
@@ -43,7 +43,7 @@ async function hidden<T>(work: (setup: Setup) => Promise<T>, sessionId = "hidden
   });
 }
 
-type Page = { page: number; model: string; size: number; told: ArrayBuffer; vectors: ArrayBuffer };
+type Page = { page: number; model: string; size: number; marks: ArrayBuffer; vectors: ArrayBuffer };
 
 function pagesOf(state: DurableObjectState): Page[] {
   try {
@@ -90,7 +90,7 @@ test("an append makes no vector, and a message in view has none", async () => {
     expect(texts.some((text) => text.includes("Message 29:"))).toBe(true);
     expect(texts.some((text) => /Message (?:0|30|38):/.test(text))).toBe(false);
     const before = script.calls.length;
-    await session.appendMessage(told("late", "A terrier barks."));
+    await session.appendMessage(message("late", "A terrier barks."));
     expect(script.calls).toHaveLength(before);
     expect(pagesOf(state)).toHaveLength(1);
   });
@@ -104,7 +104,7 @@ test("a vector takes a byte for each dimension and six more", async () => {
     const size = vectorOf("").length;
     expect(page).toMatchObject({ page: 0, model: "scripted", size });
     expect(page?.vectors.byteLength).toBe(30 * (size + 6));
-    expect(page?.told.byteLength).toBe(EMBEDDED_TOGETHER / 8);
+    expect(page?.marks.byteLength).toBe(EMBEDDED_TOGETHER / 8);
   });
 });
 
@@ -141,7 +141,7 @@ test.each<[what: string, query: object]>([
 });
 
 test.each<[what: string, change: (session: MeaningSession) => Promise<unknown>]>([
-  ["an edit", (session) => session.updateMessage(told("sedan", "Nothing to see here."))],
+  ["an edit", (session) => session.updateMessage(message("sedan", "Nothing to see here."))],
   ["a delete", (session) => session.deleteMessages(["sedan"])],
   ["a clear", (session) => session.clearMessages()],
 ])("S2: %s forgets a vector at once, and what is left is made again", async (_what, change) => {
@@ -195,7 +195,7 @@ test("a message that changes while the model reads it is left out, and its new t
   const script = scriptEmbedder();
   await hidden(async ({ session, state }) => {
     script.answer = async (_texts, purpose) => {
-      if (purpose === "passage") await session.updateMessage(told("sedan", "Bob has a terrier."));
+      if (purpose === "passage") await session.updateMessage(message("sedan", "Bob has a terrier."));
       return null;
     };
     const first = await session.recall({ ...asked, everywhere: true });
@@ -296,11 +296,11 @@ test("a kill between the model's answer and its storing costs the batch under wa
   const script = scriptEmbedder();
   const name = `meaning-${agents++}`;
   const stub = () => env.MeaningAgent.get(env.MeaningAgent.idFromName(name));
-  const many = Array.from({ length: 3 * BATCH_TEXTS }, (_, n) => told(`n${n}`, `Note ${n} about a dog.`));
+  const many = Array.from({ length: 3 * BATCH_TEXTS }, (_, n) => message(`n${n}`, `Note ${n} about a dog.`));
   const inFlight = Promise.withResolvers<void>();
   await runInDurableObject(stub(), async (agent) => {
     const session = Session.create(agent).forSession("killed");
-    await session.appendAll([told("first", "Begin."), ...many, ...talk(0, 4)]);
+    await session.appendAll([message("first", "Begin."), ...many, ...talk(0, 4)]);
     await session.addCompaction("Notes.", "n0", many.at(-1)?.id ?? "");
     let passages = 0;
     script.answer = async (_texts, purpose) => {
@@ -373,7 +373,7 @@ test("the model is sent no secret that the session's rules know", async () => {
   const key = `ghp_${"a1B2".repeat(9)}`;
   await runInDurableObject(newStub(), async (agent) => {
     const session = Session.create(agent).forSession("clean");
-    await session.appendAll([...talk(0, 3), told("key", `The key is ${key}, said Bob.`), ...talk(3, 8)]);
+    await session.appendAll([...talk(0, 3), message("key", `The key is ${key}, said Bob.`), ...talk(3, 8)]);
     await session.addCompaction("A key.", "m1", "m6");
     await session.recall({ query: `Whose key is ${key}?` });
     expect(JSON.stringify(script.calls)).toContain("said Bob");
@@ -388,7 +388,7 @@ test("a secret that is longer than a piece is taken out before the message is cu
   await runInDurableObject(newStub(), async (agent) => {
     const session = Session.create(agent).forSession("clean");
     const text = ["This is what Bob sent.", first, ...lines, last, "Keep it."].join("\n");
-    await session.appendAll([...talk(0, 3), told("key", text), ...talk(3, 8)]);
+    await session.appendAll([...talk(0, 3), message("key", text), ...talk(3, 8)]);
     await session.addCompaction("A key.", "m1", "m6");
     await session.recall({ query: "What did Bob send?" });
     expect(JSON.stringify(script.calls)).toContain("Bob sent");
@@ -400,8 +400,8 @@ test("a secret that is longer than a piece is taken out before the message is cu
 async function rowsOf(messages: number): Promise<number> {
   return runInDurableObject(newStub(), async (agent) => {
     const session = Session.create(agent).forSession("long");
-    const notes = Array.from({ length: messages }, (_, n) => told(`n${n}`, `Note ${n}.`));
-    await session.appendAll([told("first", "Begin."), ...notes, ...talk(0, 2)]);
+    const notes = Array.from({ length: messages }, (_, n) => message(`n${n}`, `Note ${n}.`));
+    await session.appendAll([message("first", "Begin."), ...notes, ...talk(0, 2)]);
     await session.addCompaction("Notes.", "n0", notes.at(-1)?.id ?? "");
     for (let round = 0; ; round++) {
       const found = await session.recall({ query: `Which puppy, ${round}?`, maxTokens: 200 });

@@ -11,7 +11,7 @@ import { lookAround } from "../../src/facts/around.ts";
 import { type Around, keepFacts, MOST_COUNTED, NAME_CHARS_PER_TOKEN, NOTHING_AROUND } from "../../src/facts/keep.ts";
 import { pickInForce } from "../../src/facts/pick.ts";
 import { IN_FORCE_HEADING, NAMES_HEADING, renderInForce, renderNames, renderPinned } from "../../src/facts/render.ts";
-import { sayingIn } from "../../src/facts/said.ts";
+import { contains } from "../../src/facts/contains.ts";
 import { scoreSurvival } from "../../src/facts/survival.ts";
 import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -151,7 +151,7 @@ describe("facts of a conversation", () => {
         for (const { value, messageId } of allOf(gatherFacts(messages))) {
           const source = messages.find(({ id }) => id === messageId);
           const said = source === undefined ? [] : readSayings(source).map((each) => each.text);
-          expect(sayingIn(said.join("\n"))(value)).toBe(true);
+          expect(contains(said.join("\n"))(value)).toBe(true);
         }
       }),
     );
@@ -532,12 +532,12 @@ describe("what is pinned", () => {
   });
 
   it("says a value only where it stands on its own, or at the edge of a longer name", () => {
-    expect(sayingIn("see src/A.ts")("a.ts")).toBe(true);
-    expect(sayingIn("see data.ts and a.tsx")("a.ts")).toBe(false);
-    expect(sayingIn("see _a.ts_ and __b__")("a.ts")).toBe(true);
-    expect(sayingIn("call read_all")("read")).toBe(false);
-    expect(sayingIn("see data.ts, then a.ts")("a.ts")).toBe(true);
-    expect(sayingIn("a rule\n  in two lines")("rule in two")).toBe(true);
+    expect(contains("see src/A.ts")("a.ts")).toBe(true);
+    expect(contains("see data.ts and a.tsx")("a.ts")).toBe(false);
+    expect(contains("see _a.ts_ and __b__")("a.ts")).toBe(true);
+    expect(contains("call read_all")("read")).toBe(false);
+    expect(contains("see data.ts, then a.ts")("a.ts")).toBe(true);
+    expect(contains("a rule\n  in two lines")("rule in two")).toBe(true);
   });
 });
 

@@ -42,7 +42,7 @@ describe("notes whose words tell of more than they cover", () => {
   test("go out of use with the last message that they tell of, and are no other branch's (C3)", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 9);
-      note(history, "m3", { told: placeOf(history, "m7") });
+      note(history, "m3", { last: placeOf(history, "m7") });
       expect(coveredBy(history)).toEqual(upTo("m3"));
       history.append(say("other"), "m5");
       expect(notesIn(history).current("other")).toBeNull();
@@ -56,7 +56,7 @@ describe("notes whose words tell of more than they cover", () => {
   test("also where they cover nothing", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 3);
-      note(history, null, { told: placeOf(history, "m2") });
+      note(history, null, { last: placeOf(history, "m2") });
       expect(coveredBy(history)).toEqual({ kind: "none" });
       history.delete(["m1"]);
       expect(notesIn(history).current()).toBeNull();
@@ -163,7 +163,7 @@ describe("what a split's child is given", () => {
       fill(history, 0, 3);
       history.append(steps("m4", "one", "two"));
       history.overlays.add({ span: span("m1", "m4", [0, 0]), summary: "what was said" });
-      note(history, "m0", { told: placeOf(history, "m4") });
+      note(history, "m0", { last: placeOf(history, "m4") });
       const child = split(memory, "child", "");
       expect(coveredBy(child)).toEqual(upTo("m0"));
       child.update(steps("m4", "one", "2"));
@@ -189,7 +189,7 @@ describe("what a split's child is given", () => {
     });
   });
 
-  test("V1, C3: whatever is covered and hidden, the child's notes cover what they told of and go with it", async () => {
+  test("V1, C3: whatever is covered and hidden, the child's notes cover what they described and go with it", async () => {
     const shape = fc.record({
       sizes: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 10 }),
       cuts: fc.array(
@@ -222,8 +222,8 @@ describe("what a split's child is given", () => {
             }
           }
           const last = covered % sizes.length;
-          const told = Math.min(sizes.length - 1, last + beyond);
-          note(history, null, { covered: upTo(`m${last}`, step), told: { seq: told, step: WHOLE_MESSAGE } });
+          const described = Math.min(sizes.length - 1, last + beyond);
+          note(history, null, { covered: upTo(`m${last}`, step), last: { seq: described, step: WHOLE_MESSAGE } });
           const overlays = history.overlays.list();
           const child = split(memory, "child", "");
           // The numbers of the parent's messages that each message of the child stands for. A message of which it has a part counts whole.
@@ -243,7 +243,7 @@ describe("what a split's child is given", () => {
           const { id, from } = stands[changed % stands.length]!;
           child.append(say("next"));
           child.delete([id]);
-          expect(notesIn(child).current() === null).toBe(from <= told);
+          expect(notesIn(child).current() === null).toBe(from <= described);
         }),
       ),
       { numRuns: tries(100) },

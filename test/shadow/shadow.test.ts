@@ -682,7 +682,7 @@ test("of the summaries of a view, the newest alone shows names, as a shadow told
   const sql = { beside: () => rows.slice(1), find: (_: string, { n }: { n: number }) => rows[n - 1] ?? null };
   const again: NamedAgain = {
     names: ["src/name-1.ts", "src/name-2.ts", "src/text-1.ts", "src/elsewhere.ts"],
-    stood: () => false,
+    inView: () => false,
     recalled: () => false,
   };
   const counted = { names: 4, inView: 0, recalled: 0, missed: 4, messages: 1, unread: 0 };

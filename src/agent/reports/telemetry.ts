@@ -23,7 +23,7 @@ const MAX_INDEX_BYTES = 96;
 export class Telemetry {
   readonly #agent: Agent;
   readonly #env: TelemetryEnv;
-  readonly #told = new Map<string, RunState>();
+  readonly #reported = new Map<string, RunState>();
 
   constructor(agent: Agent, env: TelemetryEnv) {
     this.#agent = agent;
@@ -33,9 +33,9 @@ export class Telemetry {
   /** Emits `workflow:palimpsest:<state>` on the SDK's channel `agents:workflow` at each change of a run's state. */
   emit({ at, ...event }: RunEvent): void {
     const { runId, sessionId, n, trigger, state, outcome, modelCalls, inputTokens, outputTokens } = event;
-    if (this.#told.get(runId) === state) return;
-    if (outcome === null) this.#told.set(runId, state);
-    else this.#told.delete(runId);
+    if (this.#reported.get(runId) === state) return;
+    if (outcome === null) this.#reported.set(runId, state);
+    else this.#reported.delete(runId);
     const payload = {
       runId,
       sessionId,
@@ -105,6 +105,6 @@ function dare(tell: () => void): void {
   try {
     tell();
   } catch (error) {
-    console.warn("A run's end could not be told:", error);
+    console.warn("A run's end could not be reported:", error);
   }
 }

@@ -110,8 +110,8 @@ export function pinBeside(
   const plan = planOf(run);
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
   const isEarly = byRent && run.trigger === "threshold" && isFirst;
-  const pin = (told: string, shown: string): Pinned =>
-    keepFacts(told, facts, {
+  const pin = (summary: string, shown: string): Pinned =>
+    keepFacts(summary, facts, {
       spanTokens: spanTokens + freedTokens,
       pinnedTokens,
       loadedTokens,

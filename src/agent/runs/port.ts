@@ -213,13 +213,13 @@ export class RunPort implements CompactionPort {
       const { core, run } = call;
       const { model, code, cost, answerId, tookMs, waitMs } = failure;
       // A provider's error may quote the prompt or the API key.
-      const told = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
+      const redacted = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
       const now = core.platform.now();
       const before = run.steps.find(({ name }) => name === mark.step)?.failure;
       const isNew = (before?.attempt ?? 0) < mark.attempt;
       const count = (before?.count ?? 0) + (isNew ? 1 : 0);
       const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
-      const reason = isInTime ? told : `${told} ${OUT_OF_TIME}`;
+      const reason = isInTime ? redacted : `${redacted} ${OUT_OF_TIME}`;
       if (isNew) {
         call.close({ failure: { attempt: mark.attempt, count, model, code, reason }, askedMs: tookMs });
         core.health.noteFailure(model, code, now);

@@ -29,7 +29,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     super();
     this.#host = host;
     const core = coreOf(host);
-    const state = { core, tell: (told: BuilderCall) => void this.tell(told) };
+    const state = { core, tell: (call: BuilderCall) => void this.tell(call) };
     for (const { manager } of core.installed) if (manager !== undefined) addMethods(this, manager(state));
   }
 
@@ -41,8 +41,8 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /** @internal */
-  protected override tell(told: BuilderCall): this {
-    this.#core.settings.tellEvery(told);
+  protected override tell(call: BuilderCall): this {
+    this.#core.settings.tellEvery(call);
     return this;
   }
 

@@ -119,8 +119,8 @@ export class Session extends Configured {
   }
 
   /** @internal */
-  protected override tell(told: BuilderCall): this {
-    this.#state.tell(told);
+  protected override tell(call: BuilderCall): this {
+    this.#state.tell(call);
     return this;
   }
 

@@ -6,7 +6,7 @@
  */
 import { referenceTo } from "../../steps/message/reference.ts";
 import type { Pinned } from "../fact.ts";
-import { inLines, safeLine, withoutHeading } from "../said.ts";
+import { inLines, safeLine, withoutHeading } from "../../steps/text/safe-text.ts";
 
 export type PinnedLoaded = Pinned["loaded"][number];
 

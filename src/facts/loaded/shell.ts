@@ -52,12 +52,12 @@ const MARK = /[*?{[]/;
 
 /** What a command does that starts in `folder`. */
 export function readCommand(command: string, folder: string): Command {
-  const told = command.replaceAll(NO_STEP, "");
-  const heard = (told.length > MAX_TEXT_CHARS ? told : told.replaceAll(TEXT, "$1"))
+  const plain = command.replaceAll(NO_STEP, "");
+  const read = (plain.length > MAX_TEXT_CHARS ? plain : plain.replaceAll(TEXT, "$1"))
     .replace(STARTS_SHELL, "$2")
     .replaceAll(SILENCED, "");
   let at = folder;
-  const steps = [...heard.matchAll(STEP)].flatMap(([, text = "", pipe]) => {
+  const steps = [...read.matchAll(STEP)].flatMap(([, text = "", pipe]) => {
     const to = CHANGES_FOLDER.exec(text)?.[1];
     if (to !== undefined) at = pathOf(to, at);
     if (to !== undefined || text.trim() === "") return [];
@@ -66,7 +66,7 @@ export function readCommand(command: string, folder: string): Command {
     const shows = isShow ? wordsIn(files).map((path) => pathOf(path, at)) : [];
     return [{ shows, lines: isShow ? lines : null, changes: changedBy(text) }];
   });
-  const inner = [...heard.matchAll(INNER)].flatMap(([, one = "", other = one]) => changedBy(other));
+  const inner = [...read.matchAll(INNER)].flatMap(([, one = "", other = one]) => changedBy(other));
   return {
     shows: steps.flatMap((step) => step.shows),
     lines: steps.length === 1 ? (steps[0]?.lines ?? null) : null,

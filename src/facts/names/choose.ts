@@ -115,7 +115,7 @@ function lastPlaceOf([, , , , ...places]: WordRow): number {
   return places.at(-1) ?? 0;
 }
 
-/** False for a word of a script without blanks that is too rare to be told from prose. */
+/** False for a word of a script without blanks that is too rare to be distinguished from prose. */
 export function isName([word, , , count]: WordRow): boolean {
   return !isTerm(word) || count >= TERM_COUNT;
 }
@@ -130,10 +130,10 @@ function weighWords(words: Words, talk: Talk, weights: Weights): Worth[] {
   const many = new Float64Array(words.places);
   for (const [word, written, , count, ...places] of rows) {
     const rare = rarity(count);
-    const told = talk.get(word) ?? 0;
+    const talked = talk.get(word) ?? 0;
     for (const place of places) {
-      near[place] = (near[place] ?? 0) + told * rare;
-      lit[place] = (lit[place] ?? 0) + lightOf(told, written) * rare;
+      near[place] = (near[place] ?? 0) + talked * rare;
+      lit[place] = (lit[place] ?? 0) + lightOf(talked, written) * rare;
       all[place] = (all[place] ?? 0) + rare;
       many[place] = (many[place] ?? 0) + 1;
     }
@@ -178,8 +178,8 @@ function seriesOf(word: string): string {
 const DIGITS = /\d+/g;
 
 /** How much a word activates its place: by being in the current talk, or by its own heat of writing. */
-function lightOf(told: number, written: number): number {
-  return Math.max(told, 1 - Math.exp(-written));
+function lightOf(talked: number, written: number): number {
+  return Math.max(talked, 1 - Math.exp(-written));
 }
 
 /**
@@ -187,9 +187,9 @@ function lightOf(told: number, written: number): number {
  * `ThemeSelector`.
  */
 function nameTalk(rows: readonly WordRow[], talk: Talk): (word: string) => number {
-  const told = new Map<string, number>();
+  const shares = new Map<string, number>();
   for (const [word, share] of talk)
-    for (const part of partsOf(word)) told.set(part, Math.max(share, told.get(part) ?? 0));
+    for (const part of partsOf(word)) shares.set(part, Math.max(share, shares.get(part) ?? 0));
   const parts = new Map(rows.map(([word]) => [word, partsOf(word)]));
   const counts = new Map<string, number>();
   for (const own of parts.values()) for (const part of new Set(own)) counts.set(part, (counts.get(part) ?? 0) + 1);
@@ -198,7 +198,7 @@ function nameTalk(rows: readonly WordRow[], talk: Talk): (word: string) => numbe
     for (const part of parts.get(word) ?? []) {
       const rare = Math.log((rows.length + 1) / ((counts.get(part) ?? 0) + 1));
       sum += rare;
-      held += rare * (told.get(part) ?? 0);
+      held += rare * (shares.get(part) ?? 0);
     }
     return sum <= 0 ? 0 : held / sum;
   };
@@ -228,10 +228,10 @@ const KEY_LETTERS = 3;
 function fill(choice: readonly Worth[], characters: number, each: number): string[] {
   const { inside, around } = findInside(choice.map(({ word }) => word));
   const widths = choice.map(({ word }) => widthOf(word));
-  const said = new Set<number>();
+  const chosen = new Set<number>();
   const standing = new Set<number>();
   const gain = (at: number): number =>
-    (inside[at] ?? []).reduce((sum, part) => sum + (said.has(part) ? 0 : worthAt(part)), worthAt(at));
+    (inside[at] ?? []).reduce((sum, part) => sum + (chosen.has(part) ? 0 : worthAt(part)), worthAt(at));
   const worthAt = (at: number): number => choice[at]?.worth ?? 0;
   const cost = (at: number): number =>
     (inside[at] ?? []).reduce((sum, part) => sum - (standing.has(part) ? (widths[part] ?? 0) : 0), widths[at] ?? 0);
@@ -240,7 +240,7 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
   let budget = characters;
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { at, rank } = next;
-    if (said.has(at)) continue;
+    if (chosen.has(at)) continue;
     const now = density(at);
     // Some words inside it were said since, so it goes back into the queue with its lower density.
     if (now < rank) {
@@ -251,11 +251,12 @@ function fill(choice: readonly Worth[], characters: number, each: number): strin
     budget -= cost(at);
     for (const part of inside[at] ?? []) {
       standing.delete(part);
-      said.add(part);
+      chosen.add(part);
     }
     standing.add(at);
-    said.add(at);
-    for (const longer of around[at] ?? []) if (!said.has(longer)) insert(queue, { at: longer, rank: density(longer) });
+    chosen.add(at);
+    for (const longer of around[at] ?? [])
+      if (!chosen.has(longer)) insert(queue, { at: longer, rank: density(longer) });
   }
   return [...standing].map((at) => choice[at]?.word ?? "");
 }

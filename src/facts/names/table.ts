@@ -65,7 +65,7 @@ export function gatherWords(sayings: readonly Saying[]): Words {
   const found = new Map<string, { share: number; count: number; places: number[] }>();
   let places = 0;
   for (const { written, text } of sayings) {
-    const said = new Set<{ share: number }>();
+    const seen = new Set<{ share: number }>();
     for (const piece of cutIntoPlaces(text)) {
       if (places >= MAX_PLACES) break;
       const words = new Set(wordsIn(piece));
@@ -74,12 +74,12 @@ export function gatherWords(sayings: readonly Saying[]): Words {
         known.count++;
         known.places.push(places);
         found.set(word, known);
-        said.add(known);
+        seen.add(known);
       }
       if (words.size > 0) places++;
     }
-    const share = written ? WRITTEN : Math.min(1, Math.sqrt(UNCROWDED_WORDS / said.size));
-    for (const known of said) known.share = Math.max(known.share, share);
+    const share = written ? WRITTEN : Math.min(1, Math.sqrt(UNCROWDED_WORDS / seen.size));
+    for (const known of seen) known.share = Math.max(known.share, share);
   }
   const rows = [...found].map(([word, { share, count, places: at }]): WordRow => {
     const written = share === WRITTEN ? FADES_TO : 0;

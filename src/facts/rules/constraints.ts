@@ -11,7 +11,7 @@ import { splitStatements, type Sentence } from "../../steps/text/sentences.ts";
 const MAX_CONSTRAINT = 400;
 
 /** What happened after, within or without something is no wish. */
-const NOT_TOLD =
+const NOT_REPORTED =
   "(?<!(?<!\\b(?:be|want|need|get|have) (?:\\w+ ){0,2})\\b(?:crashed|finished|failed|passed|ran|took|went|stopped|died|hung|broke|completed|succeeded|worked|exited|timed|rose|fell|grew|dropped|started|takes|lasts|runs|loads?|was|were|had|starts|begins|is(?= (?:before|after))) (?:\\w+ ){0,2})";
 /** An order or a wish that outlives its turn, in small letters. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
@@ -23,10 +23,10 @@ const WISHES: readonly RegExp[] = [
   /(?<!\b(?:is|are|was|were|ha[sd]|have|saw) )\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|^(?!(?:i|we|it|s?he|they|the\w*|this|that|an?) ).* only[.!]*$|\b(?:i|we) only (?!have|had|saw|see|got|get|know|found|\w+ed\b)|^only\b/,
   /(?<!\bi(?:'ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|^(?:please,? )?(?:stay (?:within|inside)|work exclusively|(?:limit|restrict|confine) (?:your|all|any|every|edits|changes|the ))|\bkeep (?:this|it|that) (?:between us|to yourself|secret|private)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|(?<!\bis )\brequire(?:d?\b|ments?:)|\bunless\b/,
   new RegExp(
-    `\\b(?=[abilmnuw])${NOT_TOLD}(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|max(?:imum)?\\.?|minimum|before|after) [$€£]?\\d`,
+    `\\b(?=[abilmnuw])${NOT_REPORTED}(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|max(?:imum)?\\.?|minimum|before|after) [$€£]?\\d`,
   ),
   /\bfrom (?:now|here) on\b|\bgoing forward\b|\b(?:remember|don'?t forget) (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b/,
-  new RegExp(`\\b(?=without)${NOT_TOLD}without (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`),
+  new RegExp(`\\b(?=without)${NOT_REPORTED}without (?:any|a|using|changing|breaking|touching|asking|adding|doing)\\b`),
   /\b(?:i|we)(?:'d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/,
 ];
 /** Scripts that may write a sentence without a blank. */

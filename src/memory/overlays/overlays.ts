@@ -426,8 +426,8 @@ export class Overlays {
     { overlayId, summary, spanMessages }: Pick<OverlayRow, "overlayId" | "summary" | "spanMessages">,
     details: OverlayDetails,
   ): Pick<OverlayRow, "details" | "tokens"> {
-    const measure = (of: OverlayDetails, told = summary): number =>
-      this.#measure({ overlayId, summary: told, spanMessages, details: of });
+    const measure = (of: OverlayDetails, text = summary): number =>
+      this.#measure({ overlayId, summary: text, spanMessages, details: of });
     const earlier = (tellsOpen: boolean): number =>
       measure({ ...details, pinned: besideEarlier(details.pinned, tellsOpen) }, earlierSummary({ summary, details }));
     const [tokens, least] = [measure(details), earlier(false)];
@@ -492,9 +492,9 @@ export class Overlays {
       const row = this.tree.contentAt(seq);
       if (isPruned(row)) continue;
       const message = this.tree.decode(row);
-      const said = message.parts.filter(isSaid);
-      const results = said.flatMap((part) => toolPart(part) ?? []).filter(isBareResult);
-      if (results.length < said.length) {
+      const spoken = message.parts.filter(isSaid);
+      const results = spoken.flatMap((part) => toolPart(part) ?? []).filter(isBareResult);
+      if (results.length < spoken.length) {
         const { parts } = seq < toSeq ? message : sliceMessage(message, 0, toStep);
         const isOpen = (part: Part): boolean => isOpenApproval(part) && !answered.has(part.toolCallId);
         return seq <= toSeq && parts.some(isOpen) ? message.id : null;

@@ -54,8 +54,8 @@ export function readPastView(
     ),
   );
   // Names of an overlay that left force may come from messages that changed since, so only an active one keeps them.
-  const told = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
-  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : told(row)));
+  const disclosed = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : disclosed(row)));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
   return {
     ...readView(tree, start, { ...reading, overlays: rows }),

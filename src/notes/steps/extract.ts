@@ -140,13 +140,13 @@ function sortIn(
     return { ...section, pieces: [...pieces, ...grown] };
   });
   const known = sections.flatMap(({ pieces }) => pieces.flatMap(({ text }) => text.split("\n").map(plainOf)));
-  const told = known.map((text) => ({ text: text.toLowerCase(), words: meaningfulWords(text) }));
+  const saidBefore = known.map((text) => ({ text: text.toLowerCase(), words: meaningfulWords(text) }));
   const everything = known.join("\n");
   return sections.map((section) => ({
     ...section,
     fresh: news.flatMap(({ title, line }) => {
       const isElsewhere = title !== section.title || merged.has(fileOf(plainOf(line)) ?? "");
-      return isElsewhere ? [] : unsaid(line, { title, told, everything });
+      return isElsewhere ? [] : unsaid(line, { title, saidBefore, everything });
     }),
   }));
 }
@@ -189,10 +189,10 @@ function plainOf(line: string): string {
 
 /** Bullets on the state, open work and questions are superseded once a newer bullet replaces or answers them. */
 function isSuperseded(text: string, news: readonly { readonly line: string }[]): boolean {
-  const isToldAnew = (labels: readonly string[]): boolean =>
+  const isSaidAnew = (labels: readonly string[]): boolean =>
     labels.some((label) => text.startsWith(label)) &&
     news.some(({ line }) => labels.some((label) => line.startsWith(label)));
-  if (isToldAnew([USER_SAID, ASSISTANT_SAID, LAST_ACTION]) || isToldAnew([TO_DO, BLOCKED])) return true;
+  if (isSaidAnew([USER_SAID, ASSISTANT_SAID, LAST_ACTION]) || isSaidAnew([TO_DO, BLOCKED])) return true;
   return text.startsWith(ASKED_USER) && news.some(({ line }) => line.startsWith(USER_SAID));
 }
 
@@ -214,7 +214,7 @@ function unsaid(
   line: string,
   notes: {
     readonly title: string;
-    readonly told: readonly { readonly text: string; readonly words: ReadonlySet<string> }[];
+    readonly saidBefore: readonly { readonly text: string; readonly words: ReadonlySet<string> }[];
     readonly everything: string;
   },
 ): string[] {
@@ -227,11 +227,11 @@ function unsaid(
   const text = plainOf(line);
   const words = meaningfulWords(text);
   const isRule = topicOf(notes.title) === "constraints";
-  const isTold = notes.told.some(
+  const isKnown = notes.saidBefore.some(
     (known) =>
       known.text === text.toLowerCase() || (!isRule && known.words.size > 0 && saysTheSame(words, known.words)),
   );
-  return isTold ? [] : [`- ${line}`];
+  return isKnown ? [] : [`- ${line}`];
 }
 
 /** The section with its new bullets, within its budget. Returns the current text if nothing fits into the budget. */

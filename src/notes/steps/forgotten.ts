@@ -24,19 +24,19 @@ export function findForgotten(
   how: { readonly edits: readonly NotesSection[]; readonly shape: NotesShape; readonly countTokens: CountTokens },
 ): AuditProblem[] {
   const { edits, shape, countTokens: count } = how;
-  const said = wordsOf(after.map(({ text }) => text).join("\n"));
+  const kept = wordsOf(after.map(({ text }) => text).join("\n"));
   const full = wordTokens(renderNotes(before), count) > shape.maxTokens * NOTES_CONDENSE_SHARE;
   const known = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
   return edits.flatMap(({ title, text }): AuditProblem[] => {
     const was = before.find((section) => section.title === title)?.text ?? "";
     if (was === text || topicOf(title) === "state") return [];
     const words = wordsOf(withoutPassing(was));
-    if (shareOf(words, said) > LEAST_NOTES_SHARE) return [];
+    if (shareOf(words, kept) > LEAST_NOTES_SHARE) return [];
     // A short section of the notes' own shape may be rewritten, but not one that a person added.
     const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
     const mayCondense = isSmall || full || wordTokens(was, count) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
     if (mayCondense && tellsSomething(text)) return [];
-    const detail = `Section "${title}" would lose most of what stands in it, such as: ${listLost(was, said)}. Keep it in its wording; of what no longer holds, say so in a line.`;
+    const detail = `Section "${title}" would lose most of what stands in it, such as: ${listLost(was, kept)}. Keep it in its wording; of what no longer holds, say so in a line.`;
     return [{ kind: "shrunk", detail }];
   });
 }
@@ -50,18 +50,18 @@ function withoutPassing(text: string): string {
 /** Longest quoted line, in characters. */
 const QUOTED = 120;
 
-function listLost(text: string, said: ReadonlySet<string>): string {
+function listLost(text: string, kept: ReadonlySet<string>): string {
   const lost = withoutPassing(text)
     .split("\n")
-    .filter((line) => shareOf(wordsOf(line), said) <= LEAST_NOTES_SHARE);
+    .filter((line) => shareOf(wordsOf(line), kept) <= LEAST_NOTES_SHARE);
   const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${clip(oneLine(line), QUOTED)}"`);
   return quoted.join(" · ");
 }
 
 /** 1 if there are no words at all. */
-function shareOf(words: ReadonlySet<string>, said: ReadonlySet<string>): number {
+function shareOf(words: ReadonlySet<string>, kept: ReadonlySet<string>): number {
   if (words.size === 0) return 1;
-  return [...words].filter((word) => said.has(word)).length / words.size;
+  return [...words].filter((word) => kept.has(word)).length / words.size;
 }
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;

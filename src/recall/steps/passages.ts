@@ -319,10 +319,10 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, bud
   });
   const sorted = [...value.keys()].filter((at) => (value[at] ?? 0) > 0);
   sorted.sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || b - a);
-  const told = new Told(passages, work);
+  const covered = new Covered(passages, work);
   const waiting: Waiting[] = [];
   for (const at of sorted.slice(0, MAX_CHOICE)) {
-    waiting.push({ at, gain: (value[at] ?? 0) * told.gainOf(at) });
+    waiting.push({ at, gain: (value[at] ?? 0) * covered.gainOf(at) });
     if (pace.isOver(work === 0 ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
   }
   waiting.sort((a, b) => a.gain - b.gain);
@@ -341,26 +341,26 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, bud
     left -= cost;
     taken.push(at);
     seqs.add(passage.seq);
-    told.add(at);
+    covered.add(at);
   };
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const passage = passages[next.at];
     if (passage === undefined) continue;
     if (pace.isOver(passage.text.length)) yield;
-    const gain = (value[next.at] ?? 0) * told.gainOf(next.at);
-    // Some of its names were told since, so it goes back into the queue with its lower gain.
+    const gain = (value[next.at] ?? 0) * covered.gainOf(next.at);
+    // Passages chosen since say some of its names, so it goes back into the queue with its lower gain.
     if (gain < next.gain) {
       insert(waiting, { at: next.at, gain });
       continue;
     }
-    if (told.hasAlike(next.at)) alike.push(next.at);
+    if (covered.hasAlike(next.at)) alike.push(next.at);
     else take(next.at, passage);
   }
   for (const at of alike) {
     const passage = passages[at];
     if (passage === undefined) continue;
     if (pace.isOver(passage.text.length)) yield;
-    if (told.hasSame(at)) repeats.push(at);
+    if (covered.hasSame(at)) repeats.push(at);
     else take(at, passage);
   }
   return { taken, repeats, unfit };
@@ -382,7 +382,7 @@ function insert(waiting: Waiting[], one: Waiting): void {
 }
 
 /** The names and words of the passages chosen so far. */
-class Told {
+class Covered {
   readonly #passages: readonly Passage[];
   readonly #work: number;
   readonly #names = new Set<string>();

@@ -41,15 +41,15 @@ const WHOLE = { toolChars: Infinity, textChars: Infinity, reasoningChars: Infini
 export function quote(quoted: readonly Quoted[]): Quote {
   const lines: string[] = [];
   const clipped = new Set<number>();
-  let [told, last] = ["", Number.NaN];
+  let [lastDay, last] = ["", Number.NaN];
   for (const { cut, day, passages } of quoted) {
     const isWhole = cut.isAll && passages.length === cut.passages.length;
     if (!isWhole) clipped.add(cut.seq);
-    const named = [cut.message.role, ...(day === told ? [] : [day]), ...(isWhole ? [] : [sizeOf(cut, passages)])];
-    const follows = cut.seq - last === 1 && day === told && isWhole;
+    const named = [cut.message.role, ...(day === lastDay ? [] : [day]), ...(isWhole ? [] : [sizeOf(cut, passages)])];
+    const follows = cut.seq - last === 1 && day === lastDay && isWhole;
     lines.push(`[${follows ? "" : `${referenceTo(cut.message.id)} `}${named.join(", ")}]`);
     lines.push(isWhole ? wholeText(cut) : partText(cut, passages));
-    [told, last] = [day, cut.seq];
+    [lastDay, last] = [day, cut.seq];
   }
   return { text: lines.join("\n"), clipped };
 }

@@ -230,8 +230,8 @@ export interface AskedWord {
 /** The asked words of a question, each once. Stop words are dropped, unless the question has nothing else. */
 export function askedWords(text: string): AskedWord[] {
   const words = [...new Set(wordsOfText(text))];
-  const told = tellLanguage(words);
-  const stems = (told === null ? LANGUAGES : [told, ENGLISH]).map(({ stem }) => stem);
+  const language = tellLanguage(words);
+  const stems = (language === null ? LANGUAGES : [language, ENGLISH]).map(({ stem }) => stem);
   const names = new Set(lowerAll(text.match(CAPITALISED)));
   const codes = new Set(lowerAll(text.match(LETTER_CODE)));
   const asked = words.flatMap((word): AskedWord[] => {
@@ -244,7 +244,7 @@ export function askedWords(text: string): AskedWord[] {
     return [{ word, forms: [...new Set([...stems.map((stem) => stem(word)), ...abroad])], isPair: false, isName }];
   });
   const isTelling = ({ word, isPair }: AskedWord): boolean =>
-    codes.has(word) || isPair || !(LETTER.test(word) || told?.stopWords.has(word) === true);
+    codes.has(word) || isPair || !(LETTER.test(word) || language?.stopWords.has(word) === true);
   const telling = asked.filter((each) => !PARTICLES.test(each.word) && isTelling(each));
   const byForm = new Map((telling.length === 0 ? asked : telling).toReversed().map((each) => [each.forms[0], each]));
   return [...byForm.values()].toReversed();

@@ -26,7 +26,7 @@ const HEADING = /^(?:#|(?:error|exception|failure|panic)s? [^:\n]*\n)/i;
 const MAX_REPORT_CHARS = 600;
 /** Words that are paths, and fields without a value. */
 const NO_WORDS = /"\w+":\s*(?:null|false|0|""|\[\])|[^\s"'`,;:(){}[\]]*\/[^\s"'`,;:(){}[\]]*/g;
-const TOLD_CHARS = 200;
+const HEAD_CHARS = 200;
 /** Longer than any word of a field that reports a failure. */
 const WORD_CHARS = 12;
 /** Fields in which one tool passes on the answer of another. */
@@ -37,12 +37,12 @@ const CONTENT_TYPE = /^(?:text|image|audio|media|file|custom|resource|resource_l
 /** Whether a tool's output reports that the tool failed, in a form that many tools have. */
 export function tellsError(output: unknown): boolean {
   if (typeof output === "string") {
-    const told = output.slice(0, TOLD_CHARS);
-    return TELLS_ERROR.test(told) || FIELD_TELLS_ERROR.test(told.replaceAll(/\s/g, ""));
+    const head = output.slice(0, HEAD_CHARS);
+    return TELLS_ERROR.test(head) || FIELD_TELLS_ERROR.test(head.replaceAll(/\s/g, ""));
   }
   if (typeof output !== "object" || output === null) return false;
-  const said = contentOf(output)?.list.find(({ text }) => text !== undefined)?.text;
-  if ((said !== undefined && tellsError(said)) || hasErrorField(output)) return true;
+  const answer = contentOf(output)?.list.find(({ text }) => text !== undefined)?.text;
+  if ((answer !== undefined && tellsError(answer)) || hasErrorField(output)) return true;
   return PASSED_ON.some((key) => tellsError(objectIn(output, key)));
 }
 
@@ -61,29 +61,29 @@ function objectIn(output: object, key: string): unknown {
 }
 
 /** Whether an answer plainly says that a change was made, or that it was not. The words of `paths` say nothing. */
-export function changeTold(said: string, paths: readonly string[]): "made" | "refused" | "unclear" {
-  if (said.trim() === "") return "made";
+export function changeResult(answer: string, paths: readonly string[]): "made" | "refused" | "unclear" {
+  if (answer.trim() === "") return "made";
   const names = paths.flatMap((path) => [path, path.replace(/.*\//, "")]).filter((name) => name !== "");
-  const line = names.reduce((text, name) => text.replaceAll(name, ""), firstLine(said)).replaceAll(NO_WORDS, "");
+  const line = names.reduce((text, name) => text.replaceAll(name, ""), firstLine(answer)).replaceAll(NO_WORDS, "");
   if (DONE.test(line)) return DOUBT.test(line) ? "unclear" : "made";
-  return UNREAD.test(line) || PERSON.test(line) || tellsError(said) ? "refused" : "unclear";
+  return UNREAD.test(line) || PERSON.test(line) || tellsError(answer) ? "refused" : "unclear";
 }
 
 /** Whether an answer is the text that was asked for. Only one short line may report instead that a file was not read. */
-export function readTold(said: string): "text" | "unread" | "doubted" {
-  const isLine = said.length <= MAX_REPORT_CHARS && !said.trim().includes("\n");
-  if (isLine && UNREAD.test(said)) return "unread";
-  return (isLine && PERSON.test(said)) || (tellsError(said) && !HEADING.test(said)) ? "doubted" : "text";
+export function readResult(answer: string): "text" | "unread" | "doubted" {
+  const isLine = answer.length <= MAX_REPORT_CHARS && !answer.trim().includes("\n");
+  if (isLine && UNREAD.test(answer)) return "unread";
+  return (isLine && PERSON.test(answer)) || (tellsError(answer) && !HEADING.test(answer)) ? "doubted" : "text";
 }
 
-function firstLine(said: string): string {
-  return said.trimStart().slice(0, TOLD_CHARS).split("\n", 1)[0] ?? "";
+function firstLine(answer: string): string {
+  return answer.trimStart().slice(0, HEAD_CHARS).split("\n", 1)[0] ?? "";
 }
 
 function endedBadly([field, value]: [string, unknown]): boolean {
   const isFilled = typeof value === "object" && value !== null && Object.keys(value).length > 0;
-  const said = typeof value === "string" ? `"${value.slice(0, WORD_CHARS)}` : String(isFilled || value);
-  return FIELD_TELLS_ERROR.test(`{"${field}":${said}`);
+  const answer = typeof value === "string" ? `"${value.slice(0, WORD_CHARS)}` : String(isFilled || value);
+  return FIELD_TELLS_ERROR.test(`{"${field}":${answer}`);
 }
 
 interface Content {

@@ -49,7 +49,8 @@ function isPart(value: unknown): value is Part {
   return typeof (value as { type?: unknown } | null)?.type === "string";
 }
 
-function textPart(value: unknown): Part {
+/** A text part of any value. */
+export function textPart(value: unknown): Part {
   return { type: "text", text: fieldText(value) };
 }
 

@@ -78,11 +78,11 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
   let plain = true;
   const written = text.split(LINE_BREAK);
   const ofDiff = findDiffLines(written);
-  const unsaid = isWanted === null ? new Set([...ofDiff, ...findPastedLines(written)]) : ofDiff;
-  const lines = isWanted === null ? joinLines(written, unsaid) : written;
+  const foreign = isWanted === null ? new Set([...ofDiff, ...findPastedLines(written)]) : ofDiff;
+  const lines = isWanted === null ? joinLines(written, foreign) : written;
   lines.forEach((raw, at) => {
     if (raw === null) return;
-    if (unsaid.has(at)) {
+    if (foreign.has(at)) {
       plain = false;
       return;
     }
@@ -105,12 +105,12 @@ function split(text: string, isWanted: ((line: string) => boolean) | null): Sent
 }
 
 /** Puts a line that goes on with a sentence behind the line before it, and null in its own place. */
-function joinLines(lines: readonly string[], unsaid: ReadonlySet<number>): (string | null)[] {
+function joinLines(lines: readonly string[], foreign: ReadonlySet<number>): (string | null)[] {
   const joined: (string | null)[] = [...lines];
   let head = 0;
   lines.forEach((line, at) => {
     const before = joined[head] ?? "";
-    if (at > 0 && !unsaid.has(at) && !unsaid.has(at - 1) && goesOn(before, line)) {
+    if (at > 0 && !foreign.has(at) && !foreign.has(at - 1) && goesOn(before, line)) {
       joined[head] = `${before}\n${line}`;
       joined[at] = null;
     } else head = at;

@@ -171,8 +171,8 @@ function normalized(part: ToolPart): ToolPart {
 }
 
 function failure(part: ToolPart): string {
-  const said: unknown = part.errorText ?? part.approval?.reason;
-  if (said !== undefined && said !== null) return fieldText(said);
+  const value: unknown = part.errorText ?? part.approval?.reason;
+  if (value !== undefined && value !== null) return fieldText(value);
   return part.state === "output-error" ? "The call failed." : "The call was refused.";
 }
 
@@ -230,7 +230,7 @@ function convertibleFile(part: FilePart): Part {
 
 /** A part of a steering message, which may only have texts and files. */
 function sayable(part: Part): Part {
-  const said = convertible(part);
-  if (said.type === "text" || said.type === "file") return said;
-  return { type: "text", text: `[Part of type ${said.type}] ${jsonText(said)}` };
+  const value = convertible(part);
+  if (value.type === "text" || value.type === "file") return value;
+  return { type: "text", text: `[Part of type ${value.type}] ${jsonText(value)}` };
 }

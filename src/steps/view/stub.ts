@@ -137,11 +137,11 @@ function pathBeside(output: unknown): string[] {
 }
 
 function withText(output: unknown, { keys, isContent }: TextPath, text: string): unknown {
-  const said = isContent ? [{ type: "text", text }] : text;
-  const budget = SHAPE_CHARS + jsonText(said).length;
-  let shaped: unknown = said;
+  const shown = isContent ? [{ type: "text", text }] : text;
+  const budget = SHAPE_CHARS + jsonText(shown).length;
+  let shaped: unknown = shown;
   for (const limits of SHAPES) {
-    shaped = shapeOf(output, { keys, said, ...limits });
+    shaped = shapeOf(output, { keys, shown, ...limits });
     if (jsonText(shaped).length <= budget) break;
   }
   return shaped;
@@ -150,7 +150,7 @@ function withText(output: unknown, { keys, isContent }: TextPath, text: string):
 interface Shaping {
   /** The keys that lead to the text from here. Null beside that way. */
   readonly keys: readonly string[] | null;
-  readonly said: unknown;
+  readonly shown: unknown;
   readonly levels: number;
   readonly chars: number;
 }
@@ -158,7 +158,7 @@ interface Shaping {
 /** A value with its keys, numbers and short texts. Of a list only the item with the text stays. */
 function shapeOf(value: unknown, { keys, levels, ...rest }: Shaping): unknown {
   const [key, ...inner] = keys ?? [];
-  if (keys !== null && key === undefined) return rest.said;
+  if (keys !== null && key === undefined) return rest.shown;
   if (typeof value === "string") return value.length <= rest.chars ? value : "";
   if (typeof value !== "object" || value === null) return value;
   const shape = (each: unknown, way: readonly string[] | null): unknown =>
@@ -167,6 +167,6 @@ function shapeOf(value: unknown, { keys, levels, ...rest }: Shaping): unknown {
   const entries = Object.entries(value).flatMap(([own, each]) =>
     own === key ? [[own, shape(each, inner)]] : levels > 0 ? [[own, shape(each, null)]] : [],
   );
-  if (key !== undefined && !Object.hasOwn(value, key)) entries.push([key, rest.said]);
+  if (key !== undefined && !Object.hasOwn(value, key)) entries.push([key, rest.shown]);
   return Object.fromEntries(entries) as unknown;
 }

@@ -14,7 +14,7 @@ import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
 import type { Pinned, PinnedFact } from "../../facts/fact.ts";
 import { IN_FORCE_HEADING, renderInForce, renderNames } from "../../facts/render.ts";
-import { withoutHeading } from "../../facts/said.ts";
+import { withoutHeading } from "../text/safe-text.ts";
 
 /** The prefix of our own ids. No message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";
@@ -104,8 +104,8 @@ export const RECORD_PREFIX = `${RESERVED_PREFIX}record:`;
 /** A summary as a stored message, for a session that does not hold the summarised messages. */
 export function recordMessage(source: SummarySource, rules: readonly PinnedFact[] = []): UIMessage {
   const { overlayId } = source;
-  const said = rules.map(({ value, messageId }) => ({ value, messageId }));
-  const metadata = { palimpsest: { kind: "record", overlayId, rules: said } };
+  const ruled = rules.map(({ value, messageId }) => ({ value, messageId }));
+  const metadata = { palimpsest: { kind: "record", overlayId, rules: ruled } };
   // Nothing else of a summary is stored in the session that begins with it.
   const whole = { ...source, ...(source.pinned !== undefined && { pinned: { ...source.pinned, alone: false } }) };
   return { ...summaryMessage(whole), id: `${RECORD_PREFIX}${overlayId}`, metadata };
@@ -146,8 +146,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
   // Documents end what is in force and may be long, so names do not stand below them.
   const isLong = loaded.some(({ kind }) => kind !== "plan" && kind !== "call");
   const beside = isLong ? [names, inForce] : [inForce, names];
-  const told = source.pinned?.alone === true ? "" : withoutHeading(withoutEmptySections(source.summary));
-  const parts = [told, ...beside];
+  const summary = source.pinned?.alone === true ? "" : withoutHeading(withoutEmptySections(source.summary));
+  const parts = [summary, ...beside];
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",

@@ -275,9 +275,9 @@ function spanToKeep(
   const freed = history.masks.freed(view, toStep, span).within;
   if (freed === 0) return null;
   const { summaryTokens, pinnedTokens, openingTokens } = run.policy;
-  const told = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
+  const draftTokens = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
   const left = (history.spans.digest(span)?.tokens ?? 0) - freed;
-  return left > told + pinnedTokens + openingTokens ? null : span;
+  return left > draftTokens + pinnedTokens + openingTokens ? null : span;
 }
 
 /** A new run that the engine has not taken after this long (ms) waits for the engine. */

@@ -1,0 +1,30 @@
+/** Texts of others made safe for a prompt: they close no tag of it and pose as no heading of ours. */
+import { stripInvisible } from "./invisible-characters.ts";
+
+/** All but a single blank, which stays. */
+const BREAKS = /[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu;
+const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
+
+/** The start of a line that a reader could take for the heading of the facts in force. */
+const IN_FORCE_LOOKALIKE =
+  /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
+
+/** Escapes headings that could pose as the heading of the facts in force, so that only pinned facts stand under it. */
+export function withoutHeading(text: string): string {
+  return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
+}
+
+const CLOSING_TAG = /<(?=\/(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
+
+/** The text with its line breaks, without invisible characters and closing tags of a prompt. */
+export function inLines(text: string): string {
+  return stripInvisible(text).replaceAll(CLOSING_TAG, "‹");
+}
+
+/**
+ * The text as one line that cannot close a tag of a prompt. Replaces breaks and such tags, and removes invisible
+ * characters.
+ */
+export function safeLine(text: string): string {
+  return stripInvisible(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
+}
