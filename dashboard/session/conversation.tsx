@@ -27,6 +27,7 @@ export function Conversation(props: ConversationProps) {
   const box = useRef<HTMLDivElement>(null);
   const follows = useRef(at === null);
   const shown = useRef<string | null>(null);
+  const top = useRef(0);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -37,13 +38,13 @@ export function Conversation(props: ConversationProps) {
   const last = rows.at(-1)?.key;
   const place = at === null ? -1 : rows.findIndex((row) => isOf(row, at));
   useEffect(() => {
-    if (at === null && shown.current !== null) follows.current = true;
     if (at === shown.current || (at !== null && place === -1)) return;
     shown.current = at;
-    if (at === null) return;
-    follows.current = false;
-    list.scrollToIndex(place, { align: "center" });
-    // Runs once for each searched message, as soon as its row is there.
+    follows.current = at === null;
+    // A new message may have come as a row before the searched one is dropped, so the end is shown here and not only with the next row.
+    if (at === null) list.scrollToIndex(rows.length - 1, { align: "end" });
+    else list.scrollToIndex(place, { align: "center" });
+    // Runs once for each searched message, as soon as its row is there, and once when none is searched any more.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [at, place]);
   useEffect(() => {
@@ -60,7 +61,10 @@ export function Conversation(props: ConversationProps) {
       aria-live="off"
       tabIndex={0}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        follows.current = scrollHeight - scrollTop - clientHeight < AT_END;
+        // Rows that grow when they are measured move the end away. Only a person who scrolls up leaves it.
+        if (scrollHeight - scrollTop - clientHeight < AT_END) follows.current = true;
+        else if (scrollTop < top.current) follows.current = false;
+        top.current = scrollTop;
       }}
     >
       <div className="rows" style={{ height: list.getTotalSize() }}>
