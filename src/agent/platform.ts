@@ -80,7 +80,7 @@ function watchdogSeconds(env: WatchdogEnv): number {
   if (/^[1-9]\d{0,2}$/.test(raw)) return Number(raw);
   throw new PalimpsestError(
     "invalid_options",
-    `PALIMPSEST_WATCHDOG_SECONDS must be a whole number from 1 to 999, or be left out; it is ${JSON.stringify(raw)}.`,
+    `PALIMPSEST_WATCHDOG_SECONDS is ${JSON.stringify(raw)}: give a whole number from 1 to 999.`,
   );
 }
 

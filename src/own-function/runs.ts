@@ -14,6 +14,7 @@
  */
 import type { UIMessage } from "ai";
 import { isToBeReadAgain } from "../memory/messages/contents.ts";
+import { wholeCharacters } from "../steps/draft/render.ts";
 import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { Carried } from "../memory/overlays/details.ts";
@@ -50,6 +51,9 @@ import { visibleSpan } from "../agent/runs/visible-span.ts";
 
 /** The one step of such a run in the ledger. */
 const STEP = "onCompaction";
+
+/** Characters of the reason of a failed run. An error may have megabytes. */
+const MAX_REASON_CHARS = 2_000;
 
 /** Ends a run as `failed` with a code that a caller can switch on. */
 class RunFailure extends Error {
@@ -109,7 +113,8 @@ export class FunctionRuns implements FunctionRoom {
           const view = history.view(run.leafId, { isWhole: true });
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
         });
-        const view = messages.map(redaction.message);
+        // A copy, because a host's messages are its own live objects, and a function may change what it is given (M1).
+        const view = structuredClone(messages.map(redaction.message));
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
         const carried = await readCarried(core, run.sessionId);
@@ -246,7 +251,8 @@ function endWithAnswer(
   if (gathered?.isCurrent() === false) return void conclude(core, live, { kind: "stale", reason: "changed" });
   const facts = gathered?.facts ?? NO_FACTS;
   const history = core.memory.session(live.sessionId);
-  const outline = history.outline(live.leafId);
+  // The branch as it is now. Its newest message may have been deleted since, as when a reply is made again.
+  const outline = history.outline(history.leafAfter(live.leafId));
   if (outline === null) return void conclude(core, live, { kind: "stale", reason: "gone" });
   const head = headBefore(outline, hidden, live.policy);
   const run: LiveRun = { ...live, plan: { ...plan, head }, planDigest };
@@ -389,5 +395,6 @@ function findFault(core: Needs<"settings">, run: LiveRun, text: string): Outcome
 
 function failure(error: unknown, redaction: Redaction): Outcome {
   const code = error instanceof RunFailure ? error.code : "threw";
-  return { kind: "failed", code, reason: redaction.text(error instanceof Error ? error.message : String(error)) };
+  const reason: unknown = error instanceof Error ? error.message : error;
+  return { kind: "failed", code, reason: wholeCharacters(redaction.text(String(reason)), 0, MAX_REASON_CHARS) };
 }

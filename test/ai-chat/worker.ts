@@ -10,6 +10,7 @@ import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { ownFunction } from "../../src/own-function/room.ts";
 import { promptCache } from "../../src/prompt-cache/room.ts";
 import { recall } from "../../src/recall/room.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
@@ -27,7 +28,9 @@ const byMeaning = recall({ embeddings: embeddings({ model: "scripted", embed: sc
  * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
  * `idle` does not compact, `auto` goes by what it costs to carry outputs, and `cached` has a provider with a prompt cache.
  */
-export class Chat extends withCompaction(AIChatAgent, { rooms: [byMeaning, promptCache()] })<Cloudflare.Env> {
+export class Chat extends withCompaction(AIChatAgent, {
+  rooms: [byMeaning, promptCache(), ownFunction()],
+})<Cloudflare.Env> {
   override compaction = compactionOf(this.name);
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.includes("narrow") ? 4_000 : 32 * 1024 * 1024;

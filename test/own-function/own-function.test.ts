@@ -589,3 +589,30 @@ test("notes that hold are the summary of a session with a function as well: it i
   expect(run).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
   expect(called).toBe(0);
 });
+
+describe("what happens while it is at work", () => {
+  test("a newest message that is deleted, as when a reply is made again, leaves its summary of older ones in force", async () => {
+    const gate = makeGate();
+    const { agent } = await newBuilt(async (messages) => {
+      await gate.pass();
+      return { summary: "They talked.", fromMessageId: messages[1]?.id ?? "", toMessageId: messages[9]?.id ?? "" };
+    });
+    const run = await start(agent);
+    await gate.reached();
+    await agent.deleteMessages({ sessionId, ids: ["m16"] });
+    await agent.append({ sessionId, message: say(17) });
+    gate.open();
+    expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+  });
+
+  test.each([
+    ["no text", Object.assign(new Error("x"), { message: { status: 500 } })],
+    ["megabytes", new Error("The provider said: ".repeat(100_000))],
+  ])("an error with %s as its message leaves a reason of bounded length", async (_, error) => {
+    const { agent } = await newBuilt(() => Promise.reject(error));
+    const { outcome } = await agent.waitForRun({ runId: (await start(agent)).id });
+    const reason: unknown = outcome?.kind === "failed" ? outcome.reason : null;
+    expect(typeof reason).toBe("string");
+    expect(String(reason).length).toBeLessThanOrEqual(2_000);
+  });
+});

@@ -220,16 +220,18 @@ export class Session extends Configured {
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
-    const { span, gather } = await this.#state.read((history) => {
+    // The handle may name another session before this is done (S1).
+    const state = new SessionState(this.#core, this.id);
+    const { span, gather } = await state.read((history) => {
       const named = visibleSpan(history, fromMessageId, toMessageId);
-      return { span: named, gather: openSpan(this.#core, { sessionId: this.id, span: named }) };
+      return { span: named, gather: openSpan(this.#core, { sessionId: state.id, span: named }) };
     });
     const gathered = await gather();
-    const commit = await this.#state.read(() =>
-      this.#state.write<CommitResult>((history) => {
+    const commit = await state.read(() =>
+      state.write<CommitResult>((history) => {
         if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
-        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
-        const seen = { sessionId: this.id, leafId: history.leafAfter(span.toId) };
+        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = state.settings.policy ?? {};
+        const seen = { sessionId: state.id, leafId: history.leafAfter(span.toId) };
         const { overlayIds = [] } = history.spans.digest(span) ?? {};
         const { namesOf, ...beside } = readAround(this.#core, seen, { span, overlayIds });
         const details = { namesOf };
