@@ -181,7 +181,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        heard_at INTEGER NOT NULL
      ) WITHOUT ROWID`,
   ],
-  // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
+  // Masks: the positions up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
   // where they are to be chosen anew.
   masks: [
     `CREATE TABLE palimpsest_masks (
