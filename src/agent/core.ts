@@ -13,6 +13,7 @@ import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
 import type {
+  AskedCall,
   EndedRun,
   LiveRun,
   Outcome,
@@ -129,11 +130,13 @@ export interface StepCall {
   readonly leftMs: number;
   /** Notes new fields of the run. */
   note(patch: StepPatch): void;
+  /** Notes that a model is asked, with the expected cost. */
+  ask(call: AskedCall): void;
   /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result?: StepResult): void;
   /** Notes that the run waits for a person. */
   wait(): void;
-  /** Gives the run its outcome, with everything noted. */
+  /** Closes the step, and gives the run its outcome, with everything noted. */
   end(outcome: Outcome): RunEnded;
 }
 

@@ -100,9 +100,15 @@ export function readNotes(
   const history = core.memory.session(run.sessionId);
   const base = baseOf(core, run);
   const redaction = redactionOf(core.settings.get(run.sessionId));
+  const countTokens = core.settings.counterOf(run.sessionId);
   const how = JSON.stringify({ ...shape, redaction: redaction.names });
   const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
-  const known = reuseDraft(call, key);
+  const rows = findNew({ history, notes: notesOf(core, history) }, base, endOf(run));
+  const tokens = rows.reduce(
+    (sum, row) => sum + row.tokens,
+    base === null ? 0 : notesTokens(base.sections, countTokens),
+  );
+  const known = reuseDraft(call, { key, tokens, model });
   if (known !== null) return known;
   const rejected = again === undefined ? null : mustDraft(core, run, again.rejected);
   const source = {
@@ -116,7 +122,6 @@ export function readNotes(
     lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,
   };
-  const rows = findNew({ history, notes: notesOf(core, history) }, base, endOf(run));
   return { kind: "unread", run, rows, source, may: { continues, attempt: call.mark.attempt } };
 }
 
@@ -197,7 +202,6 @@ export function auditNotes(
 
 export function saveNotes(call: StepCall, key: string): RunEnded {
   const { run, core } = call;
-  call.close();
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   const stale = findStale(core, run);
@@ -225,7 +229,6 @@ export function saveNotes(call: StepCall, key: string): RunEnded {
 }
 
 export function keepNotes(call: StepCall): RunEnded {
-  call.close();
   const reason = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
   const why = reason === undefined ? "no answer could be used" : `the model gave none (${reason})`;
   return call.end({

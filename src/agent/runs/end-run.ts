@@ -3,18 +3,20 @@
  * outcome, drops the run's state, and looks again for due runs.
  */
 import type { EndedRun, Outcome, LiveRun } from "../../memory/runs/runs.ts";
+import { billUnanswered } from "./bill.ts";
 import { queueHook } from "./after-compaction.ts";
 import type { Needs } from "../core.ts";
 
 /** Behind {@link Core.endRun}. */
 export function endRun(
-  core: Needs<"hookOutbox" | "memory" | "platform" | "runs" | "settings" | "trigger">,
+  core: Needs<"hookOutbox" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "trigger">,
   run: LiveRun,
   outcome: Outcome,
 ): Outcome {
   const at = core.platform.now();
-  const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
-  const ended = core.runs.end({ ...run, steps }, outcome, settledSize(core, run));
+  const billed = billUnanswered(core, run);
+  const steps = billed.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
+  const ended = core.runs.end({ ...billed, steps }, outcome, settledSize(core, run));
   if (ended.outcome !== outcome) return ended.outcome;
   queueHook(core, run, outcome);
   core.trigger.ended(run);

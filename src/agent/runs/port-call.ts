@@ -4,9 +4,18 @@
  * is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
-import { closeStep, markStep, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import {
+  closeStep,
+  markStep,
+  type AskedCall,
+  type LiveRun,
+  type Outcome,
+  type RunRecord,
+  type StepRecord,
+} from "../../memory/runs/runs.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
 import type { Core, Needs, StepCall, StepPatch, StepResult } from "../core.ts";
+import { addToBill } from "./bill.ts";
 import { conclude } from "./split.ts";
 
 export class PortCall implements StepCall {
@@ -53,17 +62,30 @@ export class PortCall implements StepCall {
     this.#readsOnly = true;
   }
 
+  ask(asking: AskedCall): void {
+    this.#mark({ asking });
+  }
+
   close(result: StepResult = {}): void {
-    const steps = closeStep(this.#run.steps, this.mark.step, { ...result, endedAt: this.core.platform.now() });
-    this.#run = { ...this.#run, steps };
+    this.#mark({ ...result, asking: undefined, endedAt: this.core.platform.now() });
+  }
+
+  bill(call: AskedCall): void {
+    this.#run = addToBill(this.core, this.#run, this.mark.step, call);
+  }
+
+  #mark(result: Partial<StepRecord>): void {
+    this.#run = { ...this.#run, steps: closeStep(this.#run.steps, this.mark.step, result) };
   }
 
   end(outcome: Outcome): RunEnded {
+    this.close();
     return this.#over(this.core.endRun(this.#run, outcome));
   }
 
   /** As {@link end}, with the outcome of the run's compaction. A split switches to its child first. */
   conclude(compacted: Outcome): RunEnded {
+    this.close();
     return this.#over(conclude(this.core, this.#run, compacted));
   }
 

@@ -8,8 +8,7 @@
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
-import { planOf, type LiveRun } from "../../memory/runs/runs.ts";
-import type { CallCost } from "../../model/call-cost.ts";
+import { planOf, type AskedCall, type LiveRun } from "../../memory/runs/runs.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
@@ -113,7 +112,7 @@ export class RunPort implements CompactionPort {
     const found = await this.#inRun(mark, (call) => {
       const { sessionId } = call.run;
       const chunk = findChunk(core, call.run, request);
-      return reuseDraft(call, chunk.key) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
+      return reuseDraft(call, chunk) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
     });
     if (found.kind !== "unread") return this.#addWhole(mark, found, request.adds);
     // The planned source is read, so that no model is paid for one that the commit would refuse.
@@ -155,7 +154,7 @@ export class RunPort implements CompactionPort {
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
       const fold = findFold(core, run, { request, sources });
-      return reuseDraft(call, fold.key) ?? { ...fold.read(), leftMs: call.leftMs };
+      return reuseDraft(call, fold) ?? { ...fold.read(), leftMs: call.leftMs };
     });
     return found.kind === "drafts" ? found : this.#addWhole(mark, found, request.adds);
   }
@@ -257,7 +256,6 @@ export class RunPort implements CompactionPort {
       const { text, facts, model, degraded, generation, key: draftKey } = draft;
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
       const outcome = commitSummary(core, run, { span, text, facts, lineage, carried });
-      call.close();
       return call.conclude(outcome);
     });
   }
@@ -346,28 +344,13 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
   };
 }
 
-/**
- * Adds a model call to the bill of the run and of the session. False for a call that is already billed. A repeated report of it, after a
- * lost receipt, costs nothing.
- */
-function bill(
-  call: PortCall,
-  answerId: string,
-  asked: { readonly model: string; readonly summariser: CallCost },
-): boolean {
-  const { core, run, mark } = call;
-  const { summariser: cost } = asked;
+/** False for an answer that is on the bill already, which a repeated report after a lost receipt sends again. */
+function bill(call: PortCall, answerId: string, asked: AskedCall): boolean {
+  const { run, mark } = call;
   const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
   if (billed.includes(answerId)) return false;
-  call.note({
-    modelCalls: run.modelCalls + 1,
-    inputTokens: run.inputTokens + cost.inputTokens,
-    outputTokens: run.outputTokens + cost.outputTokens,
-    estimatedTokens: run.estimatedTokens + cost.estimatedTokens,
-  });
-  call.close({ ...cost, calls: 1, billed: [...billed, answerId] });
-  core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
-  core.rooms.counted?.(run.sessionId, asked);
+  call.bill(asked);
+  call.close({ billed: [...billed, answerId] });
   return true;
 }
 

@@ -5,6 +5,7 @@
  * column.
  */
 import { assert } from "../../errors.ts";
+import type { CallCost } from "../../model/call-cost.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { NothingReason, PlanOptions, Policy, SpanPlan } from "../../steps/plan/plan.ts";
@@ -128,6 +129,8 @@ export interface StepRecord {
   readonly askedMs: number;
   /** The names of the answers that these costs include. */
   readonly billed?: readonly string[];
+  /** The call that a model is answering, by estimate. A run that ends before the answer is billed for it. Absent while none is asked. */
+  readonly asking?: AskedCall | undefined;
   /** True when a stored draft replaced a model call. */
   readonly reused: boolean;
   /** The newest attempt without an answer from the model. Absent while there is none. */
@@ -141,6 +144,12 @@ export interface StepRecord {
   readonly refused?:
     | { readonly key: string; readonly soundKey: string; readonly problems: readonly AuditProblemKind[] }
     | undefined;
+}
+
+/** A call of a model, with its tokens. */
+export interface AskedCall {
+  readonly model: string;
+  readonly summariser: CallCost;
 }
 
 export interface Verdict {

@@ -23,6 +23,7 @@ import type { Binding, Db } from "../db.ts";
 export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
 export type {
   Approval,
+  AskedCall,
   EndedRun,
   FailureCode,
   LiveRun,

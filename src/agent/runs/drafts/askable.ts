@@ -22,6 +22,7 @@ export interface Found<Shown> {
   readonly key: string;
   /** Tokens of the source. */
   readonly tokens: number;
+  readonly model: string;
   read(): Shown;
 }
 
@@ -54,7 +55,7 @@ export function findChunk(
     const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
     return { kind: "source", key, messages, brief, askTokens };
   };
-  return { key, tokens: chunk.tokens, read };
+  return { key, tokens: chunk.tokens, model: request.model, read };
 }
 
 /** `sources` are what the request names, oldest first. */
@@ -74,6 +75,7 @@ export function findFold(
   return {
     key,
     tokens: weigh(countTokens),
+    model: request.model,
     read: () => {
       const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
       const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);

@@ -1,0 +1,2 @@
+import { bundle } from "./size/bundle.ts";
+console.log("ours", (await bundle("ours")).gzipBytes);

@@ -1,0 +1,31 @@
+/** Adds a model's calls to the bills of their run, their session and the day. */
+import { closeStep, type AskedCall, type LiveRun } from "../../memory/runs/runs.ts";
+import type { Needs } from "../core.ts";
+
+/** Returns the run with the call on the bill of the run and of a step. Call inside a transaction, and once for each call. */
+export function addToBill(
+  core: Needs<"platform" | "rooms" | "spend">,
+  run: LiveRun,
+  step: string,
+  call: AskedCall,
+): LiveRun {
+  const { inputTokens, outputTokens, estimatedTokens } = call.summariser;
+  core.spend.add(run.sessionId, inputTokens + outputTokens, core.platform.now());
+  core.rooms.counted?.(run.sessionId, call);
+  return {
+    ...run,
+    modelCalls: run.modelCalls + 1,
+    inputTokens: run.inputTokens + inputTokens,
+    outputTokens: run.outputTokens + outputTokens,
+    estimatedTokens: run.estimatedTokens + estimatedTokens,
+    steps: closeStep(run.steps, step, { ...call.summariser, calls: 1, asking: undefined }),
+  };
+}
+
+/** The same for each call whose answer the end of the run leaves unread. A budget holds, whoever ends the run. */
+export function billUnanswered(core: Needs<"platform" | "rooms" | "spend">, run: LiveRun): LiveRun {
+  return run.steps.reduce(
+    (billed, { name, asking }) => (asking === undefined ? billed : addToBill(core, billed, name, asking)),
+    run,
+  );
+}
