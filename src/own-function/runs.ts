@@ -113,8 +113,7 @@ export class FunctionRuns implements FunctionRoom {
           const view = history.view(run.leafId, { isWhole: true });
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
         });
-        // A copy, because a host's messages are its own live objects, and a function may change what it is given (M1).
-        const view = structuredClone(messages.map(redaction.message));
+        const view = messages.map(redaction.message);
         const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
         const carried = await readCarried(core, run.sessionId);

@@ -28,11 +28,13 @@ export class HostedContents implements Contents {
     if (missing.length > 0) throw new NotAtHand(missing.map((row) => row.id));
   }
 
+  /** A copy, because whoever gets it may change it, and the host goes on with its own (M1). */
   read(row: ReadableRow): UIMessage {
     const message = this.#inMemory().get(row.id) ?? this.#fetched.get(row.id);
     if (message === undefined) throw new NotAtHand([row.id]);
     if (message === null || this.digestOf(message) !== row.digest) throw new HostDiffers(row.id);
-    return ownMark(message) === null ? message : unmarked(message);
+    // As JSON, which is how the host stores it and how its digest was taken.
+    return JSON.parse(JSON.stringify(ownMark(message) === null ? message : unmarked(message))) as UIMessage;
   }
 
   /** The digest that the message's row must have. */

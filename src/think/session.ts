@@ -33,7 +33,7 @@ export class Recorded {
     session.onCompaction = (compact) =>
       this.#keep(session, (each) => {
         if (!this.#threshold) each.compactAfter(NEVER);
-        // Think's messages and ours are the same objects, under two types.
+        // Think's messages and ours have the same shape, under two types.
         each.onCompaction(async (messages) => compact(messages as never));
       });
     session.onCompactionError = (handler) => this.#keep(session, (each) => each.onCompactionError(handler));

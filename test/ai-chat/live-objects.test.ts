@@ -1,4 +1,5 @@
-/** A function of the caller's own that changes the messages it is given. They are a host's live objects. */
+/** Callers that change the messages they were given. The host works on with its own (M1). */
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { connect, ended, inside, newChat, user } from "./chat.ts";
@@ -36,4 +37,26 @@ test("M1: a function that shortens the messages that it was given leaves the hos
   });
   expect((await ended(name))[0]?.outcome?.kind).toBe("applied");
   expect(await inside(name, (agent) => JSON.stringify(agent.messages))).toBe(before);
+});
+
+test("M1: whoever changes what a read gave, a view, the history or one message, leaves the host's as they are", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  for (let n = 0; n < 3; n++) await person.say(user(`u${n}`));
+  await inside(name, async (agent) => {
+    const before = JSON.stringify(agent.messages);
+    const session = agent.palimpsest.session();
+    const reads: Record<string, () => Promise<readonly (UIMessage | null)[]>> = {
+      getView: async () => (await session.getView()).messages,
+      getHistory: async () => session.getHistory(),
+      getMessage: async () => [await session.getMessage("u1")],
+      getLatestLeaf: async () => [await session.getLatestLeaf()],
+    };
+    for (const [read, messages] of Object.entries(reads)) {
+      const given = (await messages()).flatMap((message) => message?.parts ?? []);
+      expect(given.length, read).toBeGreaterThan(0);
+      for (const part of given) if (part.type === "text") part.text = "Gone.";
+      expect(JSON.stringify(agent.messages), read).toBe(before);
+    }
+  });
 });
