@@ -86,10 +86,11 @@ export class FunctionRuns implements FunctionRoom {
     core.onRunEnded(({ id }) => this.#calls.get(id)?.abort(new Error("The run has ended.")));
   }
 
-  /** Notes are always kept by a workflow. */
-  makes({ kind, sessionId, path, approval }: Pick<LiveRun, "kind" | "sessionId" | "path" | "approval">): boolean {
+  /** Notes are always kept by a workflow. A run that a Workflow has begun stays there, because its model may be answering (R3). */
+  makes({ kind, sessionId, path, approval, startedAt }: LiveRun): boolean {
     if (approval !== undefined) return path === "function";
-    return kind !== "notes" && this.#core.settings.get(sessionId).inline !== null;
+    if (kind === "notes" || this.#core.settings.get(sessionId).inline === null) return false;
+    return path === "function" || startedAt === null;
   }
 
   /** Calls the function for a due run, and ends the run with its result. */

@@ -15,7 +15,7 @@ import type { RunEvent } from "../../src/agent/events.ts";
 import type { FullSession } from "../rooms.ts";
 import { everyTable } from "../rows.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";
-import { makeGate, openGates } from "../scripted-model.ts";
+import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
 import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
 import { MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 
@@ -615,4 +615,46 @@ describe("what happens while it is at work", () => {
     expect(typeof reason).toBe("string");
     expect(String(reason).length).toBeLessThanOrEqual(2_000);
   });
+});
+
+test("a function that a deploy adds takes no run from a Workflow whose model is answering, so one summary is paid for (R3)", async () => {
+  const gate = makeGate();
+  const { agent, calls, stub } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  await agent.appendAll({ messages: talk(0, 17) });
+  await gate.reached();
+  let asked = 0;
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance) as unknown as FullSession;
+    session
+      .onCompaction((messages) => {
+        asked++;
+        return { summary: "They talked.", fromMessageId: messages[1]?.id ?? "", toMessageId: messages[9]?.id ?? "" };
+      })
+      .apply();
+    await instance.watchCompactions();
+    await instance.watchCompactions();
+  });
+  gate.open();
+  const [run] = await settle(agent);
+  expect(run?.outcome).toMatchObject({ kind: "applied" });
+  expect({ calls: calls.length, asked }).toEqual({ calls: 1, asked: 0 });
+});
+
+test("a Workflow whose run went to a function before its first step is recorded does nothing more, and the run goes on (R1)", async () => {
+  const gate = makeGate();
+  const { agent, inside } = await newBuilt(async (messages) => {
+    await gate.pass();
+    return { summary: "They talked.", fromMessageId: messages[1]?.id ?? "", toMessageId: messages[9]?.id ?? "" };
+  });
+  const { id: runId } = await start(agent);
+  await gate.reached();
+  const mark = { step: "plan the cut", attempt: 1 };
+  const late = await inside((instance) => instance.compactionStep(runId, "readOutline", [mark, ["a model"]]));
+  expect(late).toEqual({ kind: "ended", outcome: { kind: "cancelled" } });
+  expect((await agent.getRun({ runId })).steps.map(({ name }) => name)).toEqual(["onCompaction"]);
+  gate.open();
+  expect((await agent.waitForRun({ runId })).outcome).toMatchObject({ kind: "applied" });
 });
