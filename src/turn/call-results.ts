@@ -45,16 +45,19 @@ export function firstResults({ responseMessages = [] }: StepBegun = {}): Readonl
   return results;
 }
 
-/**
- * The parts with the given results for their open calls, and for calls that a repair of the view closed with a stub.
- * Returns the same array where there are none.
- */
-export function answerCalls(parts: Part[], results: ReadonlyMap<string, GivenResult>): Part[] {
+/** The call of a part without a result, or with a stub by which a repair of the view closed it. Otherwise null. */
+export function openCall(part: Part): ToolPart | null {
+  const call = toolPart(part);
+  return call === null || (hasResult(call) && !isStub(call)) ? null : call;
+}
+
+/** The parts with results for their open calls, counted from 0. Returns the same array where there are none. */
+export function answerCalls(parts: Part[], resultFor: (call: ToolPart, n: number) => GivenResult | undefined): Part[] {
+  let n = 0;
   const answered = parts.map((part) => {
-    const call = toolPart(part);
-    const result = call === null ? undefined : results.get(call.toolCallId);
-    if (call === null || result === undefined || (hasResult(call) && !isStub(call))) return part;
-    return withResult(call, result);
+    const call = openCall(part);
+    const result = call === null ? undefined : resultFor(call, n++);
+    return call === null || result === undefined ? part : withResult(call, result);
   });
   return answered.every((part, at) => part === parts[at]) ? parts : answered;
 }

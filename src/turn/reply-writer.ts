@@ -12,8 +12,8 @@ import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { withoutMark } from "../steps/view/repair.ts";
-import { answerCalls } from "./call-results.ts";
-import { isSaid, toolPart, type GivenResult, type Part } from "../steps/message/tool-parts.ts";
+import { answerCalls, openCall } from "./call-results.ts";
+import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { ChangeParts } from "../agent/sessions/session-messages.ts";
@@ -71,16 +71,28 @@ export class ReplyWriter {
    * follows. Results of other calls are ignored. Throws like {@link add}.
    */
   async answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
+    const asking = await this.#newestSaid();
+    if (asking === null) return;
     // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
     const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
-    const asking = await this.#newestSaid();
-    if (asking === null || answerCalls(asking.parts, results) === asking.parts) return;
+    const shown = await this.#idsInView(asking);
+    const resultFor = ({ toolCallId }: ToolPart, n: number): GivenResult | undefined =>
+      shown === null ? results.get(toolCallId) : given.get(shown[n] ?? toolCallId);
+    if (answerCalls(asking.parts, resultFor) === asking.parts) return;
     const edit = asking.id === this.id ? this.#edit : this.#session.editor(asking.id, UNTIL_COUNTED);
     if (edit === null) return;
     keepWhatFits(edit, (limit) => (stored) => {
-      const answered = answerCalls(stored, results);
+      const answered = answerCalls(stored, resultFor);
       return toPlain(answered.map((part, at) => (part === stored[at] ? part : shortenTool(part, limit))));
     });
+  }
+
+  /** The ids that the open calls of the newest message have in the view, where two of them were stored with one id. Otherwise null. */
+  async #idsInView({ parts }: UIMessage): Promise<readonly string[] | null> {
+    const open = idsOfOpen(parts);
+    if (new Set(open).size === open.length) return null;
+    const { messages } = await this.#session.getView({ leafId: this.id });
+    return idsOfOpen(messages.flatMap((message) => message.parts)).slice(-open.length);
   }
 
   /** The newest message of the turn's branch with content. */
@@ -92,6 +104,10 @@ export class ReplyWriter {
     }
     return null;
   }
+}
+
+function idsOfOpen(parts: readonly Part[]): string[] {
+  return parts.flatMap((part) => openCall(part)?.toolCallId ?? []);
 }
 
 /** Changes a message, with its outputs shortened as far as necessary. */

@@ -197,7 +197,9 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   const results = firstResults(step);
   const sent = options.replace === undefined ? view.messages : view.messages.map(options.replace);
   const answered =
-    results.size === 0 ? sent : sent.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
+    results.size === 0
+      ? sent
+      : sent.map((each) => ({ ...each, parts: answerCalls(each.parts, (call) => results.get(call.toolCallId)) }));
   // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
