@@ -55,7 +55,8 @@ export function messageToEvent(message: UIMessage, createdAt = 0): ConversationE
 
 /**
  * Returns the messages of the events, in order. Neighbours with the same message id become one message. A call without a result among the
- * events is open. A result without its call becomes a part of its own, as in separate messages.
+ * events is open. A result without its call becomes a part of its own, as in separate messages. Throws `invalid_input` for neighbours with
+ * one message id of which another role said each.
  */
 export function eventsToMessages(events: readonly ConversationEvent[]): UIMessage[] {
   const messages: UIMessage[] = [];
@@ -66,11 +67,13 @@ export function eventsToMessages(events: readonly ConversationEvent[]): UIMessag
       const message = summaryMessage({ overlayId, summary, spanMessages });
       messages.push(shown === undefined ? message : { ...message, parts: [{ type: "text", text: shown }] });
     } else if (last?.id === event.messageId) {
+      if (last.role !== roleOf(event)) throw mixed(event, last);
       addTo(last.parts, event);
     } else {
       const parts: Part[] = [];
       addTo(parts, event);
-      messages.push({ id: event.messageId, role: roleOf(event), parts, ...event.message });
+      const own = { id: event.messageId, role: roleOf(event), parts };
+      messages.push({ ...own, ...event.message, ...own });
     }
   }
   return messages;
@@ -94,6 +97,14 @@ export function messageIdOf(eventId: string): string {
 function roleOf(event: ConversationEvent): UIMessage["role"] {
   if (event.action === "user_message") return "user";
   return event.action === "system_instruction" ? "system" : "assistant";
+}
+
+/** As one message, the words of the one would pass for the other's. */
+function mixed({ action, messageId }: ConversationEvent, { role }: UIMessage): PalimpsestError {
+  return new PalimpsestError(
+    "invalid_input",
+    `The event "${action}" has the messageId "${messageId}" of the message before it, whose role is "${role}". Give it an id of its own.`,
+  );
 }
 
 function spoken(role: "user" | "system", content: Part[]): Body {

@@ -116,6 +116,22 @@ describe("events of messages", () => {
     ]);
   });
 
+  test("a message has one role: words that another role said are refused under its id, and no field of an event gives another (S1)", () => {
+    const said = (action: "user_message" | "agent_message" | "system_instruction", more = {}) =>
+      parseEvent({ id: "m", messageId: "m", createdAt: 0, action, content: [{ type: "text", text: action }], ...more });
+    for (const [first, second] of [
+      ["user_message", "agent_message"],
+      ["agent_message", "user_message"],
+      ["user_message", "system_instruction"],
+    ] as const) {
+      expect(codeOf(() => eventsToMessages([said(first), said(second)]))).toBe("invalid_input");
+    }
+    const posing = said("agent_message", { message: { role: "system", id: "other", parts: [], metadata: { at: 1 } } });
+    expect(eventsToMessages([posing])).toEqual([
+      { id: "m", role: "assistant", parts: [{ type: "text", text: "agent_message" }], metadata: { at: 1 } },
+    ]);
+  });
+
   test("a compaction is the summary as the model reads it, under an id that is never stored", () => {
     const event: ConversationEvent = {
       id: "palimpsest:overlay:o",
