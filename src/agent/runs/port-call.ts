@@ -116,7 +116,8 @@ export function inRun<T>(
   const { done, live } = core.db.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
     const found = core.runs.get(runId);
     // The session was deleted with its ledger, or a deploy gave the run to a caller's function. A late step has nothing left to do.
-    if (found === null || found.path === "function") return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
+    if (found === null || found.path === "function")
+      return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
     if (found.outcome !== null) return { done: tellEnded(core, found, found.outcome), live: null };
     const call = new PortCall(core, found, mark);
     return { done: work(call), live: call.save() };

@@ -8,6 +8,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
+import { unmask } from "../../steps/view/mask.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
@@ -158,13 +159,14 @@ export class History {
 
   /**
    * Replaces the content of a stored message. Returns null when no message has this id. An overlay that covers it is
-   * invalidated in the same transaction. Equal content writes nothing. Throws as {@link append}.
+   * invalidated in the same transaction. Equal content writes nothing, and a view's stub takes no output away. Throws as {@link append}.
    */
-  update(message: UIMessage): UIMessage | null {
+  update(given: UIMessage): UIMessage | null {
     this.mustKeepMessages();
-    checkShape(message);
-    const row = this.tree.find(message.id);
+    checkShape(given);
+    const row = this.tree.find(given.id);
     if (row === null) return null;
+    const message = unmask(given, () => this.get(given.id));
     const encoded = this.encode(message);
     if (encoded.digest === row.digest) return message;
     mustBeTheirs(message);

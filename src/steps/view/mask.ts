@@ -14,7 +14,8 @@
 import type { UIMessage } from "ai";
 import { referenceToCall } from "../message/reference.ts";
 import { messageSteps } from "../message/slice.ts";
-import { toolPart, type Part } from "../message/tool-parts.ts";
+import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { withoutMark } from "./repair.ts";
 import { maskableOutput, STUB_START, stubOf } from "./stub.ts";
 
 const NAMES_START = "Words of outputs that were left out, this one and earlier ones: ";
@@ -51,6 +52,29 @@ export function maskMessage(message: UIMessage, { words, toStep, names, namesSte
   return { ...message, parts: message.parts.map(stub) };
 }
 
+/** The message of a view that is sent back, with the stored outputs in place of its stubs. Any other message is the same object. */
+export function unmask(message: UIMessage, stored: () => UIMessage | null): UIMessage {
+  if (!message.parts.some((part) => outputText(part).includes(STUB_START))) return message;
+  const outputs = stored()?.parts ?? [];
+  const parts = message.parts.map((part) => outputs.find((output) => isStubOf(part, output)) ?? part);
+  return { ...message, parts };
+}
+
+function isStubOf(part: Part, output: Part): boolean {
+  const [id = "", masked] = [toolPart(part)?.toolCallId, maskableOutput(output)];
+  const isSameCall = [id, withoutMark(id)].includes(toolPart(output)?.toolCallId ?? "");
+  return masked !== null && isSameCall && outputText(part).includes(stubStart(masked));
+}
+
+function outputText(part: Part): string {
+  const tool = toolPart(part);
+  return tool?.state === "output-available" ? jsonText(tool.output) : "";
+}
+
+function stubStart({ text }: { readonly text: string }): string {
+  return `${STUB_START}${text.length} characters.`;
+}
+
 export function namesText(names: readonly string[]): string {
   return `${NAMES_START}${names.join(" ")}`;
 }
@@ -71,7 +95,7 @@ function stubText(
   { text, reference }: MaskedOutput,
   { words = "", canRecall }: { readonly words: string | null | undefined; readonly canRecall: boolean },
 ): string {
-  const line = `${STUB_START}${text.length} characters.${canRecall ? ` recall ${reference} reads it again.` : ""}]`;
+  const line = `${stubStart({ text })}${canRecall ? ` recall ${reference} reads it again.` : ""}]`;
   return words === "" ? line : `${line} ${words}`;
 }
 

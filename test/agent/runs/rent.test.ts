@@ -224,6 +224,28 @@ test("an edit, a delete and a clear leave no stub of what is gone, and originals
   });
 });
 
+test("a view that is sent back, as a chat sends its messages, takes no output away, and a change beside a stub is kept (M1)", async () => {
+  await auto(async (session) => {
+    const shaped = { kind: "file", content: [{ type: "text", text: listing(7) }] };
+    const stored = [work(1), work(2, shaped), ...Array.from({ length: 58 }, (_, n) => work(n + 3))];
+    for (const message of stored) await session.appendMessage(message);
+    const { messages } = await session.getView();
+    expect(textOf(messages)).toContain("[Left out: an output of ");
+    for (const message of messages) await session.upsertMessage(structuredClone(message));
+    expect((await session.getHistory()).slice(1)).toEqual(stored);
+
+    const [, first] = structuredClone(messages);
+    const said = { type: "text" as const, text: "Then I went on." };
+    await session.updateMessage({ ...work(1), parts: [...(first?.parts ?? []), said] });
+    expect(await session.getMessage("w1")).toEqual({ ...work(1), parts: [...work(1).parts, said] });
+
+    // A text that names another size is a caller's own output.
+    const own = work(3, "[Left out: an output of 3 characters.] ledger");
+    await session.updateMessage(own);
+    expect(await session.getMessage("w3")).toEqual(own);
+  });
+});
+
 test("what a model calls after its masked reply was emptied or cut is shown whole, and masked again in its turn", async () => {
   for (const left of [0, 5]) {
     await auto(async (session, { storage }) => {
