@@ -47,12 +47,13 @@ export class SessionTranscripts {
    */
   async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
     const checked = parseInput(transcriptInputs.importTranscript, options);
-    const { sessions } = this.#state.core.memory;
-    const existed = sessions.get(this.#state.id) !== null;
-    const { encoded, conversation, ...read } = await readFile(this.#reading, this.#state.stored, { text, ...checked });
+    const state = this.#state.fixed;
+    const { sessions } = state.core.memory;
+    const existed = sessions.get(state.id) !== null;
+    const { encoded, conversation, ...read } = await readFile(this.#reading, state.stored, { text, ...checked });
     // The session may have been deleted meanwhile, and an import must not create it again.
-    if (existed) sessions.mustGet(this.#state.id);
-    const inserted = this.#state.write((history) => storeFile(history, conversation, encoded));
+    if (existed) sessions.mustGet(state.id);
+    const inserted = state.write((history) => storeFile(history, conversation, encoded));
     return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
   }
 
@@ -64,7 +65,7 @@ export class SessionTranscripts {
    * Throws `host_owns_messages`, and `import_failed` where the session was used before all messages were there.
    */
   async importFrom(source: StoredConversation): Promise<TakenIn> {
-    return takeIn(this.#state, source);
+    return takeIn(this.#state.fixed, source);
   }
 
   /**
@@ -74,17 +75,18 @@ export class SessionTranscripts {
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     checkGiven(given.leaf, { leafId });
     const { redact } = parseInput(transcriptInputs.exportTranscript, options);
-    const { secretRules } = this.#state.settings;
-    if (redact && secretRules === null) throw noRules(this.#state.id);
+    const state = this.#state.fixed;
+    const { secretRules } = state.settings;
+    if (redact && secretRules === null) throw noRules(state.id);
     const shown = redact ? redactionOf({ secretRules }).message : (message: UIMessage): UIMessage => message;
-    if (!this.#state.isHosted) {
-      yield* exportJsonl(this.#state.stored.originals(leafId).map(shown));
+    if (!state.isHosted) {
+      yield* exportJsonl(state.stored.originals(leafId).map(shown));
       return;
     }
-    const numbers = await this.#state.read((history) => history.pathNumbers(leafId));
+    const numbers = await state.read((history) => history.pathNumbers(leafId));
     for (let at = 0; at < numbers.length; at += HOSTED_PAGE) {
       const page = numbers.slice(at, at + HOSTED_PAGE);
-      yield* exportJsonl((await this.#state.read((history) => history.originalsAt(page))).map(shown));
+      yield* exportJsonl((await state.read((history) => history.originalsAt(page))).map(shown));
     }
   }
 }

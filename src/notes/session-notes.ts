@@ -111,11 +111,12 @@ export class NotesOfSession extends NotesOfAgent {
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
     const { coveredId } = edit;
+    const state = this.#state.fixed;
     const at = coveredId === null ? this.#state.stored.leafId() : coveredId;
     const covered = at === undefined ? null : this.#coverage(at);
-    const claimed = covered?.kind === "to" ? await gatherClaim(this.#state.core, this.#state.id, covered) : null;
-    return this.#state.read(() =>
-      this.#state.write<Notes>((history) => {
+    const claimed = covered?.kind === "to" ? await gatherClaim(state.core, state.id, covered) : null;
+    return state.read(() =>
+      state.write<Notes>((history) => {
         if (claimed?.isCurrent() !== false) return this.#put(history, edit, { covered, facts: claimed?.facts ?? null });
         throw new PalimpsestError(
           "conflict",
@@ -131,7 +132,10 @@ export class NotesOfSession extends NotesOfAgent {
     const notes = notesOf(this.#state.core, history);
     const current = notes.current();
     checkBase(edit.basedOn, current?.n ?? 0);
-    const known = arrangeSections(notesShapeOf(this.#state.settings), current?.sections ?? []);
+    const known = arrangeSections(
+      notesShapeOf(this.#state.core.settings.get(history.sessionId)),
+      current?.sections ?? [],
+    );
     const sections = put(known, edit.sections);
     if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
       throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
@@ -139,7 +143,7 @@ export class NotesOfSession extends NotesOfAgent {
     const covered = claim.covered ?? current?.covered ?? { kind: "none" };
     const facts = claim.facts ?? current?.facts ?? NO_FACTS;
     const { runId = null, model = null, last = null } = current ?? {};
-    this.#caches.growth.delete(this.#state.id);
+    this.#caches.growth.delete(history.sessionId);
     return show(notes.add({ sections, covered, last, by: "hand", runId, model, facts }));
   }
 

@@ -168,12 +168,14 @@ export class SessionMessages {
   async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
-    const view = await this.#state.read<View | PastView>((history) =>
-      asOf === undefined ? history.view(leafId, this.#reading) : history.overlays.viewAsOf(asOf, this.#reading),
-    );
+    const { fixed } = this.#state;
+    const view = await fixed.read<View | PastView>((history) => {
+      const reading = readingOf(fixed);
+      return asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading);
+    });
     const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
-    const messages = this.#shown(begun);
-    return shapeView(this.#core, this.#state.id, { view: { ...view, messages }, options: checked });
+    const messages = showFrom(fixed, begun);
+    return shapeView(this.#core, fixed.id, { view: { ...view, messages }, options: checked });
   }
 
   /**
@@ -203,8 +205,9 @@ export class SessionMessages {
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
-    const view = await this.#state.read((history) => history.overlays.viewAsOf(overlayId, this.#reading));
-    return { ...view, messages: this.#shown(view.messages) };
+    const { fixed } = this.#state;
+    const view = await fixed.read((history) => history.overlays.viewAsOf(overlayId, readingOf(fixed)));
+    return { ...view, messages: showFrom(fixed, view.messages) };
   }
 
   /**
@@ -218,15 +221,16 @@ export class SessionMessages {
     return this.#core.rooms.tools?.(this.#state.id, newest) ?? {};
   }
 
-  get #reading(): Pick<ViewReading, "leavesOut"> {
-    return { leavesOut: (behind) => this.#core.rooms.leavesOut?.(this.#state.id, behind) ?? new Set() };
-  }
-
-  #shown(messages: UIMessage[]): UIMessage[] {
-    return this.#core.rooms.shown?.(this.#state.id, messages) ?? messages;
-  }
-
   get #core(): Core {
     return this.#state.core;
   }
+}
+
+function readingOf({ core, id }: SessionState): Pick<ViewReading, "leavesOut"> {
+  return { leavesOut: (behind) => core.rooms.leavesOut?.(id, behind) ?? new Set() };
+}
+
+/** The messages that the rooms want shown. */
+function showFrom({ core, id }: SessionState, messages: UIMessage[]): UIMessage[] {
+  return core.rooms.shown?.(id, messages) ?? messages;
 }

@@ -27,6 +27,11 @@ export class SessionState {
     this.id = id;
   }
 
+  /** The same session in a work that waits, because the handle may name another one meanwhile (S1). @internal */
+  get fixed(): SessionState {
+    return new SessionState(this.core, this.id);
+  }
+
   /** @internal */
   get settings(): SessionSettings {
     this.apply();
@@ -71,8 +76,9 @@ export class SessionState {
 
   /** Reads the history, once everything that the read needs is at hand. @internal */
   async read<T>(work: (history: History) => T): Promise<T> {
+    const { fixed } = this;
     this.apply();
-    return this.core.read(this.id, () => work(this.stored));
+    return this.core.read(this.id, () => work(fixed.stored));
   }
 
   /** One transaction with the change and, if the view is now too large, the ledger row of its run. @internal */

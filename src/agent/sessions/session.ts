@@ -179,7 +179,8 @@ export class Session extends Configured {
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
-    await this.#state.read(() => this.#state.write(() => recordUsage(this.#core, this.id, checked)));
+    const state = this.#state.fixed;
+    await state.read(() => state.write(() => recordUsage(this.#core, state.id, checked)));
   }
 
   /** The recorded usage by model, the last called first. With the room of costs and prices, also what it cost by use. */
@@ -220,8 +221,7 @@ export class Session extends Configured {
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
-    // The handle may name another session before this is done (S1).
-    const state = new SessionState(this.#core, this.id);
+    const state = this.#state.fixed;
     const { span, gather } = await state.read((history) => {
       const named = visibleSpan(history, fromMessageId, toMessageId);
       return { span: named, gather: openSpan(this.#core, { sessionId: state.id, span: named }) };

@@ -3,20 +3,53 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent } from "../../agents.ts";
-import { talk } from "../../conversation.ts";
+import { say, talk } from "../../conversation.ts";
+import type { FullSession } from "../../rooms.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 
-test("S1: a summary is added to the session that the handle named when it was called", async () => {
+const FIRST = "first!900000";
+
+/** Calls that write once they have read, with what the named session has afterwards. */
+const CALLS: Record<string, readonly [(session: FullSession) => Promise<unknown>, (session: FullSession) => unknown]> =
+  {
+    addCompaction: [
+      (session) => session.addCompaction("Of the first session.", "m1", "m9"),
+      async (session) => (await session.getCompactions()).map(({ summary }) => summary),
+    ],
+    importTranscript: [
+      // So long that the import lets others in.
+      (session) =>
+        session.importTranscript(
+          Array.from({ length: 400 }, (_, n) =>
+            JSON.stringify(say(n + 100, "Of the first session. ".repeat(200))),
+          ).join("\n"),
+        ),
+      (session) => session.getPathLength(),
+    ],
+    updateNotes: [
+      (session) =>
+        session.updateNotes({
+          sections: [{ title: "Task", text: "Of the first session." }],
+          basedOn: 0,
+          coveredId: "m9",
+        }),
+      (session) => session.getNotes(),
+    ],
+  };
+
+test.each(Object.keys(CALLS))("S1: %s writes to the session that the handle named when it was called", async (name) => {
+  const [call, read] = CALLS[name] ?? [];
   const { agent, stub } = newAgent();
-  const first = "first!100000";
-  await agent.appendAll({ sessionId: first, messages: talk(0, 20) });
-  const fork = await agent.forkSession({ sessionId: first, atMessageId: "m19" });
+  await agent.appendAll({ sessionId: FIRST, messages: talk(0, 20) });
+  const { id: fork } = await agent.forkSession({ sessionId: FIRST, atMessageId: "m19" });
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const session = Session.create(instance).forSession(first);
-    const adding = session.addCompaction("Of the first session.", "m1", "m9");
-    await session.forSession(fork.id).getHistory();
-    await adding;
+    const of = (id: string): FullSession => Session.create(instance).forSession(id) as FullSession;
+    const before = { first: await read?.(of(FIRST)), fork: await read?.(of(fork)) };
+    const session = of(FIRST);
+    const calling = call?.(session);
+    session.forSession(fork);
+    await calling;
+    expect(await read?.(of(FIRST))).not.toEqual(before.first);
+    expect(await read?.(of(fork))).toEqual(before.fork);
   });
-  expect(await agent.getCompactions({ sessionId: first })).toHaveLength(1);
-  expect(await agent.getCompactions({ sessionId: fork.id })).toHaveLength(0);
 });
