@@ -2,8 +2,8 @@
  * Encodes a message into its stored form and decodes it again.
  *
  * A value that would not survive the round trip is refused before anything is written. All else is measured, digested
- * and split. This module knows no table. The round trip is exact. {@link checkPlain} accepts only values that
- * `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and pieces are cut between code points.
+ * and split. This module knows no table. The round trip is exact, but for a negative zero, which comes back as 0. {@link checkPlain}
+ * accepts only values that `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and pieces are cut between code points.
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";

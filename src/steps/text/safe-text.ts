@@ -5,9 +5,18 @@ import { stripInvisible } from "./invisible-characters.ts";
 const BREAKS = /[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu;
 const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
 
-/** The start of a line that a reader could take for the heading of the facts in force. */
-const IN_FORCE_LOOKALIKE =
-  /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
+const LINE_ENDS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
+const BLANK = `[^\\S${LINE_ENDS}]`;
+const STILL_IN_FORCE = `still${BLANK}+in${BLANK}+force`;
+
+/**
+ * The start of a line that a reader could take for the heading of the facts in force. It may be one of Markdown or HTML, in a quotation or
+ * a list, or have a line under it.
+ */
+const IN_FORCE_LOOKALIKE = new RegExp(
+  `(?<![^${LINE_ENDS}])(?=(?:${BLANK}|[>+*-])*(?:(?:#{1,6}|[*_]{1,2}|(?:<[^<>]{1,40}>)+)${BLANK}*${STILL_IN_FORCE}|${STILL_IN_FORCE}.*[${LINE_ENDS}]+${BLANK}*[-=]))`,
+  "gi",
+);
 
 /** Escapes headings that could pose as the heading of the facts in force, so that only pinned facts stand under it. */
 export function withoutHeading(text: string): string {
