@@ -126,6 +126,8 @@ export interface StepCall {
   readonly mark: StepMark;
   /** The run with this call's notes so far. */
   readonly run: LiveRun;
+  /** What the ledger has of its step. */
+  readonly step: StepRecord | undefined;
   /** Remaining time (ms) for model calls in this step, over all its attempts. */
   readonly leftMs: number;
   /** Notes new fields of the run. */

@@ -44,8 +44,11 @@ export class PortCall implements StepCall {
   }
 
   get leftMs(): number {
-    const step = this.#run.steps.find(({ name }) => name === this.mark.step);
-    return Math.max(0, MODEL_STEP_MS - (step?.askedMs ?? 0));
+    return Math.max(0, MODEL_STEP_MS - (this.step?.askedMs ?? 0));
+  }
+
+  get step(): StepRecord | undefined {
+    return this.#run.steps.find(({ name }) => name === this.mark.step);
   }
 
   note(patch: StepPatch): void {
@@ -63,7 +66,8 @@ export class PortCall implements StepCall {
   }
 
   ask(asking: AskedCall): void {
-    this.#mark({ asking });
+    // An attempt that the engine gave up may still come. Its report would not be waited for.
+    if (this.step?.attempts === this.mark.attempt) this.#mark({ asking });
   }
 
   close(result: StepResult = {}): void {

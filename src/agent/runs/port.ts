@@ -214,7 +214,7 @@ export class RunPort implements CompactionPort {
       // A provider's error may quote the prompt or the API key.
       const redacted = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
       const now = core.platform.now();
-      const before = run.steps.find(({ name }) => name === mark.step)?.failure;
+      const before = call.step?.failure;
       const isNew = (before?.attempt ?? 0) < mark.attempt;
       const count = (before?.count ?? 0) + (isNew ? 1 : 0);
       const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
@@ -346,8 +346,7 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
 
 /** False for an answer that is on the bill already, which a repeated report after a lost receipt sends again. */
 function bill(call: PortCall, answerId: string, asked: AskedCall): boolean {
-  const { run, mark } = call;
-  const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
+  const billed = call.step?.billed ?? [];
   if (billed.includes(answerId)) return false;
   call.bill(asked);
   call.close({ billed: [...billed, answerId] });

@@ -378,45 +378,48 @@ describe("a call that a person must approve", () => {
   });
 });
 
+function allowedCall(path: string): Part {
+  return {
+    type: "tool-remove",
+    toolCallId: "call-1",
+    state: "approval-responded",
+    input: { path },
+    approval: { id: path, approved: true },
+  };
+}
+
+/** An earlier call, then two with its id that a person allowed, of which each is to give its own output. */
+async function allowTwo(session: FullSession): Promise<void> {
+  const earlier: Part = {
+    type: "tool-remove",
+    toolCallId: "call-1",
+    state: "output-available",
+    input: { path: "first.txt" },
+    output: "first.txt is gone",
+  };
+  await session.appendAll([
+    say(0),
+    { id: "before", role: "assistant", parts: [earlier] },
+    say(1),
+    { id: "reply", role: "assistant", parts: [allowedCall("a.txt"), allowedCall("b.txt")] },
+  ]);
+}
+
+async function outputsOf(session: FullSession): Promise<unknown[]> {
+  const reply = await session.getMessage("reply");
+  return (reply?.parts ?? []).flatMap((part) => (part.type === "tool-remove" && "output" in part ? [part.output] : []));
+}
+
 describe("two calls with one id", () => {
-  /** An earlier call of that id, then two that a person allowed, of which each is to give its own output. */
-  async function allowed(session: FullSession): Promise<void> {
-    const earlier: Part = {
-      type: "tool-remove",
-      toolCallId: "call-1",
-      state: "output-available",
-      input: { path: "first.txt" },
-      output: "first.txt is gone",
-    };
-    const open = (path: string): Part => ({
-      type: "tool-remove",
-      toolCallId: "call-1",
-      state: "approval-responded",
-      input: { path },
-      approval: { id: path, approved: true },
-    });
-    await session.appendAll([
-      say(0),
-      { id: "before", role: "assistant", parts: [earlier] },
-      say(1),
-      { id: "reply", role: "assistant", parts: [open("a.txt"), open("b.txt")] },
-    ]);
-  }
-
-  const outputs = async (session: FullSession): Promise<unknown[]> =>
-    ((await session.getMessage("reply"))?.parts ?? []).flatMap((part) =>
-      part.type === "tool-remove" && "output" in part ? [part.output] : [],
-    );
-
   test("each get their own result, stored and before the model", async () => {
     await inSession("one-id!100000", async (session) => {
-      await allowed(session);
+      await allowTwo(session);
       const tools = {
         remove: tool({ inputSchema: z.object({ path: z.string() }), execute: async ({ path }) => `${path} is gone` }),
       } satisfies ToolSet;
       const { model, prompts } = scripted();
       await stream(model, tools, keepTurn(session, { replyId: "reply", tools }));
-      expect(await outputs(session)).toEqual(["a.txt is gone", "b.txt is gone"]);
+      expect(await outputsOf(session)).toEqual(["a.txt is gone", "b.txt is gone"]);
       expect(Object.values(told(prompts()[0])).map((output) => (output as { value: unknown }).value)).toEqual([
         "first.txt is gone",
         "a.txt is gone",
@@ -427,15 +430,15 @@ describe("two calls with one id", () => {
 
   test("each get their own result, whichever of them ends first", async () => {
     await inSession("one-id-late!100000", async (session) => {
-      await allowed(session);
-      const { onToolExecutionEnd } = keepTurn(session, { replyId: "reply" });
+      await allowTwo(session);
+      const turn = keepTurn(session, { replyId: "reply" });
       for (const [toolCallId, output] of [
         ["call-1~3", "b.txt is gone"],
         ["call-1~2", "a.txt is gone"],
       ] as const) {
-        await onToolExecutionEnd({ toolCall: { toolCallId }, toolOutput: { type: "tool-result", output } });
+        await turn.onToolExecutionEnd({ toolCall: { toolCallId }, toolOutput: { type: "tool-result", output } });
       }
-      expect(await outputs(session)).toEqual(["a.txt is gone", "b.txt is gone"]);
+      expect(await outputsOf(session)).toEqual(["a.txt is gone", "b.txt is gone"]);
     });
   });
 });

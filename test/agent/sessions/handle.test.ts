@@ -43,7 +43,7 @@ test.each(Object.keys(CALLS))("S1: %s writes to the session that the handle name
   await agent.appendAll({ sessionId: FIRST, messages: talk(0, 20) });
   const { id: fork } = await agent.forkSession({ sessionId: FIRST, atMessageId: "m19" });
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const of = (id: string): FullSession => Session.create(instance).forSession(id) as FullSession;
+    const of = (id: string): FullSession => Session.create(instance).forSession(id);
     const before = { first: await read?.(of(FIRST)), fork: await read?.(of(fork)) };
     const session = of(FIRST);
     const calling = call?.(session);

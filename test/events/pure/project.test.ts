@@ -33,6 +33,20 @@ const turn: UIMessage = {
   ],
 };
 
+type Said = "user_message" | "agent_message" | "system_instruction";
+
+/** An event of the message "m" that says its own action. */
+function said(action: Said, more = {}): ConversationEvent {
+  return parseEvent({
+    id: "m",
+    messageId: "m",
+    createdAt: 0,
+    action,
+    content: [{ type: "text", text: action }],
+    ...more,
+  });
+}
+
 describe("events of messages", () => {
   test("say what happened, one by one, in order", () => {
     const events = messageToEvents(turn, 7);
@@ -117,8 +131,6 @@ describe("events of messages", () => {
   });
 
   test("a message has one role: words that another role said are refused under its id, and no field of an event gives another (S1)", () => {
-    const said = (action: "user_message" | "agent_message" | "system_instruction", more = {}) =>
-      parseEvent({ id: "m", messageId: "m", createdAt: 0, action, content: [{ type: "text", text: action }], ...more });
     for (const [first, second] of [
       ["user_message", "agent_message"],
       ["agent_message", "user_message"],

@@ -18,8 +18,8 @@ export function reuseDraft(
   call: StepCall,
   { key: soundKey, tokens, model }: Pick<Found<unknown>, "key" | "tokens" | "model">,
 ): DraftReceipt | null {
-  const { core, run, mark } = call;
-  const refused = run.steps.find(({ name }) => name === mark.step)?.refused;
+  const { core, run, step } = call;
+  const refused = step?.refused;
   const sound = core.memory.drafts.get(run.sessionId, soundKey);
   const draft = sound ?? (refused?.soundKey === soundKey ? mustDraft(core, run, refused.key) : null);
   if (draft === null) {
@@ -31,7 +31,7 @@ export function reuseDraft(
   // A draft that this very step paid for counts as its own, and not as reused in place of a call.
   const receipt = { ...receiptOf(core, run, draft), soundKey };
   call.close({
-    reused: !run.steps.some(({ name, calls }) => name === mark.step && calls > 0),
+    reused: !step?.calls,
     verdict: verdictOf(receipt),
   });
   return receipt;
