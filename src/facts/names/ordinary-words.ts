@@ -6,109 +6,108 @@
  * The filter is a ribbon: the digits of the 13,064 slots, seven in six characters, solve one equation for each stem (ordinary.ts). It takes
  * 5.7 bits a stem, where a Bloom filter with as many errors takes 8. About one word in 47 outside the list is taken for ordinary.
  */
-export const ORDINARY_DIGITS = [
-  "oofhunLM</l,dIi]eVw_Ztci[b_1Qx9m64Bdop42o2y1yatRD9{nqLIng2cB|#zML`Ck5t36BTVC4sGgZ>_={#X<Ss-m9[Fo,/n[GZKTq$3:",
-  "/AU/VxT()A=&o7*b=D2?I&}XD>=u.kAu(r/'akb9ZW%nkYI8m(gHY#4Q`8chg48^:b=.^*rpVd&$aU$&]OH+mn%(+22I/eHyx;].sA_<wz#L",
-  "6[rix&pa}$^A0`9O=0C%d-+hkgLB/6VfLu?(4-#O`h199wy4.n_`H-9rxoa#fXG=$vRT>cWgD]%JpR|D*aJ0[Q86Kq(^OLu1/bmpN:D(cd%b",
-  ")rH8RTDG<=xD'|oTb)bOnv-%qGrR>criokCW;hM%8=S@Fiib3ra4C&jgiO^%tb0W3H.MXg2_/[e/Eb>`Fl#^9hKDh-<q5q{?@q(2U2R1UO+p",
-  ")s$7hdap#+8_hUiW_QLq[.XTDGW>F0[f[/XFF:gOGJ8^E#SR^^?8Y]WC=PM)SqfkBb%9Z-S5{D=oHm4|IXR>QaS9`smpqx6snX8SysyjsGS+",
-  "4B[N0SOC,f3[}qiIAALqs?5yF;f#-wOT,&U-sl;s[r-/?v9-1'5K8aP]6kcu3(|F*A`}>z=a@-4}4@NZrV)wZ'FGT8>%9F><wMnZ/#j(P->]",
-  "iQc[_gQ`&dx,1iyFq$#{SG#?`Lc<SsX1hTxrgK'Ke`'v|BPO$24.&JB4Ng92Ld|&TGk5a&WV2>k3J#1_tRlLhg&IjG$&XU,p<(I>#W1.u+FZ",
-  "3su'AOO,/v'_P=Okp]-V+1AxZ$$X6l)]ws$8Qe%N5%x>oZ>6:-R7St^)#h_LT&4.7Z-7;=;%$p|vVu#4qq#NdW<i6QCs?1ivkEtsEShdv>`7",
-  "xpp?:%7V_NKCr.8`8+0o75HI(-5(=ditcgnk2ii%wW2}e*+[s@W}(tR<?9kjly`uXOCaKYn3jj]:Hyg-HoRksljOYl^_P=N^H?YRK_lcxCc_",
-  "Tf{Z{V3W*g(g8wc#X1l7{_L[cc=]04&TPHnNf'jgSgV%q^TL<JV)<fvo[6l0sAsPMcpQ$U<,KfJ&;i/k80Vs7>hu/Wk4:s#8_wh0}EiK`[.x",
-  "lL/fPm3GsATi5rU)9VR^8c8Xf2t4?i=}C6_lfa6PClwW6`3Ko)+Z2A@zLf1r<([Wq=0>Nc]_9%`ONQ1]Za}fjh<nl8@U&Sjh(ZQiJZPn*$kC",
-  "<=7pc2Y4a6hd=[_(4w77-/A[3|)Zj::VWtGinn/5;?y_b;J0G.wR=df?lix9ePw'urrpdz,c4GsH]cv:m{{H7bK0i=pzu@uI7_eW;5GXKQcB",
-  "`vq=ePQL^A-=dW7h?bfW{sDy)r_>BpSUai<1;KCt*$#}xAGgVy-YVPod7D.7Phv(.q'k;MmcM/9%2ugAfR@$<X?Ovcw.a.kCRXVZ4l+V/5>i",
-  "JD`vW^QP7O=IBW;8g*}oc=R5g33fW(4B.`|>HuRPv(O/S`+&;?i6w@8D06wCl%HG+3H[+4QT2Cj+Ckr;t<)+)EG%P9GLn;?>^l|px'FQp{0t",
-  "j8l&*a/X'm5B*D'cY/G`Z}`v.ad/<Sa@/80J0-xf*Z`9i-j_G}o-7yaUwE&PMX*)PImRG^P,^LP[ll7n8x862e?t.NlCSYZ)M70Lq[6'1du4",
-  ":JKl[hrQDwg7@WPA-,:4@+u#5:7zUm|^*JSNq.][M%Ud4@HDUp/GRXBl/+c#L6lf;n&[_vo8B*7j9_$F.ApnXVd}>_:8W:Nc@5*}[n)$.c)l",
-  "P0qYYrS_<uF_r`:=Bez},zw)]/J=&]1e`PS`h=b4o$U{Jpe?CqCK2mJO+X'O/-`K]_84>H44FB/{'^,Jlb1[gqb<^2)wllm'mCYI,S5zEL./",
-  "6uIn@49X>e;Vx^CoA3^xYtx;f]FQRGk|<l*Zu}jhWsxs2Xe1Jqj096BA]GiZRE3M$IQTP<[]BCerwwJH%1ueCi?V#x,T}jkEy]hrUWVdKhqt",
-  "o4^:@O#fRazOV4Ny(^L4N^EI3B{HEx_00)VPb^F+z;'3tZ`qxxbhRVIuCqkA{U}ZOt8Y$}b/(.{Lj`}i,k(l$kdU,4ff-eo&}:M)o>mTcp|A",
-  "@nw56&zJ_z/P^a4fo68bEx)s0KSEMsx&2Z)n'T|IHDO6D]yJ=/wLE7N/dH<t|+?X*InM746saJAzS4ZJ`Oeq5V7{UkUG77;1(SBHkFrAPvZ3",
-  "1'tDeXmK(xz8r_UneI1ww90]kg9x/?b-79-5h'>=YBoT2q?X9{8%l]EZUhd'bl?X&n`7#`-_StLBTjK[piJ.rpr^*P6Bk;FkItDGW*SoV{@=",
-  "kj6Y&o;-Wdp^s9*1P5WXc2c38/E;C,HV;UKHc:|y>X3|JWUV.p^tl?HcL8CB-;3&2L3]N.%qpAhZoAAaA76i.|^}[))|8-{6GrjTG#c'*>Xm",
-  "W$FN%C}q8n>fsW7^/y[iIA=_B7p,K%+LF,hl'lv'VZ8Dq;^;.Z^`KN;EJn:k2mvPs)AUhsUWY^Qr<hpZU;S1b{heLbU<T{g2-KRJ2't82+St",
-  "?[k*B#*J]z>];wqd:4:50ZjbhYg(+y7R%2}$L6ZPIY&[.S(;PU@m`UQzzuk)CS&nItYfyuYswSmHo?@}GOS*NlLnYZed-Eqns0]tkGk_p_I`",
-  ",P]KSkGn|wMs#?9/G#H'y+x@eO8?[rn=6@b2hMFZsuh/EkY,MSyj?/'$R8JsLL}}o@5.7uY`MJ7>bdRvHj`.5j'Hc`23]qM]{}U)@,H^rP#'",
-  "3?#OsDtg5OC?&4#H%FLdV6}7=(hy9BbZ+?-B+(%wBf:KR&zD345Kdl2oH=@s1X$0b[PDaz#?G0;%I+<U5^Q354Ns?we{*FO2+1N*Kwyq-=Ei",
-  "q^3K^F33bDY_TL(PP@Q=S/Bn]33zR-I1p#f9//f,@xf&lm_F`pj/'Q)#.O?To.j/WT7H@b3-6^V70,Iib'2RFd)d&)=bk|Al#a&J-T&2$9QI",
-  "[NP1lC8H^S.Kfu}tHo+>srx(.isA$yL<3mGv9L8CW>icqn;cx|>$nm1^J]%4O}GhWBo)>exM%#+4Fb0w|)n7#boVUq%4&P+fShFs=`O$2D;*",
-  "AHlA+Q#yv-vnGx}l7ZW%1%<EM|qzQ=ykcFJQL`IH:X_u:V09TKr{D++OSFWyaec(eS=Jvw29|r]nKNw4yF(_x.eb*2#y[ZRDl(NbAq{k-[To",
-  ",1hg>I[>iyx=_O]7Tt'VSC50QPv%[um[tmn6p6@^.hqLg+ety(Ea<_ZJ'63O?kfXHLwtOicI7UyuoV4r8U:y5DjiOKJzBD%WSkr7;vE6L^:l",
-  "F/bVI:b91uRN4baLc=DO;Vw@I^tkn%9^Koj:J`&pCEy[u*>XYmWm:(yijf)5pc$5=Jf*eLT_nU4<Yc0FO11HWPvNS-TJkPQ>gWfnD:W[X#w)",
-  "x.3uw-vO<c9M7a,#B9sS-?t-o'I5ji{,@c(BnyZLB8?N]j_7qln)L]B(l[^Z]f0[H,YKMWb<-ne=Vp=?;iftH[?huZ>d.JE9hu|OKQ]L8:sS",
-  "D2Sro-Xbm]$-sJV6{24hZ=Lh<[X2D/+;$`-WL3CR$jorzYHMOXpA;>=4{bzvH-Aqrn1Y{Q?n=t#QiAFMM)pJC5c?[^qxewX$gFDl.g==Ak:[",
-  "m}MA%):apz.q=q@),J$3QSy<Uv^o6@eW@U@*5Ct15<]En>uD7(GOVQ6imE,:-`txVEAk?hL#Oxcc@oiNd*e-A}d4^S,Sv45_;}tr}W:,Mn?^",
-  "(s1F?v3e#/']nI]TD1#`e,Wm'w1:%LIzq-Ng,li%}khSu,o*52Q^nUFNxlfQAE2;-rau?CQ>ia.-;kU&bvnZ61?0HbGF=F#c%/4_4VvIN&k*",
-  "$fHdXh@l'y3,>#3.*JgS9m$AmCr.'m.Wcs*WfhXPCKzpt[=o+K/j*D`fG',#QKuG-dmJh`+7r.2gF[f|ZE/H(L3<<ykzFq#whkBIon`5<rd+",
-  "9n{ZIMG#d](KyeZu9h2apzeSF$YW(_3Ix%ShO.0U'wUpC@JfOe^ptPwuEut<?`k-UcJ*_KH<r52'o[oUtp3]k{K=(3vQ:=xqKN5gr9x'%F?$",
-  "PA-dGHR[(VH5WA[Iqp;*W|wGPX7j+EJ()?Q#wZkSjNS_xL/n9r2tVT-9n/6fBSqZ-)NV4d`r%W5RD&gL^O*6{26ZCNEmBMv>>,}@z&}O0=-g",
-  "'@%=72.hTyTJV*{jfXc:Lc>E$teUAI<AGSw1p|t{`)*a0/HYK>P'#L9%U/Nta}c)nqWIp5<1vV8%?8qI9v]p^4gD7B#l3x7h2z:8XIVEPKF1",
-  "Nd|{ypuc|q0b%dDW%U[k`xAB4*qBP&<|{74cbDoecSA`m?I]`,vNY1Z%JiVQ4cr<hr2n|;>$f*>s`Ui:$<AXh,U:4,EY<wCH&OK}^Q(+=[8U",
-  "<|sX[mvM6{hNgNo2iZIfmf5[Wtnj*rjtZ<EP+I;k#vse<e(3WM-+55]Ef`.I}X(@RfQosQIpKFV#7u7[mho?$m`SD.Tg9Pf9'#k0CWc_:|4h",
-  "/1%$t7g0n3i8#-c7q'a>6p^H>xVz=i'^4{h6_AE=b_?I>MC8z9>l[$12R#p/0=<G{n,w[2-:DTZ#>;y6r(n38h`dfX][iwk<R[&6d:eRszm=",
-  "fN^5@q6%5TsFiz}YP1e9Z7AApf`/&Uy?u-`Ro{n$8mLpdetjk1Md.NYjv%OiA']63_<P>kxF,p{gffb^@-L)*+f(;;LZ[L6kyH4H[SeLIQHp",
-  "=o70f8<C^[)DsDP5G+1}:RAW<c`|.2@SIz'>8A=27ln8YX=rA?'?60}z7V$';89Od?i2%zwuz%=fQ)Fc?%4#[FD@]AaO0+yFO;uAnwrckKR7",
-  "0c0eo1hmq']P'+vdUomoC}hw4cz@N.toMqgY7Nz+p3Ab}]t8i.fb|]zX::Y(QOFE1FF_9sVK=,az%ahP%X>bO$?R:H0F0Wjjpo8h+FOCC<T0",
-  "gcIECiD+[5_<;v%oAcpRqGj09oerB&xz_]T+u$T-rD@jL`:jWr?)+*O][tJ1B?H;kn+,r|bSW@Jh#b)S/H(]|&TD5rxHRMN]n^IKVC'l'Y@t",
-  "U+]?X2J;Ww6n'=qC4%6}7uE0BCkDmbv(X5Qta[fL`R+r#2A>cR/l(?|izUw3z[qxXlz?];JK@yo,>U,I0bDdM6@b_TkfiiI[;eqO4Fcf.]@s",
-  "#3|]cQq9*$.2)G2TybA$mJ,x_y'gy*vgg4ht_S=hl4I(B%]-ut38v<Tbpx;X2gw&);0M*|0KdqXH{T{Eu#/cN=>E#lRv%,nH(1bzP,HH;)T:",
-  ":;DV#p{JA4valG:CfOFKntDJY@4FUNksM2Z>3Ms.3)18^T>mBg[^-V1e@])Q/LpF@h[|7_4i3Jn|wq_GLYDm,v?wE)[f1;h<yi$W-Ga)cT=e",
-  "Y-6xHoX%y9eA#v*LxEfxAC^om4MWWsH3-=*QAEN2]31%ttD#rj;Nqx@QUg}(rkm*53J`Ygw'+O._w8yVAUz@sm[ZsjREs:z'b/U7UQOS^#6V",
-  "4#%bAv&UN'sG^qP`OxhG4?P,TMy<7'N7.IU0-b4cl6kmrD=O71TdOl^Vq1O75>&'cOT0}I%MGl|WtQCP*xK.'}C`P;i3Em)qR<Q6uaZ33yr_",
-  "2+ISE_t%8+`:p|i%rS8&hAHytoV{3U8@m)rG6_5w+d:O[`FyV}7-]wwALs.*u+Or}S`[pB01wUtM:T0i)CTy&73^ArM6Q*M.UBg+2_/]@H'j",
-  "uaFh[(JtiwSf&r_,fH@ua9z/}+(3le=E?6cMg+|.dQc9&P@TY(5]HJl8KLPcJy_0:N4]<JR)Cu0l:/Nyj(TAl(a]x^ztk250UGOVd6UqC^7E",
-  "06i%Bmi&}Gg;'eGyv%412bPvf{YTo%|CskSh*Fc{4yn2E`4TtK{.,'GU{]$_^3)Jl[st3Mhg>fIkeM?V-AKpnm7J,LAp:3=c-_pvFA^Ee<9m",
-  "EO#a}2cWzqHDco;7,AxD/1>g[d]#mst1zq(phL:$2$cdL0_AJ$%pIl:i-A8aPCR|qV1e^d}P?,lHo?#w,3+2g`rh%Rs[doQEKlqQNYJGv*(o",
-  "*{lg:cPHI^(Fi8URxh;DU2oooyIXwK,*/V%g-G>wu/T(WYBRxI%i}6E@'npew{BDF1K2L:)f<X4tLxv@j#E0`yL]LL&^$n`aAKb[{^fiqfm;",
-  "sKYDbs#a|mYY{%0NS>v{Y-W-/3p*EZTWR.d;M>@,gr)fw3xM@I_)p?Jup1x_O@M1Jhtr96MooD.qeL<G359ScodBXy1}livtQV6w)Q^gE+y$",
-  "5y'_}F{cd)=ihWk420z@nN8&@+#1ZP:2H7.J,{N9w[^H=2T+f+7xDogCzAQv1)[]-7;c.=e5fRHI*?>qe&vpY(SUG,]d,S_@:39LEmk|xa;#",
-  "N:z5-NUT$O^(htu[mCAc]&rMI#-o/lm40AX+4;aJH#&xY'5PnLL?@kbTIzqc.b[[ITKnC.g-N*z`pt9]{q_mNJu|]f*r$1t%M.P%&^jOTO&;",
-  "m)lL(?C:E?+nR9Hafs@TME%@t`I}Y(]SVTWwywfBq-^sIybSxE:ZBp%[vz]v1FK`5l2nR-S+myM[,G/yCy;7QoSE]Wl+U./+YH3ciH(8zm?r",
-  "#5tc]S*ZnJQjJl+@W?,h$Z%(VD(0h>-c{_At<YV-`8vD6xBxJvgc85d(MBJ#pPRD0th*fw,/:9o@8'_Qi|Q3AOym}oB/z2p<GG+BZ.mt/){Q",
-  "CVqQUoMQ@L`hJ2WRo3ozH'1L|2N}EJRMs,yq`59L'No}*egjNdc1p_A,NwnNaet;?Z}3fERdX&?7T`*0t{oh;Y=hO_+&`QFvJL>;=M,.8M<1",
-  "%k3wWd0`LTGTNl{4E5:$[<nmfhYA_5uIrO0]k:6%aAIU1,f'Uj90ruSHJLI*uZ4K,oDxBO8p$Dp4>l@.5Qg4diUu?@)Uh741Or90p89[GKxC",
-  "}D:wuL%K{2`9SYmmp8WmLFV6}R{h'i2jQwBi9KX`,(Vda7/go{OKrA$By&6je}he1&D>=Q]@MRQ}R&`9,%dFq1<ZUg(#Sw6cm@ot@-NPFKNI",
-  "L[x62_<j+M&h>hjmSS=]_z762E3>0@SNXvri-3CS]pqw'#,4RRK'n_:qNsT<*}.z2kg[UpOSpdpj8=,+m#.dWc$yH'igaqQSybF9SfHl49bJ",
-  "J<ppoJu|mP7UY>([eVA`.=m6:8nQ,+EM*pra_)GWE)kGEQygeM4FNbwpEY_:CorVbP55b6bWgBo]|>rnH_cQ[-xE@JsSlK`QEVw`COpB_;dF",
-  "%5WWGJSPLEXVv;H'b1:cxbTv5;21F<ehENBKv@Vk^.E`r/c:>:`:R''9RtLyJ6DDXW$5t{qJI:+`VNW3qd0[C}1;|,XFjFl,:WfIz9By@q4>",
-  "oa3RbM;:K$p<.F),F,|cYH?kr=mxzUZdK+0bM/]V5tHD2:M-c1Zxi:P}}]W6P`eU9m)/XcM5F=6;u#XbDj6DD;#DjUoai_LM(4pa0>XIQM_v",
-  "SoM`[BH$hfbcBpxtt;i1?@;5F,>+s9h6q#n#%{/>')Fh3,.l9k><=(%Wu9TgT&g=;=RietFId0,xs5'>|i+VT2&8m8[Gy+z<c^gWfXUjc1`d",
-  "<jD`scS.3'W;F]c>4Icp(X@I2Wgt?+_TH_{+bVCNur5{3(fNJq)tJ/h5C[GceG}o#Xv%Sg5u_6;@,rvL0KO?HaR-Rfxa^r$pUTp*Lw$i=g#r",
-  "DEPv^]Llf.FL7sJ?n-:/sO$NGeG1K5s'c#P3xWYk,/91[:L_7.?1w0H{gBpPFQYFwu..<#&Q-:b/7a^Y/]:P_ATz]lE^2i=*|+?%uJ&zU(%k",
-  "kRcL).A`}<u*ZdUvrKz@tFRA[g`OSPl3<%-'[)Oun$>tPZc'AY#XV3$[{jl>fQJ*[&N`Au67iJOP$m/?|<uQePnBO7)s2PIqrlTKUXE#QX#k",
-  "b&b.)mxKp_V19R_CxJ{y=8FM;Ca)Lp9q-U/pMe]-}.xC2>y/S0{[TfZT$dS*f<z^{i2}VMsJ55C(/5lj'G1EJT6S+t/DStf=phyoc3uO,8<S",
-  "ZwwnBH^;?44EZ(Of/7lTMAML.ng;^Sr^w)][yC89VhucMsq0`K0^u85rXtQa.bi4q8hF1KD$G@IoCwkc>`jbIM>I[UZ7}@AsI5yn34L4lWl4",
-  "oBYr(y8sE(k))+YyPUx(<nOq:=B#D9Kd8)u]x@/Cfss8)k8g$=c2<J01ygSVdO}v]$y;Y)=u-Jr+k.'9x8?R.cW<=neJ`6@UT'vbeZJ]:2Wj",
-  "A+'Zww{lT.I785JyGTN,pkW=u^h/LV|z@h-_MX`W:,i16,X>_vmF[<9^-jyw'6FU&vN)YS^3<zo#}d6v#9Pr8')AEx/GWf>PG$&5fRS@oOXw",
-  "n'b#x+[$0yj`e##T%a',?N`F<Z>-5-'4}N*JzH/wJ[#jVN,by?yC1kn::`JS1&xnf=[.sKI&%;@nYB$]d*ZEZ02=C<.=DddnyvU#UEpx99K$",
-  "^lY6mCsR{x_W/TZ,iJ3|vJS`PiFc]_E?7hwMKbgFY2ZMFPTWLPY&xmx2,p$5OhL{N#6x5inc[duvK9L[tZ.lZgFlteYduLYMr8F%SG`iqdA?",
-  "V7oM%ekV>$.*)/w<V[?5Y}8)b`rdz(9z`MHtujbRxC(aC*ihpu>Htm-+B3-4(5RQn[:c%SgQKY(-g^*Yt`?>3<F5@EYG*9GQN`=y/P;ZFM6;",
-  "zyZwZZ-mYSC+$-i^>Mbo}-o7It62&7wbqX1p4e4G,iRZL,A)XyWPo#CJ/X3*7og}M]i3K@suOQ3H[02@s^`.vo4N0J:]4#WH&[)'yBK0ZC-J",
-  "EI-9D&[f$t$eL{'X:&<ESYh.%QF%|/W5q;,G]rcI(+y|z`-&s3p[d::@-Z9nVIeyFINxeE05a9(;$9k}PW^$%#5|yBR4p+rbIPXD&:a/U?a@",
-  "('2BNVaZSl+HO5qsyMYwkoE-b.O`PHn3l{OcftzENGF?Jik/pfVq)g%k-r|'K)?{X8@y|?p5kIxo[L2XNUg-DIX}'o_)_l?)-+0vj7fjg2mK",
-  "r=<e$x(]{OB$m[PwRAd;kyyJ/}|#GKm#=Qx%QS7R:rJ6G+$L[ab0rHN:X>1DKm+EYqV.8,f-Bw0$QNnq@,u.YY/Sw`/Hl.KZU8POLP(1qw2h",
-  "fSRlYypH$=*+%1E?N?;g+NCxOHs[wBFPj:gL[?/7:mB1RuJ0Lh_AA6CQJ]_rwHklh,$[f]nZ<}S`{>+0EP5$GSK.8jvOs}54N-#W.T9*fTZ<",
-  "wa,x3epcLDLJdU>/{M[Z=``(,C'g98m>rR@L#K;-tUn?JDUHA9a.s?K(%2R]_KBUD)B+T5ihHBZVv@2NHDwc]C[C9_OUWW:M+|oE#y}FHX*x",
-  "jk/>y3-k#$J9_sTW,l2)E_O;(P'1.DVlDsW[4cr<:6=UEU}O6t'+RY'Uj.jS+r@^Fd*$OY2u$BF5f8b'gmfrOhQ/wMoA;jhv{mbzQh6cNG{d",
-  "/#-)Dc.G$D?qoEJsqBk$oA-'APvG%wq=y3D$OvY0%r-HVD`w#d,VN]K2h{Td9NrN1]|PinsL1*a(b(yks|=?bOLPKybn&<;CSv=^vFvx|3p]",
-  "m8hW}.UtL=4;ki[r(eXFK)yrHVw|HIYV0/RG9'SRGsinFMgAZd[+AP>29%o>:_V8,^`x)2AN>[S=C^DFv/KfJ,()pJ9pC`CU,'v%G/AX6a;R",
-  "H3zeAr*Au%:mAP6pX;W]_3diCjb),o8Acp2//ADWv]Uez@ZZt4J$[:faK](eM#O2kFmBvwsmnpJS1hH|q+5m_n<@ZxSuX7VbFnAMEE/1g5y6",
-  "O;e}8<ds=6wKzQeAS2Uz`%PrO}Acn&5RLuVLAcWfS(].se?RBJZB:Xwy.:U^LMH=V;xP+S5'c=QTCSs2kVSbeaHd,6*;xbNHgIaxVPM4s(Vn",
-  "KTt|>IVvTx+cDRRlDro.ur}m6VX6?1VlSg7)uQ_q2P1Qhd+=1S&U]CHf:cFfb[aNhOt*Q*ec<E]|09V[Bv)Ox=Z<s$5}=P/[{.L@V4Y>V;#/",
-  "yeOJOhvm3=`0z/d+`5k'SYy]L>L2[&9KMIAxb(MFZ%d'pB#IxSC-OqCv-]$H9&Ilto,c:z@Ly@1D&;aAR5+DD^rub'i]N&E0g>|#nQNYMe?A",
-  "T`9t(#%o<=XolUsT(lQ-8zxOhgHx5mHauRV6rFgjykTcWJghYt{u*t;Lu_$fTRWP4*f:iKyeh?v_0e6Vv{?7'o$r4h#BBfCRLN#Fh_&(mU)#",
-  "CcbK<Tq5=i'AnUG8aU,[7$`^$Oq8w&2mR/}Rea']rK|n]paV[Cm0}wEwnfWV^6x&G]GcNt9E@XU^G3s.<O;2-U8R_w2ZrS>IMH4qeWw^djOp",
-  "hOc3/p#2ckiX|c%`<DCnpOsFbbYJbw<4mTdMu`#=hj+0o_LwF?jJ,.rfRv@A`?ykt_'0AhMpE{||r9yDC,;Pvi=[h$42+iL$U*U*NJZm^Q3t",
-  "w;nesIFxr7'j]F]Py9*>T{C]u/:]0o{0zfq,MSg&QED&/]$PLpz#bhqn}|segzw@vhDpG|DXFnt>C01kIF^kj0{y$py.l&0e?k2{9>G=5Yld",
-  "+i,y75FkNV4rD-3i#/;R{zqrT3}GBu]'T^@%a-Qpb%Q{*nq-d7CLqImTh#Ws.xqCEBpEeT&2nDKUri:21t:Y)}L*@7*bvif#&aHVL+%%rZXj",
-  "jW=^s#?WJ`$x<*qLZY2Iyq3:g,}@kZwbs*xusjG6a40Cw4UC0akBPWLJAY_TCiqvWR>@*%D6pc{VqmEBaa]@.M5C>dMn]=oQ6sp_(0xqvueF",
-  "zuUW[0=q@1@)gma$fS,rFo)>c6mk/J9(RH`-<jv;4u&vq7-S?WB1a'q#cnzopvMCpAi5x^}%P[<3y0&Y=EG5A?Y<;]}.W3P4cqIu0B6A[*/]",
-  "|mR`m5ke^iwxwS<UYe:H#xDBFr07+C{bz@]K|Z*{PsX:dXp3sU$|B:kP4>cVWS$(&HgI#[VB|FckGE>dL4E*(F{woj,X?*e.jnm@^6XFC3NY",
-  "GEa^y@_V{+8(kd3>sfTpH^:st#ya?;J9DoVMppatsauSmPyuXPpc^T2CNL|fBaU(uV9=8me&R9:x%3mc@8e.%eYebF*nN0:x-GR:z1>N8$=@",
-  "e]og14AV#4kfpb7$m?,^eIJo;7dwlP.$X3jL_7IsoD{ej)%^8B/%fS:4ft-k;NenQ0Ck3Q8x5p9+KJnt]67[WlTt7=M'tv-on?W7wEk$,pnb",
-  "?,d6,D7^f5}cNX>3#'J3&ThH6I?BCDs6KUDd_YFy{``^Z[&IsgmzZ)PmYC7Y]9:hu<HJHDULrnz9Ep8hbmP9w[r{Q=2or9XDjRfq%0={HNHu",
-  "Ok`Cx.y+'*<;)5iw;(_}V^9IRvv)/]Md{h:<-ahwV;SM12)I|xKHC+=mp5vltBb7RH9ft1ZB#.####",
-].join("");
+export const ORDINARY_DIGITS =
+  "oofhunLM</l,dIi]eVw_Ztci[b_1Qx9m64Bdop42o2y1yatRD9{nqLIng2cB|#zML`Ck5t36BTVC4sGgZ>_={#X<Ss-m9[Fo,/n[GZKTq$3:" +
+  "/AU/VxT()A=&o7*b=D2?I&}XD>=u.kAu(r/'akb9ZW%nkYI8m(gHY#4Q`8chg48^:b=.^*rpVd&$aU$&]OH+mn%(+22I/eHyx;].sA_<wz#L" +
+  "6[rix&pa}$^A0`9O=0C%d-+hkgLB/6VfLu?(4-#O`h199wy4.n_`H-9rxoa#fXG=$vRT>cWgD]%JpR|D*aJ0[Q86Kq(^OLu1/bmpN:D(cd%b" +
+  ")rH8RTDG<=xD'|oTb)bOnv-%qGrR>criokCW;hM%8=S@Fiib3ra4C&jgiO^%tb0W3H.MXg2_/[e/Eb>`Fl#^9hKDh-<q5q{?@q(2U2R1UO+p" +
+  ")s$7hdap#+8_hUiW_QLq[.XTDGW>F0[f[/XFF:gOGJ8^E#SR^^?8Y]WC=PM)SqfkBb%9Z-S5{D=oHm4|IXR>QaS9`smpqx6snX8SysyjsGS+" +
+  "4B[N0SOC,f3[}qiIAALqs?5yF;f#-wOT,&U-sl;s[r-/?v9-1'5K8aP]6kcu3(|F*A`}>z=a@-4}4@NZrV)wZ'FGT8>%9F><wMnZ/#j(P->]" +
+  "iQc[_gQ`&dx,1iyFq$#{SG#?`Lc<SsX1hTxrgK'Ke`'v|BPO$24.&JB4Ng92Ld|&TGk5a&WV2>k3J#1_tRlLhg&IjG$&XU,p<(I>#W1.u+FZ" +
+  "3su'AOO,/v'_P=Okp]-V+1AxZ$$X6l)]ws$8Qe%N5%x>oZ>6:-R7St^)#h_LT&4.7Z-7;=;%$p|vVu#4qq#NdW<i6QCs?1ivkEtsEShdv>`7" +
+  "xpp?:%7V_NKCr.8`8+0o75HI(-5(=ditcgnk2ii%wW2}e*+[s@W}(tR<?9kjly`uXOCaKYn3jj]:Hyg-HoRksljOYl^_P=N^H?YRK_lcxCc_" +
+  "Tf{Z{V3W*g(g8wc#X1l7{_L[cc=]04&TPHnNf'jgSgV%q^TL<JV)<fvo[6l0sAsPMcpQ$U<,KfJ&;i/k80Vs7>hu/Wk4:s#8_wh0}EiK`[.x" +
+  "lL/fPm3GsATi5rU)9VR^8c8Xf2t4?i=}C6_lfa6PClwW6`3Ko)+Z2A@zLf1r<([Wq=0>Nc]_9%`ONQ1]Za}fjh<nl8@U&Sjh(ZQiJZPn*$kC" +
+  "<=7pc2Y4a6hd=[_(4w77-/A[3|)Zj::VWtGinn/5;?y_b;J0G.wR=df?lix9ePw'urrpdz,c4GsH]cv:m{{H7bK0i=pzu@uI7_eW;5GXKQcB" +
+  "`vq=ePQL^A-=dW7h?bfW{sDy)r_>BpSUai<1;KCt*$#}xAGgVy-YVPod7D.7Phv(.q'k;MmcM/9%2ugAfR@$<X?Ovcw.a.kCRXVZ4l+V/5>i" +
+  "JD`vW^QP7O=IBW;8g*}oc=R5g33fW(4B.`|>HuRPv(O/S`+&;?i6w@8D06wCl%HG+3H[+4QT2Cj+Ckr;t<)+)EG%P9GLn;?>^l|px'FQp{0t" +
+  "j8l&*a/X'm5B*D'cY/G`Z}`v.ad/<Sa@/80J0-xf*Z`9i-j_G}o-7yaUwE&PMX*)PImRG^P,^LP[ll7n8x862e?t.NlCSYZ)M70Lq[6'1du4" +
+  ":JKl[hrQDwg7@WPA-,:4@+u#5:7zUm|^*JSNq.][M%Ud4@HDUp/GRXBl/+c#L6lf;n&[_vo8B*7j9_$F.ApnXVd}>_:8W:Nc@5*}[n)$.c)l" +
+  "P0qYYrS_<uF_r`:=Bez},zw)]/J=&]1e`PS`h=b4o$U{Jpe?CqCK2mJO+X'O/-`K]_84>H44FB/{'^,Jlb1[gqb<^2)wllm'mCYI,S5zEL./" +
+  "6uIn@49X>e;Vx^CoA3^xYtx;f]FQRGk|<l*Zu}jhWsxs2Xe1Jqj096BA]GiZRE3M$IQTP<[]BCerwwJH%1ueCi?V#x,T}jkEy]hrUWVdKhqt" +
+  "o4^:@O#fRazOV4Ny(^L4N^EI3B{HEx_00)VPb^F+z;'3tZ`qxxbhRVIuCqkA{U}ZOt8Y$}b/(.{Lj`}i,k(l$kdU,4ff-eo&}:M)o>mTcp|A" +
+  "@nw56&zJ_z/P^a4fo68bEx)s0KSEMsx&2Z)n'T|IHDO6D]yJ=/wLE7N/dH<t|+?X*InM746saJAzS4ZJ`Oeq5V7{UkUG77;1(SBHkFrAPvZ3" +
+  "1'tDeXmK(xz8r_UneI1ww90]kg9x/?b-79-5h'>=YBoT2q?X9{8%l]EZUhd'bl?X&n`7#`-_StLBTjK[piJ.rpr^*P6Bk;FkItDGW*SoV{@=" +
+  "kj6Y&o;-Wdp^s9*1P5WXc2c38/E;C,HV;UKHc:|y>X3|JWUV.p^tl?HcL8CB-;3&2L3]N.%qpAhZoAAaA76i.|^}[))|8-{6GrjTG#c'*>Xm" +
+  "W$FN%C}q8n>fsW7^/y[iIA=_B7p,K%+LF,hl'lv'VZ8Dq;^;.Z^`KN;EJn:k2mvPs)AUhsUWY^Qr<hpZU;S1b{heLbU<T{g2-KRJ2't82+St" +
+  "?[k*B#*J]z>];wqd:4:50ZjbhYg(+y7R%2}$L6ZPIY&[.S(;PU@m`UQzzuk)CS&nItYfyuYswSmHo?@}GOS*NlLnYZed-Eqns0]tkGk_p_I`" +
+  ",P]KSkGn|wMs#?9/G#H'y+x@eO8?[rn=6@b2hMFZsuh/EkY,MSyj?/'$R8JsLL}}o@5.7uY`MJ7>bdRvHj`.5j'Hc`23]qM]{}U)@,H^rP#'" +
+  "3?#OsDtg5OC?&4#H%FLdV6}7=(hy9BbZ+?-B+(%wBf:KR&zD345Kdl2oH=@s1X$0b[PDaz#?G0;%I+<U5^Q354Ns?we{*FO2+1N*Kwyq-=Ei" +
+  "q^3K^F33bDY_TL(PP@Q=S/Bn]33zR-I1p#f9//f,@xf&lm_F`pj/'Q)#.O?To.j/WT7H@b3-6^V70,Iib'2RFd)d&)=bk|Al#a&J-T&2$9QI" +
+  "[NP1lC8H^S.Kfu}tHo+>srx(.isA$yL<3mGv9L8CW>icqn;cx|>$nm1^J]%4O}GhWBo)>exM%#+4Fb0w|)n7#boVUq%4&P+fShFs=`O$2D;*" +
+  "AHlA+Q#yv-vnGx}l7ZW%1%<EM|qzQ=ykcFJQL`IH:X_u:V09TKr{D++OSFWyaec(eS=Jvw29|r]nKNw4yF(_x.eb*2#y[ZRDl(NbAq{k-[To" +
+  ",1hg>I[>iyx=_O]7Tt'VSC50QPv%[um[tmn6p6@^.hqLg+ety(Ea<_ZJ'63O?kfXHLwtOicI7UyuoV4r8U:y5DjiOKJzBD%WSkr7;vE6L^:l" +
+  "F/bVI:b91uRN4baLc=DO;Vw@I^tkn%9^Koj:J`&pCEy[u*>XYmWm:(yijf)5pc$5=Jf*eLT_nU4<Yc0FO11HWPvNS-TJkPQ>gWfnD:W[X#w)" +
+  "x.3uw-vO<c9M7a,#B9sS-?t-o'I5ji{,@c(BnyZLB8?N]j_7qln)L]B(l[^Z]f0[H,YKMWb<-ne=Vp=?;iftH[?huZ>d.JE9hu|OKQ]L8:sS" +
+  "D2Sro-Xbm]$-sJV6{24hZ=Lh<[X2D/+;$`-WL3CR$jorzYHMOXpA;>=4{bzvH-Aqrn1Y{Q?n=t#QiAFMM)pJC5c?[^qxewX$gFDl.g==Ak:[" +
+  "m}MA%):apz.q=q@),J$3QSy<Uv^o6@eW@U@*5Ct15<]En>uD7(GOVQ6imE,:-`txVEAk?hL#Oxcc@oiNd*e-A}d4^S,Sv45_;}tr}W:,Mn?^" +
+  "(s1F?v3e#/']nI]TD1#`e,Wm'w1:%LIzq-Ng,li%}khSu,o*52Q^nUFNxlfQAE2;-rau?CQ>ia.-;kU&bvnZ61?0HbGF=F#c%/4_4VvIN&k*" +
+  "$fHdXh@l'y3,>#3.*JgS9m$AmCr.'m.Wcs*WfhXPCKzpt[=o+K/j*D`fG',#QKuG-dmJh`+7r.2gF[f|ZE/H(L3<<ykzFq#whkBIon`5<rd+" +
+  "9n{ZIMG#d](KyeZu9h2apzeSF$YW(_3Ix%ShO.0U'wUpC@JfOe^ptPwuEut<?`k-UcJ*_KH<r52'o[oUtp3]k{K=(3vQ:=xqKN5gr9x'%F?$" +
+  "PA-dGHR[(VH5WA[Iqp;*W|wGPX7j+EJ()?Q#wZkSjNS_xL/n9r2tVT-9n/6fBSqZ-)NV4d`r%W5RD&gL^O*6{26ZCNEmBMv>>,}@z&}O0=-g" +
+  "'@%=72.hTyTJV*{jfXc:Lc>E$teUAI<AGSw1p|t{`)*a0/HYK>P'#L9%U/Nta}c)nqWIp5<1vV8%?8qI9v]p^4gD7B#l3x7h2z:8XIVEPKF1" +
+  "Nd|{ypuc|q0b%dDW%U[k`xAB4*qBP&<|{74cbDoecSA`m?I]`,vNY1Z%JiVQ4cr<hr2n|;>$f*>s`Ui:$<AXh,U:4,EY<wCH&OK}^Q(+=[8U" +
+  "<|sX[mvM6{hNgNo2iZIfmf5[Wtnj*rjtZ<EP+I;k#vse<e(3WM-+55]Ef`.I}X(@RfQosQIpKFV#7u7[mho?$m`SD.Tg9Pf9'#k0CWc_:|4h" +
+  "/1%$t7g0n3i8#-c7q'a>6p^H>xVz=i'^4{h6_AE=b_?I>MC8z9>l[$12R#p/0=<G{n,w[2-:DTZ#>;y6r(n38h`dfX][iwk<R[&6d:eRszm=" +
+  "fN^5@q6%5TsFiz}YP1e9Z7AApf`/&Uy?u-`Ro{n$8mLpdetjk1Md.NYjv%OiA']63_<P>kxF,p{gffb^@-L)*+f(;;LZ[L6kyH4H[SeLIQHp" +
+  "=o70f8<C^[)DsDP5G+1}:RAW<c`|.2@SIz'>8A=27ln8YX=rA?'?60}z7V$';89Od?i2%zwuz%=fQ)Fc?%4#[FD@]AaO0+yFO;uAnwrckKR7" +
+  "0c0eo1hmq']P'+vdUomoC}hw4cz@N.toMqgY7Nz+p3Ab}]t8i.fb|]zX::Y(QOFE1FF_9sVK=,az%ahP%X>bO$?R:H0F0Wjjpo8h+FOCC<T0" +
+  "gcIECiD+[5_<;v%oAcpRqGj09oerB&xz_]T+u$T-rD@jL`:jWr?)+*O][tJ1B?H;kn+,r|bSW@Jh#b)S/H(]|&TD5rxHRMN]n^IKVC'l'Y@t" +
+  "U+]?X2J;Ww6n'=qC4%6}7uE0BCkDmbv(X5Qta[fL`R+r#2A>cR/l(?|izUw3z[qxXlz?];JK@yo,>U,I0bDdM6@b_TkfiiI[;eqO4Fcf.]@s" +
+  "#3|]cQq9*$.2)G2TybA$mJ,x_y'gy*vgg4ht_S=hl4I(B%]-ut38v<Tbpx;X2gw&);0M*|0KdqXH{T{Eu#/cN=>E#lRv%,nH(1bzP,HH;)T:" +
+  ":;DV#p{JA4valG:CfOFKntDJY@4FUNksM2Z>3Ms.3)18^T>mBg[^-V1e@])Q/LpF@h[|7_4i3Jn|wq_GLYDm,v?wE)[f1;h<yi$W-Ga)cT=e" +
+  "Y-6xHoX%y9eA#v*LxEfxAC^om4MWWsH3-=*QAEN2]31%ttD#rj;Nqx@QUg}(rkm*53J`Ygw'+O._w8yVAUz@sm[ZsjREs:z'b/U7UQOS^#6V" +
+  "4#%bAv&UN'sG^qP`OxhG4?P,TMy<7'N7.IU0-b4cl6kmrD=O71TdOl^Vq1O75>&'cOT0}I%MGl|WtQCP*xK.'}C`P;i3Em)qR<Q6uaZ33yr_" +
+  "2+ISE_t%8+`:p|i%rS8&hAHytoV{3U8@m)rG6_5w+d:O[`FyV}7-]wwALs.*u+Or}S`[pB01wUtM:T0i)CTy&73^ArM6Q*M.UBg+2_/]@H'j" +
+  "uaFh[(JtiwSf&r_,fH@ua9z/}+(3le=E?6cMg+|.dQc9&P@TY(5]HJl8KLPcJy_0:N4]<JR)Cu0l:/Nyj(TAl(a]x^ztk250UGOVd6UqC^7E" +
+  "06i%Bmi&}Gg;'eGyv%412bPvf{YTo%|CskSh*Fc{4yn2E`4TtK{.,'GU{]$_^3)Jl[st3Mhg>fIkeM?V-AKpnm7J,LAp:3=c-_pvFA^Ee<9m" +
+  "EO#a}2cWzqHDco;7,AxD/1>g[d]#mst1zq(phL:$2$cdL0_AJ$%pIl:i-A8aPCR|qV1e^d}P?,lHo?#w,3+2g`rh%Rs[doQEKlqQNYJGv*(o" +
+  "*{lg:cPHI^(Fi8URxh;DU2oooyIXwK,*/V%g-G>wu/T(WYBRxI%i}6E@'npew{BDF1K2L:)f<X4tLxv@j#E0`yL]LL&^$n`aAKb[{^fiqfm;" +
+  "sKYDbs#a|mYY{%0NS>v{Y-W-/3p*EZTWR.d;M>@,gr)fw3xM@I_)p?Jup1x_O@M1Jhtr96MooD.qeL<G359ScodBXy1}livtQV6w)Q^gE+y$" +
+  "5y'_}F{cd)=ihWk420z@nN8&@+#1ZP:2H7.J,{N9w[^H=2T+f+7xDogCzAQv1)[]-7;c.=e5fRHI*?>qe&vpY(SUG,]d,S_@:39LEmk|xa;#" +
+  "N:z5-NUT$O^(htu[mCAc]&rMI#-o/lm40AX+4;aJH#&xY'5PnLL?@kbTIzqc.b[[ITKnC.g-N*z`pt9]{q_mNJu|]f*r$1t%M.P%&^jOTO&;" +
+  "m)lL(?C:E?+nR9Hafs@TME%@t`I}Y(]SVTWwywfBq-^sIybSxE:ZBp%[vz]v1FK`5l2nR-S+myM[,G/yCy;7QoSE]Wl+U./+YH3ciH(8zm?r" +
+  "#5tc]S*ZnJQjJl+@W?,h$Z%(VD(0h>-c{_At<YV-`8vD6xBxJvgc85d(MBJ#pPRD0th*fw,/:9o@8'_Qi|Q3AOym}oB/z2p<GG+BZ.mt/){Q" +
+  "CVqQUoMQ@L`hJ2WRo3ozH'1L|2N}EJRMs,yq`59L'No}*egjNdc1p_A,NwnNaet;?Z}3fERdX&?7T`*0t{oh;Y=hO_+&`QFvJL>;=M,.8M<1" +
+  "%k3wWd0`LTGTNl{4E5:$[<nmfhYA_5uIrO0]k:6%aAIU1,f'Uj90ruSHJLI*uZ4K,oDxBO8p$Dp4>l@.5Qg4diUu?@)Uh741Or90p89[GKxC" +
+  "}D:wuL%K{2`9SYmmp8WmLFV6}R{h'i2jQwBi9KX`,(Vda7/go{OKrA$By&6je}he1&D>=Q]@MRQ}R&`9,%dFq1<ZUg(#Sw6cm@ot@-NPFKNI" +
+  "L[x62_<j+M&h>hjmSS=]_z762E3>0@SNXvri-3CS]pqw'#,4RRK'n_:qNsT<*}.z2kg[UpOSpdpj8=,+m#.dWc$yH'igaqQSybF9SfHl49bJ" +
+  "J<ppoJu|mP7UY>([eVA`.=m6:8nQ,+EM*pra_)GWE)kGEQygeM4FNbwpEY_:CorVbP55b6bWgBo]|>rnH_cQ[-xE@JsSlK`QEVw`COpB_;dF" +
+  "%5WWGJSPLEXVv;H'b1:cxbTv5;21F<ehENBKv@Vk^.E`r/c:>:`:R''9RtLyJ6DDXW$5t{qJI:+`VNW3qd0[C}1;|,XFjFl,:WfIz9By@q4>" +
+  "oa3RbM;:K$p<.F),F,|cYH?kr=mxzUZdK+0bM/]V5tHD2:M-c1Zxi:P}}]W6P`eU9m)/XcM5F=6;u#XbDj6DD;#DjUoai_LM(4pa0>XIQM_v" +
+  "SoM`[BH$hfbcBpxtt;i1?@;5F,>+s9h6q#n#%{/>')Fh3,.l9k><=(%Wu9TgT&g=;=RietFId0,xs5'>|i+VT2&8m8[Gy+z<c^gWfXUjc1`d" +
+  "<jD`scS.3'W;F]c>4Icp(X@I2Wgt?+_TH_{+bVCNur5{3(fNJq)tJ/h5C[GceG}o#Xv%Sg5u_6;@,rvL0KO?HaR-Rfxa^r$pUTp*Lw$i=g#r" +
+  "DEPv^]Llf.FL7sJ?n-:/sO$NGeG1K5s'c#P3xWYk,/91[:L_7.?1w0H{gBpPFQYFwu..<#&Q-:b/7a^Y/]:P_ATz]lE^2i=*|+?%uJ&zU(%k" +
+  "kRcL).A`}<u*ZdUvrKz@tFRA[g`OSPl3<%-'[)Oun$>tPZc'AY#XV3$[{jl>fQJ*[&N`Au67iJOP$m/?|<uQePnBO7)s2PIqrlTKUXE#QX#k" +
+  "b&b.)mxKp_V19R_CxJ{y=8FM;Ca)Lp9q-U/pMe]-}.xC2>y/S0{[TfZT$dS*f<z^{i2}VMsJ55C(/5lj'G1EJT6S+t/DStf=phyoc3uO,8<S" +
+  "ZwwnBH^;?44EZ(Of/7lTMAML.ng;^Sr^w)][yC89VhucMsq0`K0^u85rXtQa.bi4q8hF1KD$G@IoCwkc>`jbIM>I[UZ7}@AsI5yn34L4lWl4" +
+  "oBYr(y8sE(k))+YyPUx(<nOq:=B#D9Kd8)u]x@/Cfss8)k8g$=c2<J01ygSVdO}v]$y;Y)=u-Jr+k.'9x8?R.cW<=neJ`6@UT'vbeZJ]:2Wj" +
+  "A+'Zww{lT.I785JyGTN,pkW=u^h/LV|z@h-_MX`W:,i16,X>_vmF[<9^-jyw'6FU&vN)YS^3<zo#}d6v#9Pr8')AEx/GWf>PG$&5fRS@oOXw" +
+  "n'b#x+[$0yj`e##T%a',?N`F<Z>-5-'4}N*JzH/wJ[#jVN,by?yC1kn::`JS1&xnf=[.sKI&%;@nYB$]d*ZEZ02=C<.=DddnyvU#UEpx99K$" +
+  "^lY6mCsR{x_W/TZ,iJ3|vJS`PiFc]_E?7hwMKbgFY2ZMFPTWLPY&xmx2,p$5OhL{N#6x5inc[duvK9L[tZ.lZgFlteYduLYMr8F%SG`iqdA?" +
+  "V7oM%ekV>$.*)/w<V[?5Y}8)b`rdz(9z`MHtujbRxC(aC*ihpu>Htm-+B3-4(5RQn[:c%SgQKY(-g^*Yt`?>3<F5@EYG*9GQN`=y/P;ZFM6;" +
+  "zyZwZZ-mYSC+$-i^>Mbo}-o7It62&7wbqX1p4e4G,iRZL,A)XyWPo#CJ/X3*7og}M]i3K@suOQ3H[02@s^`.vo4N0J:]4#WH&[)'yBK0ZC-J" +
+  "EI-9D&[f$t$eL{'X:&<ESYh.%QF%|/W5q;,G]rcI(+y|z`-&s3p[d::@-Z9nVIeyFINxeE05a9(;$9k}PW^$%#5|yBR4p+rbIPXD&:a/U?a@" +
+  "('2BNVaZSl+HO5qsyMYwkoE-b.O`PHn3l{OcftzENGF?Jik/pfVq)g%k-r|'K)?{X8@y|?p5kIxo[L2XNUg-DIX}'o_)_l?)-+0vj7fjg2mK" +
+  "r=<e$x(]{OB$m[PwRAd;kyyJ/}|#GKm#=Qx%QS7R:rJ6G+$L[ab0rHN:X>1DKm+EYqV.8,f-Bw0$QNnq@,u.YY/Sw`/Hl.KZU8POLP(1qw2h" +
+  "fSRlYypH$=*+%1E?N?;g+NCxOHs[wBFPj:gL[?/7:mB1RuJ0Lh_AA6CQJ]_rwHklh,$[f]nZ<}S`{>+0EP5$GSK.8jvOs}54N-#W.T9*fTZ<" +
+  "wa,x3epcLDLJdU>/{M[Z=``(,C'g98m>rR@L#K;-tUn?JDUHA9a.s?K(%2R]_KBUD)B+T5ihHBZVv@2NHDwc]C[C9_OUWW:M+|oE#y}FHX*x" +
+  "jk/>y3-k#$J9_sTW,l2)E_O;(P'1.DVlDsW[4cr<:6=UEU}O6t'+RY'Uj.jS+r@^Fd*$OY2u$BF5f8b'gmfrOhQ/wMoA;jhv{mbzQh6cNG{d" +
+  "/#-)Dc.G$D?qoEJsqBk$oA-'APvG%wq=y3D$OvY0%r-HVD`w#d,VN]K2h{Td9NrN1]|PinsL1*a(b(yks|=?bOLPKybn&<;CSv=^vFvx|3p]" +
+  "m8hW}.UtL=4;ki[r(eXFK)yrHVw|HIYV0/RG9'SRGsinFMgAZd[+AP>29%o>:_V8,^`x)2AN>[S=C^DFv/KfJ,()pJ9pC`CU,'v%G/AX6a;R" +
+  "H3zeAr*Au%:mAP6pX;W]_3diCjb),o8Acp2//ADWv]Uez@ZZt4J$[:faK](eM#O2kFmBvwsmnpJS1hH|q+5m_n<@ZxSuX7VbFnAMEE/1g5y6" +
+  "O;e}8<ds=6wKzQeAS2Uz`%PrO}Acn&5RLuVLAcWfS(].se?RBJZB:Xwy.:U^LMH=V;xP+S5'c=QTCSs2kVSbeaHd,6*;xbNHgIaxVPM4s(Vn" +
+  "KTt|>IVvTx+cDRRlDro.ur}m6VX6?1VlSg7)uQ_q2P1Qhd+=1S&U]CHf:cFfb[aNhOt*Q*ec<E]|09V[Bv)Ox=Z<s$5}=P/[{.L@V4Y>V;#/" +
+  "yeOJOhvm3=`0z/d+`5k'SYy]L>L2[&9KMIAxb(MFZ%d'pB#IxSC-OqCv-]$H9&Ilto,c:z@Ly@1D&;aAR5+DD^rub'i]N&E0g>|#nQNYMe?A" +
+  "T`9t(#%o<=XolUsT(lQ-8zxOhgHx5mHauRV6rFgjykTcWJghYt{u*t;Lu_$fTRWP4*f:iKyeh?v_0e6Vv{?7'o$r4h#BBfCRLN#Fh_&(mU)#" +
+  "CcbK<Tq5=i'AnUG8aU,[7$`^$Oq8w&2mR/}Rea']rK|n]paV[Cm0}wEwnfWV^6x&G]GcNt9E@XU^G3s.<O;2-U8R_w2ZrS>IMH4qeWw^djOp" +
+  "hOc3/p#2ckiX|c%`<DCnpOsFbbYJbw<4mTdMu`#=hj+0o_LwF?jJ,.rfRv@A`?ykt_'0AhMpE{||r9yDC,;Pvi=[h$42+iL$U*U*NJZm^Q3t" +
+  "w;nesIFxr7'j]F]Py9*>T{C]u/:]0o{0zfq,MSg&QED&/]$PLpz#bhqn}|segzw@vhDpG|DXFnt>C01kIF^kj0{y$py.l&0e?k2{9>G=5Yld" +
+  "+i,y75FkNV4rD-3i#/;R{zqrT3}GBu]'T^@%a-Qpb%Q{*nq-d7CLqImTh#Ws.xqCEBpEeT&2nDKUri:21t:Y)}L*@7*bvif#&aHVL+%%rZXj" +
+  "jW=^s#?WJ`$x<*qLZY2Iyq3:g,}@kZwbs*xusjG6a40Cw4UC0akBPWLJAY_TCiqvWR>@*%D6pc{VqmEBaa]@.M5C>dMn]=oQ6sp_(0xqvueF" +
+  "zuUW[0=q@1@)gma$fS,rFo)>c6mk/J9(RH`-<jv;4u&vq7-S?WB1a'q#cnzopvMCpAi5x^}%P[<3y0&Y=EG5A?Y<;]}.W3P4cqIu0B6A[*/]" +
+  "|mR`m5ke^iwxwS<UYe:H#xDBFr07+C{bz@]K|Z*{PsX:dXp3sU$|B:kP4>cVWS$(&HgI#[VB|FckGE>dL4E*(F{woj,X?*e.jnm@^6XFC3NY" +
+  "GEa^y@_V{+8(kd3>sfTpH^:st#ya?;J9DoVMppatsauSmPyuXPpc^T2CNL|fBaU(uV9=8me&R9:x%3mc@8e.%eYebF*nN0:x-GR:z1>N8$=@" +
+  "e]og14AV#4kfpb7$m?,^eIJo;7dwlP.$X3jL_7IsoD{ej)%^8B/%fS:4ft-k;NenQ0Ck3Q8x5p9+KJnt]67[WlTt7=M'tv-on?W7wEk$,pnb" +
+  "?,d6,D7^f5}cNX>3#'J3&ThH6I?BCDs6KUDd_YFy{``^Z[&IsgmzZ)PmYC7Y]9:hu<HJHDULrnz9Ep8hbmP9w[r{Q=2or9XDjRfq%0={HNHu" +
+  "Ok`Cx.y+'*<;)5iw;(_}V^9IRvv)/]Md{h:<-ahwV;SM12)I|xKHC+=mp5vltBb7RH9ft1ZB#.####";
