@@ -141,7 +141,7 @@ export function checkBudget(name: string, tokens: number): void {
   if (Number.isFinite(tokens) && tokens >= MIN_VIEW_TOKENS) return;
   throw new PalimpsestError(
     "invalid_options",
-    `${name} is ${tokens}: give at least ${MIN_VIEW_TOKENS} tokens. Less does not hold the beginning of what was asked.`,
+    `${name} is ${tokens}: give at least ${MIN_VIEW_TOKENS} tokens, which hold the beginning of what was asked.`,
   );
 }
 

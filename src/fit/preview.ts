@@ -6,8 +6,7 @@
  * is whole (M1), an output keeps its shape as far as possible (truncate.ts), and errors are not touched.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
-import { checkFields } from "../known-fields.ts";
+import { checkFields, checkWhole } from "../known-fields.ts";
 import { jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { readStub } from "../steps/view/stub.ts";
 import { shortenOutput } from "./truncate.ts";
@@ -38,11 +37,8 @@ export function previewOutputs(messages: UIMessage[], { maxBytes }: PreviewOptio
 export function checkPreviews(options: PreviewOptions): void {
   checkFields("previewToolOutputs", options, { maxBytes: true });
   const { maxBytes } = options;
-  if (Number.isSafeInteger(maxBytes) && maxBytes >= MIN_PREVIEW_BYTES) return;
-  throw new PalimpsestError(
-    "invalid_options",
-    `maxBytes is ${maxBytes}: give a whole number of at least ${MIN_PREVIEW_BYTES}. Less is no larger than its preview.`,
-  );
+  // Less is no larger than its preview.
+  checkWhole("maxBytes", maxBytes, MIN_PREVIEW_BYTES);
 }
 
 function previewPart(part: Part, messageId: string, maxBytes: number): Part {

@@ -5,7 +5,7 @@
  * that it imports.
  */
 import type { LanguageModel, UIMessage } from "ai";
-import { inWords, PalimpsestError } from "../errors.ts";
+import { checkWhole } from "../known-fields.ts";
 import type { Prices } from "../steps/decide/break-even.ts";
 import type { PromptInput } from "../steps/draft/prompt.ts";
 import { extractiveModel } from "./extractive.ts";
@@ -79,12 +79,7 @@ export interface ChosenModel {
 
 /** Checks a summariser and its further models. Throws `invalid_options`. */
 export function checkModel({ model, windowTokens, name, fallback, chunks, continues }: SummaryModel): ChosenModel {
-  if (!Number.isSafeInteger(windowTokens) || windowTokens < MIN_WINDOW_TOKENS) {
-    throw new PalimpsestError(
-      "invalid_options",
-      `windowTokens of a summariser is ${inWords(windowTokens)}: give its context window, a whole number of at least ${MIN_WINDOW_TOKENS} tokens.`,
-    );
-  }
+  checkWhole("windowTokens of a summariser", windowTokens, MIN_WINDOW_TOKENS);
   return {
     model,
     windowTokens,

@@ -24,7 +24,7 @@ describe("a model that a Workflow is given", () => {
   it.each([Number.NaN, 0, 1_999, 2_000.5, undefined as unknown as number])(
     "has a window that is a number: not %s",
     (windowTokens) => {
-      expect(() => checkModel({ model, windowTokens })).toThrow("at least 2000 tokens");
+      expect(() => checkModel({ model, windowTokens })).toThrow("windowTokens of a summariser");
     },
   );
 });

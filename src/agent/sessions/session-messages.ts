@@ -169,13 +169,17 @@ export class SessionMessages {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
     const { fixed } = this.#state;
-    const view = await fixed.read<View | PastView>((history) => {
-      const reading = readingOf(fixed);
-      return asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading);
-    });
+    const { core, id } = fixed;
+    const { rooms } = core;
+    const reading: Pick<ViewReading, "leavesOut"> = {
+      leavesOut: (behind) => rooms.leavesOut?.(id, behind) ?? new Set(),
+    };
+    const view = await fixed.read<View | PastView>((history) =>
+      asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading),
+    );
     const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
-    const messages = showFrom(fixed, begun);
-    return shapeView(this.#core, fixed.id, { view: { ...view, messages }, options: checked });
+    const messages = rooms.shown?.(id, begun) ?? begun;
+    return shapeView(core, id, { view: { ...view, messages }, options: checked });
   }
 
   /**
@@ -205,9 +209,7 @@ export class SessionMessages {
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
-    const { fixed } = this.#state;
-    const view = await fixed.read((history) => history.overlays.viewAsOf(overlayId, readingOf(fixed)));
-    return { ...view, messages: showFrom(fixed, view.messages) };
+    return (await this.getView({ asOf: overlayId })) as ShownView & PastView;
   }
 
   /**
@@ -224,13 +226,4 @@ export class SessionMessages {
   get #core(): Core {
     return this.#state.core;
   }
-}
-
-function readingOf({ core, id }: SessionState): Pick<ViewReading, "leavesOut"> {
-  return { leavesOut: (behind) => core.rooms.leavesOut?.(id, behind) ?? new Set() };
-}
-
-/** The messages that the rooms want shown. */
-function showFrom({ core, id }: SessionState, messages: UIMessage[]): UIMessage[] {
-  return core.rooms.shown?.(id, messages) ?? messages;
 }

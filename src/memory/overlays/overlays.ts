@@ -514,7 +514,7 @@ export class Overlays {
     }
     return new PalimpsestError(
       "invalid_range",
-      `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give the ends of a range on one branch, the older one first.`,
+      `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give both ends on one branch, the older end first.`,
     );
   }
 }

@@ -340,7 +340,7 @@ function writeMetadata(metadata: SessionMetadata | undefined): string | null {
   if (json?.startsWith("{") === true && json.length <= MAX_METADATA_CHARS) return json;
   throw new PalimpsestError(
     "invalid_input",
-    `A session's metadata is an object of at most ${MAX_METADATA_CHARS} characters of JSON, without functions, dates and other values that JSON drops or changes.`,
+    `A session's metadata is an object of at most ${MAX_METADATA_CHARS} characters of JSON, without values that JSON drops or changes, such as dates.`,
   );
 }
 

@@ -187,9 +187,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   for (const name of ["summaryTokens", "stackTokens", "chunkTokens"] as const) checkWhole(name, policy[name], 1);
   for (const name of FROM_NOTHING) checkWhole(name, policy[name], 0);
   if (!(policy.maxSummaryRatio > 0 && policy.maxSummaryRatio < 1)) {
-    throw invalid(
-      `maxSummaryRatio is ${policy.maxSummaryRatio}: a summary must be smaller than its source, so give a share between 0 and 1.`,
-    );
+    throw invalid(`maxSummaryRatio is ${policy.maxSummaryRatio}: give a share between 0 and 1.`);
   }
   requireFit({ ...policy, headTokenBudget: plannedHead }, options.overheadTokens ?? 0);
   requireMessagesFit(policy);
@@ -299,15 +297,11 @@ function requireMessagesFit(policy: Policy): void {
   const { maxMessages, protectHead } = policy;
   const shares = messageShares(policy);
   if (maxMessages === undefined || shares === null) return;
-  checkWhole("maxMessages", maxMessages, 1);
-  if (maxMessages > MAX_OUTLINE_ROWS) {
-    throw invalid(
-      `maxMessages is ${maxMessages}: give at most ${MAX_OUTLINE_ROWS}, as many as one plan reads, or leave it out.`,
-    );
-  }
+  // As many as one plan reads.
+  checkWhole("maxMessages", maxMessages, 1, MAX_OUTLINE_ROWS);
   if (protectHead + shares.overlays + shares.tail + shares.span <= maxMessages + 1) return;
   throw invalid(
-    `maxMessages (${maxMessages}) leaves nothing to compact: the first ${protectHead} messages (protectHead) and the last ${shares.tail} are kept, and summaries (${shares.overlays}) between them. Raise maxMessages, or lower protectHead or minTailMessages.`,
+    `maxMessages (${maxMessages}) leaves nothing to compact between the first ${protectHead} messages (protectHead), ${shares.overlays} summaries and the last ${shares.tail}. Raise maxMessages, or lower protectHead or minTailMessages.`,
   );
 }
 

@@ -115,7 +115,7 @@ test("a bound that no view could keep is refused before anything is stored, with
   }
   expect(refused({ maxMessages: 30, protectHead: 20 })).toMatch(/^\[invalid_options\] maxMessages \(30\).*protectHead/);
   expect(refused({ maxMessages: 30, minTailMessages: 28 })).toMatch(/^\[invalid_options\] .*minTailMessages/);
-  expect(refused({ maxMessages: MAX_OUTLINE_ROWS + 1 })).toMatch(/^\[invalid_options\] .*at most 4000/);
+  expect(refused({ maxMessages: MAX_OUTLINE_ROWS + 1 })).toMatch(/^\[invalid_options\] .*from 1 to 4000/);
   for (const maxMessages of [7, 60, MAX_OUTLINE_ROWS, undefined]) expect(refused({ maxMessages })).toBe("taken");
 });
 
