@@ -1,2 +1,0 @@
-import { bundle } from "./size/bundle.ts";
-console.log("ours", (await bundle("ours")).gzipBytes);
