@@ -129,3 +129,18 @@ test("nothing is billed where no model was asked: for an extractive summary, and
   expect(modelCalls).toBe(1);
   expect(steps.filter(({ calls }) => calls > 0)).toHaveLength(1);
 });
+
+test("a call that failed before it began costs nothing, also where the engine began its step anew", async () => {
+  const { agent, stub, gate } = gated();
+  const { id: runId } = await startRun(agent);
+  await gate.reached();
+  const failure = { model: "another", code: "network", reason: "down", cost: null, tookMs: 1, waitMs: 0 };
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    // A restart of the instance counts attempts from 1 again.
+    for (const answerId of ["one", "two"]) {
+      await instance.compactionStep(runId, "readChunk", [STEP, { index: 0, model: "another" }]);
+      await instance.compactionStep(runId, "noteFailure", [STEP, { ...failure, answerId }]);
+    }
+  });
+  expect(await agent.cancelRun({ runId })).toMatchObject({ modelCalls: 1 });
+});

@@ -219,10 +219,9 @@ export class RunPort implements CompactionPort {
       const count = (before?.count ?? 0) + (isNew ? 1 : 0);
       const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
       const reason = isInTime ? redacted : `${redacted} ${OUT_OF_TIME}`;
-      if (isNew) {
-        call.close({ failure: { attempt: mark.attempt, count, model, code, reason }, askedMs: tookMs });
-        core.health.noteFailure(model, code, now);
-      }
+      const failed = { attempt: mark.attempt, count, model, code, reason };
+      call.close(isNew ? { failure: failed, askedMs: tookMs } : {});
+      if (isNew) core.health.noteFailure(model, code, now);
       if (cost !== null) bill(call, answerId, { model, summariser: cost });
       const isLast = !isInTime || count > MODEL_RETRIES;
       return { kind: "noted", again: !isLast && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
