@@ -140,10 +140,7 @@ export function fitView(messages: UIMessage[], options: FitOptions): FittedMessa
 export function checkBudget(name: string, tokens: number): void {
   // Less does not hold the beginning of what was asked.
   if (Number.isFinite(tokens) && tokens >= MIN_VIEW_TOKENS) return;
-  throw new PalimpsestError(
-    "invalid_options",
-    `${name} is ${tokens}: give at least ${MIN_VIEW_TOKENS} tokens.`,
-  );
+  throw new PalimpsestError("invalid_options", `${name} is ${tokens}: give at least ${MIN_VIEW_TOKENS} tokens.`);
 }
 
 function firstThatFits(scene: Scene): FitState | null {
