@@ -358,6 +358,11 @@ export interface RunTrigger {
   decide(sessionId: string, branch: Branch): Decision;
   /** Starts a run, or returns the live one of this branch. Throws `session_ended`, `not_configured`. */
   startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean };
+  /** The live compaction or split of this leaf's branch, if any. `continues` is the leaf that was appended to, where that is known. */
+  liveOnBranch(
+    sessionId: string,
+    branch: { readonly leafId: string; readonly continues?: string | null },
+  ): LiveRun | null;
   /** Starts a run, whatever else is live. Throws `not_configured`. */
   start(sessionId: string, request: RunRequest): LiveRun;
   /** Lowers the recorded size after messages were removed, because the old size would keep the trigger quiet too long. */

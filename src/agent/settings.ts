@@ -5,8 +5,8 @@
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
-import { inWords, PalimpsestError } from "../errors.ts";
-import { checkFields, type FieldNames } from "../known-fields.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields, type FieldNames, checkWhole } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { PreviewOptions } from "../fit/preview.ts";
@@ -322,9 +322,8 @@ function resolveThreshold(
     );
   }
   if (ceiling === undefined) return Math.floor((windowTokens ?? 0) * CEILING_OF_WINDOW);
-  if (Number.isSafeInteger(ceiling) && ceiling >= 1 && ceiling <= (windowTokens ?? ceiling)) return ceiling;
-  const most = windowTokens === undefined ? "" : ` and at most ${windowTokens}, the window`;
-  throw invalidOptions(`ceiling is ${inWords(ceiling)}: give a whole number of at least 1${most}.`);
+  checkWhole("ceiling", ceiling, 1, windowTokens);
+  return ceiling;
 }
 
 function adviceFor(threshold: unknown): string {

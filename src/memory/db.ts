@@ -241,7 +241,7 @@ function explained(error: unknown): unknown {
 function storageFull(cause?: unknown): PalimpsestError {
   return new PalimpsestError(
     "storage_full",
-    "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that are no longer needed.",
+    "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that nobody needs.",
     { cause },
   );
 }

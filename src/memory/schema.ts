@@ -274,7 +274,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (row.version > SCHEMA_VERSION) {
     throw new PalimpsestError(
       "unknown_schema",
-      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again.`,
+      `This database is at schema version ${row.version}; this code knows ${SCHEMA_VERSION}. Deploy the newer code again.`,
     );
   }
   const made = row.made.split(" ");

@@ -349,7 +349,8 @@ test("with nothing to compact, a short session is split as it is, and no model i
   expect(calls).toEqual([]);
 });
 
-test("a compaction that is at work gives way to a split, which pays for none of its drafts again (R2, R3)", async () => {
+/** A compaction whose model is asked for the merge of its drafts. */
+async function compactionAtMerge() {
   const gate = makeGate();
   const { agent, calls } = newAgent(async (prompt) => {
     if (prompt.kind === "merge") await gate.pass();
@@ -357,15 +358,43 @@ test("a compaction that is at work gives way to a split, which pays for none of 
   });
   const compaction = await startRun(agent, "long!6000", 49);
   await gate.reached();
+  return { agent, calls, gate, compaction, sessionId: "long!6000" };
+}
+
+test("a compaction that is at work becomes the split, so nothing is asked for twice (R2, R3)", async () => {
+  const { agent, calls, gate, compaction, sessionId } = await compactionAtMerge();
   const paid = calls.length;
-  const { run, joined } = await agent.compactAndSplit({ sessionId: "long!6000" });
+  await agent.append({ sessionId, message: say(90, "Said meanwhile. ") });
+  const { run, joined } = await agent.compactAndSplit({ sessionId, name: "The next one" });
+  expect({ id: run.id, kind: run.kind, joined }).toEqual({ id: compaction.id, kind: "split", joined: true });
+  expect((await agent.compactAndSplit({ sessionId })).run.id).toBe(run.id);
+  expect((await agent.compact({ sessionId })).run.id).toBe(run.id);
+  gate.open();
+  const { childId, overlayId } = splitOf(await agent.waitForRun({ runId: run.id }));
+  expect(overlayId).not.toBeNull();
+  expect(calls).toHaveLength(paid);
+  expect(await agent.getSessionInfo({ sessionId: childId })).toMatchObject({ name: "The next one" });
+  expect((await agent.getView({ sessionId: childId })).messages.at(-1)?.id).toBe("m90");
+  expect(await agent.runs({ sessionId })).toHaveLength(1);
+});
+
+test("a compaction that is at work gives way to a split with a focus, for which the model is asked anew (R2)", async () => {
+  const { agent, gate, compaction, sessionId } = await compactionAtMerge();
+  const { run, joined } = await agent.compactAndSplit({ sessionId, focus: "the parser" });
   expect(joined).toBe(false);
   expect((await agent.getRun({ runId: compaction.id })).outcome).toEqual({ kind: "cancelled" });
-  expect((await agent.compactAndSplit({ sessionId: "long!6000" })).run.id).toBe(run.id);
-  expect((await agent.compact({ sessionId: "long!6000" })).run.id).toBe(run.id);
   gate.open();
   splitOf(await agent.waitForRun({ runId: run.id }));
-  const chunks = calls.slice(paid).filter(({ kind }) => kind === "chunk");
-  expect(chunks).toEqual([]);
   expect(overlayOf(await agent.getRun({ runId: compaction.id }))).toBe("");
+});
+
+test("a compaction of another branch gives way to a split, whose child has none of that branch", async () => {
+  const { agent, gate, compaction, sessionId } = await compactionAtMerge();
+  await agent.append({ sessionId, message: say(91, "Another way. "), parentId: "m2" });
+  const { run, joined } = await agent.compactAndSplit({ sessionId });
+  expect(joined).toBe(false);
+  expect((await agent.getRun({ runId: compaction.id })).outcome).toEqual({ kind: "cancelled" });
+  gate.open();
+  const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
+  expect((await agent.getView({ sessionId: childId })).messages.map(({ id }) => id)).toEqual(["m0", "m1", "m2", "m91"]);
 });

@@ -98,11 +98,11 @@ test("an update of notes that is cancelled while its model answers is on the bil
   expect(spend.sessionTokens).toBeGreaterThan(PROMPT_OVERHEAD_TOKENS);
 });
 
-test("a split in place of a run whose model answers has both calls on the bill", async () => {
+test("a split with a focus, in place of a run whose model answers, has both calls on the bill", async () => {
   const { agent, calls, gate } = gated();
   await startRun(agent);
   await gate.reached();
-  const { run } = await agent.compactAndSplit({});
+  const { run } = await agent.compactAndSplit({ focus: "the ledger" });
   gate.open();
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "split" });
   const paid = (await agent.runs({})).reduce((sum, { modelCalls }) => sum + modelCalls, 0);

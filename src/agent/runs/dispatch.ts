@@ -334,7 +334,7 @@ export class Dispatcher {
     const active = history.leafId();
     if (active !== null && history.isOnPath(leafId, active)) return active;
     if (history.has(leafId)) return leafId;
-    throw new PalimpsestError("invalid_state", "The branch of that run is gone. Use compact for the active one.");
+    throw new PalimpsestError("invalid_state", "The branch of that run is gone. Compact the active one.");
   }
 
   async #control(run: LiveRun, act: (instance: Instance) => Promise<void>): Promise<void> {
@@ -355,7 +355,7 @@ export class Dispatcher {
     if (this.#functionsOf(run) === null) return run;
     throw new PalimpsestError(
       "invalid_state",
-      `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it: its time is limited.`,
+      `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it.`,
     );
   }
 
@@ -364,7 +364,7 @@ export class Dispatcher {
     if (run.outcome === null) return run;
     throw new PalimpsestError(
       "invalid_state",
-      `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another one from what it already paid for.`,
+      `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another from what it paid for.`,
     );
   }
 }

@@ -117,7 +117,7 @@ function mustWaitForNothing(history: History): void {
     if (call === null || hasResult(call)) continue;
     throw new PalimpsestError(
       "invalid_state",
-      `The call "${call.toolCallId}" of session "${history.sessionId}" waits for its result. Split when it has one, or without a summary of your own, which takes the call along.`,
+      `The call "${call.toolCallId}" of session "${history.sessionId}" waits for its result. Split when it has one, or without a summary of your own.`,
     );
   }
 }
@@ -133,8 +133,8 @@ function mustSplit(core: Needs<"memory">, sessionId: string): History {
 }
 
 /**
- * Asks for a split, or joins the live one. Other runs of the session end as `cancelled`, and the split finds their drafts (R2, R3). Call
- * inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
+ * Asks for a split, or joins the live one. A compaction that is at work becomes the split, because its model may be answering (R3). Other
+ * runs of the session end as `cancelled`, and the split finds their drafts (R2, R3). Call inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
  * messages, `not_configured`.
  */
 export function startSplit(
@@ -148,6 +148,13 @@ export function startSplit(
   const known = core.runs.live(sessionId).find((run) => run.kind === "split");
   if (known !== undefined) return { run: known, joined: true };
   const { focus, fresh, ignoreBudget, retryOf } = request;
+  const live = core.trigger.liveOnBranch(sessionId, { leafId });
+  const isPlain = focus == null && fresh !== true && ignoreBudget !== true;
+  if (isPlain && live?.state === "running" && live.focus === null && live.only === undefined) {
+    const run = core.runs.write({ ...live, kind: "split", childName: name, manual: true });
+    cancelOthers(core, run);
+    return { run, joined: true };
+  }
   const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, manual: true } as const;
   const run = core.trigger.start(sessionId, {
     ...asked,
@@ -199,7 +206,7 @@ function switchToChild(core: Concludes, run: LiveSplit, overlayId: string | null
 }
 
 function childIdOf({ id }: LiveRun): string {
-  return id.replace(/^split-/, "child-");
+  return id.replace(/^[a-z]+/, "child");
 }
 
 /** Cancels them in the ledger. Their next step finds them ended and stops. The split is live or ended then, so no run follows them. */

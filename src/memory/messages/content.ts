@@ -109,7 +109,7 @@ function factsJson(message: UIMessage, facts: PlanningFacts): string {
   if (json.length <= FACTS_MAX_CHARS) return json;
   throw new PalimpsestError(
     "message_too_large",
-    `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, more than a message may have. Start a new one for each turn.`,
+    `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, too many for one. Start a new one for each turn.`,
   );
 }
 

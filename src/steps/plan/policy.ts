@@ -150,9 +150,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   checkWhole("thresholdTokens", threshold, 1);
   const share = options.share ?? 1 / STACK_SHARE_OF_THRESHOLD;
   if (!(share > 0 && share <= MOST_SHARE)) {
-    throw invalid(
-      `share is ${share}: give the part of the threshold for summaries and names, over 0 and up to ${MOST_SHARE}.`,
-    );
+    throw invalid(`share is ${share}: give a share of the threshold over 0 and up to ${MOST_SHARE}.`);
   }
   const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
@@ -251,7 +249,7 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
-      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}). Raise the threshold or shorten the system prompt and tools.`,
+      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}). Raise the threshold or shorten the prompt and tools.`,
     );
   }
   const budget = thresholdTokens - overheadTokens;

@@ -86,7 +86,7 @@ export class Triggers implements RunTrigger {
       ...none,
       thresholds: { ...thresholdsOf(policy), hardTokens: when.hardTokens },
       live: () => {
-        const run = this.#liveOnBranch(sessionId, { leafId, continues });
+        const run = this.liveOnBranch(sessionId, { leafId, continues });
         return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
       },
       quiet: (cause) => {
@@ -106,7 +106,7 @@ export class Triggers implements RunTrigger {
 
   startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
     this.#core.memory.session(sessionId).mustGoOn();
-    const live = this.#liveOnBranch(sessionId, { leafId: request.leafId, continues: null });
+    const live = this.liveOnBranch(sessionId, request);
     if (live !== null) return { run: live, joined: true };
     return { run: this.start(sessionId, request), joined: false };
   }
@@ -190,7 +190,7 @@ export class Triggers implements RunTrigger {
     const rents = rentsNow(this.#core, sessionId);
     const view = history.masks.rented();
     if (rents?.masks == null || view === null) return;
-    const live = (): LiveRun | null => this.#liveOnBranch(sessionId, { leafId, continues });
+    const live = (): LiveRun | null => this.liveOnBranch(sessionId, { leafId, continues });
     const isDueNow = (freedTokens: number): boolean =>
       decideMask({
         mask: { ...rents.mask, freedTokens },
@@ -209,10 +209,10 @@ export class Triggers implements RunTrigger {
     history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
   }
 
-  /** The live run of this leaf's branch, if any. Its leaf is on the path of this one, or the reverse. */
-  #liveOnBranch(
+  /** Its leaf is on the path of this one, or the reverse. */
+  liveOnBranch(
     sessionId: string,
-    { leafId, continues }: { leafId: string; continues: string | null },
+    { leafId, continues = null }: { readonly leafId: string; readonly continues?: string | null },
   ): LiveRun | null {
     const history = this.#core.memory.session(sessionId);
     for (const run of this.#core.runs.live(sessionId)) {
