@@ -1,7 +1,6 @@
 /**
  * One call of a workflow's port. It is a transaction that requires a live run and marks its step. All changes are written once, when the
- * work
- * is done. A call that throws writes nothing.
+ * work is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
 import {

@@ -134,8 +134,8 @@ function mustSplit(core: Needs<"memory">, sessionId: string): History {
 
 /**
  * Asks for a split, or joins the live one. A compaction that is at work becomes the split, because its model may be answering (R3). Other
- * runs of the session end as `cancelled`, and the split finds their drafts (R2, R3). Call inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
- * messages, `not_configured`.
+ * runs of the session end as `cancelled`, and the split finds their drafts (R2, R3). Call inside a transaction. Throws `unknown_session`,
+ * `session_ended`, `invalid_input` for the name, `invalid_state` for a session without messages, `not_configured`.
  */
 export function startSplit(
   core: Needs<"endRun" | "memory" | "runs" | "trigger">,

@@ -130,11 +130,12 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /**
-   * Asks for a run that compacts the session, ends it and opens a child. A compaction that is at work becomes that run. The child shows the same view, has the parent's name unless given
-   * another, and gets blocks, skills and calibration as {@link fork} copies them. Returns at once. `Session.ended` waits for the outcome,
-   * `split` with the child's id. Nothing is deleted. The parent stays readable, and refuses further messages with `session_ended`. Throws
-   * `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without messages, `not_configured`. With `summary`
-   * the split is done on return, the child begins with that summary alone, and one that is no smaller than the view is `invalid_range`.
+   * Asks for a run that compacts the session, ends it and opens a child. A compaction that is at work becomes that run. The child shows the
+   * same view, has the parent's name unless given another, and gets blocks, skills and calibration as {@link fork} copies them. Returns at
+   * once. `Session.ended` waits for the outcome, `split` with the child's id. Nothing is deleted. The parent stays readable, and refuses
+   * further messages with `session_ended`. Throws `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without
+   * messages, `not_configured`. With `summary` the split is done on return, the child begins with that summary alone, and one that is no
+   * smaller than the view is `invalid_range`.
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     checkGiven(given.session, { sessionId: id });
