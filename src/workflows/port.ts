@@ -302,8 +302,7 @@ export interface CompactionPort {
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /**
    * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split
-   * also
-   * opens the child and ends the parent.
+   * also opens the child and ends the parent.
    */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded>;
   /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */

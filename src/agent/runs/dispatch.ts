@@ -4,10 +4,8 @@
  * Every run ends through any crash (R1), because a run is written before anything is started for it. The watchdog is armed before the run's
  * instance is created, and fires after any restart. It acts on the state that it finds. For a pending run it creates the instance, whose
  * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event,
- * an
- * instance that failed or stays silent is restarted a few times, and a missing one is created again from the paid drafts. The ledger's
- * outcome is final,
- * whatever the engine says.
+ * an instance that failed or stays silent is restarted a few times, and a missing one is created again from the paid drafts. The ledger's
+ * outcome is final, whatever the engine says.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";

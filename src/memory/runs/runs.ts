@@ -210,8 +210,7 @@ export class Runs {
 
   /**
    * Gives a live run its outcome, with its record as the caller last changed it, and where messages count their number. Writes nothing for
-   * a run that has ended, and returns the
-   * run with the outcome that is recorded. Throws `unknown_run`.
+   * a run that has ended, and returns the run with the outcome that is recorded. Throws `unknown_run`.
    */
   end(run: LiveRun, outcome: Outcome, settled: Pick<EndedRun, "settledMessages"> = {}): EndedRun {
     const found = this.mustGet(run.id);

@@ -4,8 +4,7 @@
  * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
  * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
  * reaches one and a half times its price. A mask must also free so many tokens. As in the ski rental problem, the total is then at most
- * some
- * two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or
+ * some two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or
  * clock.
  */
 import type { Prices } from "./break-even.ts";
