@@ -13,8 +13,11 @@ const STILL_IN_FORCE = `still${BLANK}+in${BLANK}+force`;
  * The start of a line that a reader could take for the heading of the facts in force. It may be one of Markdown or HTML, in a quotation or
  * a list, or have a line under it.
  */
+const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
+const MARK = "(?:[#*_`]|<[^<>]{1,200}>)";
+const UNDERLINE = `(?:\\r\\n|[${LINE_ENDS}])+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
 const IN_FORCE_LOOKALIKE = new RegExp(
-  `(?<![^${LINE_ENDS}])(?=(?:${BLANK}|[>+*-])*(?:(?:#{1,6}|[*_]{1,2}|(?:<[^<>]{1,40}>)+)${BLANK}*${STILL_IN_FORCE}|${STILL_IN_FORCE}.*[${LINE_ENDS}]+${BLANK}*[-=]))`,
+  `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${STILL_IN_FORCE}|${STILL_IN_FORCE}[^${LINE_ENDS}]*${UNDERLINE}))`,
   "gi",
 );
 
