@@ -14,9 +14,9 @@
 import type { UIMessage } from "ai";
 import { referenceToCall } from "../message/reference.ts";
 import { messageSteps } from "../message/slice.ts";
-import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { jsonText, toolPart, type Part, type ToolPart } from "../message/tool-parts.ts";
 import { withoutMark } from "./repair.ts";
-import { maskableOutput, STUB_START, stubOf } from "./stub.ts";
+import { maskableOutput, STUB_START, stubOf, withOutput } from "./stub.ts";
 
 const NAMES_START = "Words of outputs that were left out, this one and earlier ones: ";
 
@@ -52,18 +52,39 @@ export function maskMessage(message: UIMessage, { words, toStep, names, namesSte
   return { ...message, parts: message.parts.map(stub) };
 }
 
-/** The message of a view that is sent back, with the stored outputs in place of its stubs. Any other message is the same object. */
+/**
+ * The message of a view that is sent back, with the stored outputs in place of its stubs. All else stays as it was sent. Any other message is
+ * the same object.
+ */
 export function unmask(message: UIMessage, stored: () => UIMessage | null): UIMessage {
   if (!message.parts.some((part) => outputText(part).includes(STUB_START))) return message;
-  const outputs = stored()?.parts ?? [];
-  const parts = message.parts.map((part) => outputs.find((output) => isStubOf(part, output)) ?? part);
-  return { ...message, parts };
+  const masked = (stored()?.parts ?? []).filter((part) => maskableOutput(part) !== null);
+  const left = Map.groupBy(masked, (part) => toolPart(part)?.toolCallId);
+  return { ...message, parts: message.parts.map((part) => unmaskPart(part, left)) };
 }
 
-function isStubOf(part: Part, output: Part): boolean {
-  const [id = "", masked] = [toolPart(part)?.toolCallId, maskableOutput(output)];
-  const isSameCall = [id, withoutMark(id)].includes(toolPart(output)?.toolCallId ?? "");
-  return masked !== null && isSameCall && outputText(part).includes(stubStart(masked));
+/** Calls with one id are told apart by their inputs, and otherwise by their order. */
+function unmaskPart(part: Part, left: ReadonlyMap<string | undefined, Part[]>): Part {
+  const tool = toolPart(part);
+  if (tool === null || !outputText(part).includes(STUB_START)) return part;
+  const known = left.get(tool.toolCallId) ?? left.get(withoutMark(tool.toolCallId)) ?? [];
+  const own = known.filter((each) => isStubOf(part, each));
+  const found = own.find((each) => jsonText(toolPart(each)?.input) === jsonText(tool.input)) ?? own[0];
+  if (found === undefined) return part;
+  known.splice(known.indexOf(found), 1);
+  const { toolCallId, output } = found as ToolPart;
+  // A spread would copy the symbol that marks a stub.
+  return { ...structuredClone<object>(tool), toolCallId, output } as Part;
+}
+
+/** Whether a part is a view's form of a stored one, so that nothing else of its output was changed. */
+function isStubOf(part: Part, stored: Part): boolean {
+  const stubs: string[] = [];
+  JSON.stringify(toolPart(part)?.output, (_key, value: unknown) => {
+    if (typeof value === "string" && value.startsWith(stubStart(outputText(stored)))) stubs.push(value);
+    return value;
+  });
+  return stubs.some((text) => outputText(withOutput(stored, text)) === outputText(part));
 }
 
 function outputText(part: Part): string {
@@ -71,7 +92,7 @@ function outputText(part: Part): string {
   return tool?.state === "output-available" ? jsonText(tool.output) : "";
 }
 
-function stubStart({ text }: { readonly text: string }): string {
+function stubStart(text: string): string {
   return `${STUB_START}${text.length} characters.`;
 }
 
@@ -95,7 +116,7 @@ function stubText(
   { text, reference }: MaskedOutput,
   { words = "", canRecall }: { readonly words: string | null | undefined; readonly canRecall: boolean },
 ): string {
-  const line = `${stubStart({ text })}${canRecall ? ` recall ${reference} reads it again.` : ""}]`;
+  const line = `${stubStart(text)}${canRecall ? ` recall ${reference} reads it again.` : ""}]`;
   return words === "" ? line : `${line} ${words}`;
 }
 

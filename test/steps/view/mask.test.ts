@@ -2,7 +2,7 @@
 import { convertToModelMessages, type Tool, type ToolSet, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { measureMessage } from "../../../src/steps/message/measure.ts";
-import { maskMessage } from "../../../src/steps/view/mask.ts";
+import { maskMessage, unmask } from "../../../src/steps/view/mask.ts";
 import { previewOutputs } from "../../../src/fit/preview.ts";
 import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { secretRules } from "../../../src/redact/secret-rules.ts";
@@ -232,4 +232,65 @@ test("a redacted view has its stubs still, with whatever they quote redacted", (
   const [part = looked("")] = redacted.parts;
   expect(readStub(part)).toContain("earlier ones: ledgerOf7");
   expect(JSON.stringify([stubIn(part), redacted])).not.toContain(secret);
+});
+
+/** A reply of one step with these calls, as it is stored. */
+function replyOf(
+  ...calls: readonly { readonly id?: string; readonly input: unknown; readonly output: unknown }[]
+): UIMessage {
+  const parts = calls.map(({ id = "c1", ...call }) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "output-available",
+    ...call,
+  }));
+  return { id: "w1", role: "assistant", parts: parts as UIMessage["parts"] };
+}
+
+/** The same in a view, as it comes back over RPC. */
+const echoed = (message: UIMessage): UIMessage => structuredClone(masked(message));
+
+test("a stub that is sent back is its output again, each its own, also where ids, inputs and lengths are equal (M1)", () => {
+  for (const input of [{ n: 1 }, { n: 2 }]) {
+    const stored = replyOf(
+      { input: { n: 1 }, output: LONG },
+      { input, output: LONG.replaceAll("ledger", "parser") },
+      { input, output: { kind: "file", text: LONG.replaceAll("ledger", "outline") } },
+    );
+    expect(echoed(stored)).not.toEqual(stored);
+    expect(unmask(echoed(stored), () => stored)).toEqual(stored);
+    expect(unmask(masked(stored), () => stored)).toEqual(stored);
+  }
+});
+
+test("what was changed beside a stub, or in its place, stays as it was sent", () => {
+  const stored = replyOf({ input: { key: "secret" }, output: { owner: "Ann", text: LONG } });
+  const changed = (change: (part: Record<string, unknown>) => void): UIMessage => {
+    const message = echoed(stored);
+    change(message.parts[0] as unknown as Record<string, unknown>);
+    return unmask(message, () => stored);
+  };
+  const [original] = stored.parts;
+  expect(changed((part) => (part["input"] = {})).parts).toEqual([{ ...original, input: {} }]);
+  const owner = changed(({ output }) => ((output as { owner: string }).owner = "nobody"));
+  expect(JSON.stringify(owner)).not.toContain("Ann");
+  const stub = (echoed(stored).parts[0] as unknown as { output: { text: string } }).output.text;
+  const quoted = changed((part) => (part["output"] = `It was taken out by hand: ${stub}`));
+  expect(outputOf(quoted)).toBe(`It was taken out by hand: ${stub}`);
+});
+
+/** How long it takes to find the outputs of a reply with so many calls again (ms). */
+function took(calls: number): number {
+  const many = Array.from({ length: calls }, (_, n) => ({ id: `c${n}`, input: { n }, output: { rows: [LONG, LONG] } }));
+  const stored = replyOf(...many);
+  const message = echoed(stored);
+  const began = performance.now();
+  expect(unmask(message, () => stored)).toEqual(stored);
+  return performance.now() - began;
+}
+
+test("a long reply that is sent back takes time in proportion to its length", () => {
+  took(20);
+  // Quadratic time would be 64 times as long.
+  expect(took(400)).toBeLessThan(24 * took(50) + 50);
 });
