@@ -33,6 +33,7 @@ export class ReplyWriter {
   readonly id: string;
   #session: Session;
   #edit: Edit;
+  #answering: Promise<void> = Promise.resolve();
 
   /** Throws `unknown_message`. */
   constructor(session: Session, id: string) {
@@ -71,6 +72,13 @@ export class ReplyWriter {
    * follows. Results of other calls are ignored. Throws like {@link add}.
    */
   async answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
+    // One after the other, because each is told by its place among the calls that are open.
+    const answering = this.#answering.then(() => this.#answer(given));
+    this.#answering = answering.catch(() => undefined);
+    return answering;
+  }
+
+  async #answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
     const asking = await this.#newestSaid();
     if (asking === null) return;
     // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
@@ -90,7 +98,8 @@ export class ReplyWriter {
   /** The ids that the open calls of the newest message have in the view, where two of them were stored with one id. Otherwise null. */
   async #idsInView({ parts }: UIMessage): Promise<readonly string[] | null> {
     const open = idsOfOpen(parts);
-    if (new Set(open).size === open.length) return null;
+    const ids = parts.flatMap((part) => toolPart(part)?.toolCallId ?? []);
+    if (new Set(ids).size === ids.length) return null;
     const { messages } = await this.#session.getView({ leafId: this.id });
     return idsOfOpen(messages.flatMap((message) => message.parts)).slice(-open.length);
   }

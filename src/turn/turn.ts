@@ -100,7 +100,8 @@ export interface KeptTurn<S extends Session = Session> {
  * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`, `unknown_message` for
  * the reply.
  */
-export function keepTurn<S extends Session>(session: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
+export function keepTurn<S extends Session>(given: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
+  const session = given.fixed;
   checkFields("keepTurn", options, TURN_OPTIONS);
   checkLimits(options);
   const reply = new ReplyWriter(session, replyId);

@@ -141,7 +141,7 @@ export class SessionMessages {
         if (message !== null) return void history.update({ ...message, parts: change(message.parts) });
         throw new PalimpsestError(
           "unknown_message",
-          `Message "${id}" was deleted from session "${this.#state.id}" meanwhile. Nothing was added to it: begin a new turn.`,
+          `Message "${id}" was deleted from session "${this.#state.id}" meanwhile. Nothing was added: begin a new turn.`,
         );
       }, options);
   }
@@ -219,8 +219,8 @@ export class SessionMessages {
   async tools(): Promise<ToolSet> {
     // Read first, because that applies the settings of all sessions to this one, with its blocks.
     void this.#state.settings;
-    const newest = (): string => findNewest(this.#core.memory.statements, this.#state.id);
-    return this.#core.rooms.tools?.(this.#state.id, newest) ?? {};
+    const { core, id } = this.#state;
+    return core.rooms.tools?.(id, () => findNewest(core.memory.statements, id)) ?? {};
   }
 
   get #core(): Core {

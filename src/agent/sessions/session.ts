@@ -136,6 +136,11 @@ export class Session extends Configured {
     return id === this.id ? this : (new Session(this.#core, id) as this);
   }
 
+  /** A handle of its own for a work that waits, because this one may name another session meanwhile (S1). @internal */
+  get fixed(): this {
+    return new Session(this.#core, this.id) as this;
+  }
+
   /** The end of a turn's prompt, which the agent's rooms add and which is not stored. Null for nothing. */
   async reminderOfRooms(): Promise<string | null> {
     this.apply();

@@ -428,6 +428,33 @@ describe("two calls with one id", () => {
     });
   });
 
+  test("and a third, which run at once, each get their own result", async () => {
+    await inSession("three!100000", async (session) => {
+      await allowTwo(session);
+      const reply = await session.getMessage("reply");
+      if (reply !== null) await session.updateMessage({ ...reply, parts: [...reply.parts, allowedCall("c.txt")] });
+      const tools = {
+        remove: tool({ inputSchema: z.object({ path: z.string() }), execute: async ({ path }) => `${path} is gone` }),
+      } satisfies ToolSet;
+      await stream(scripted().model, tools, keepTurn(session, { replyId: "reply", tools }));
+      expect(await outputsOf(session)).toEqual(["a.txt is gone", "b.txt is gone", "c.txt is gone"]);
+    });
+  });
+
+  test("one that is left open takes no result of the other", async () => {
+    await inSession("one-left!100000", async (session) => {
+      await allowTwo(session);
+      const turn = keepTurn(session, { replyId: "reply" });
+      const output = { type: "tool-result", output: "b.txt is gone" } as const;
+      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1~3" }, toolOutput: output });
+      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1~3" }, toolOutput: output });
+      expect((await session.getMessage("reply"))?.parts.map((part) => "output" in part && part.output)).toEqual([
+        false,
+        "b.txt is gone",
+      ]);
+    });
+  });
+
   test("each get their own result, whichever of them ends first", async () => {
     await inSession("one-id-late!100000", async (session) => {
       await allowTwo(session);
