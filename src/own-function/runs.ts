@@ -100,7 +100,10 @@ export class FunctionRuns implements FunctionRoom {
     const { inline } = settings;
     const redaction = redactionOf(settings);
     if (inline === null) return;
-    const run = begin(core, pending);
+    // As it is now, because its Workflow may have begun while the dispatch waited.
+    const fresh = core.runs.get(pending.id);
+    if (fresh?.outcome !== null || !this.makes(fresh)) return;
+    const run = begin(core, fresh);
     if (run.outcome !== null) return;
     let outcome: (live: LiveRun) => void;
     const call = new AbortController();

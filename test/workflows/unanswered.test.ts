@@ -5,7 +5,7 @@ import { STAND_IN_NAME } from "../../src/extractive/extract.ts";
 import { PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { settle, withPolicy } from "../agent/runs.ts";
-import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, SESSION } from "../noted.ts";
 import { rowsOf } from "../rows.ts";
@@ -143,4 +143,71 @@ test("a call that failed before it began costs nothing, also where the engine be
     }
   });
   expect(await agent.cancelRun({ runId })).toMatchObject({ modelCalls: 1 });
+});
+
+test("a late report of an attempt that was given up leaves the present call on the bill", async () => {
+  const { agent, stub, gate } = gated();
+  const { id: runId } = await startRun(agent);
+  await gate.reached();
+  const cost = { inputTokens: 7, outputTokens: 0, estimatedTokens: 0 };
+  const failure = { model: "another", code: "network", reason: "down", cost, answerId: "one", tookMs: 1, waitMs: 0 };
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    for (const attempt of [1, 2]) {
+      await instance.compactionStep(runId, "readChunk", [
+        { ...STEP, attempt },
+        { index: 0, model: "another" },
+      ]);
+    }
+    await instance.compactionStep(runId, "noteFailure", [STEP, failure]);
+  });
+  // The gated call, the late one and the present one.
+  expect(await agent.cancelRun({ runId })).toMatchObject({ modelCalls: 3 });
+});
+
+/** The watchdog finds that the engine gave the instance up. */
+function restart(instance: PalimpsestAgent): Promise<void> {
+  const { platform } = instance.palimpsest;
+  const own = platform.instance.bind(platform);
+  const now = platform.now.bind(platform);
+  platform.now = () => now() + 60_000;
+  platform.instance = async (id) => {
+    const real = await own(id);
+    return { ...real, status: async () => ({ status: "errored", error: "died" }), restart: () => real.restart() };
+  };
+  return instance.watchCompactions().finally(() => Object.assign(platform, { instance: own, now }));
+}
+
+test.each(["a restart by the watchdog", "a step that is repeated by hand"])(
+  "%s leaves the call that it interrupts on the bill",
+  async (what) => {
+    let gate = makeGate();
+    const { agent, stub, calls } = newAgent(async (prompt) => behind(gate)(prompt, 0, ""));
+    const { id: runId } = await startRun(agent);
+    for (let n = 1; n <= 2; n++) {
+      await gate.reached();
+      gate = makeGate();
+      const stepName =
+        (await agent.getRun({ runId })).steps.find(({ name }) => name.startsWith("summarize"))?.name ?? "";
+      if (what.startsWith("a step")) await agent.retryRunFrom({ runId, stepName });
+      else await runInDurableObject(stub, restart);
+    }
+    await gate.reached();
+    expect(calls).toHaveLength(3);
+    expect(await agent.cancelRun({ runId })).toMatchObject({ modelCalls: 3 });
+  },
+);
+
+test("no step is repeated by hand once the budget is spent, and the run ends as it would have", async () => {
+  const gate = makeGate();
+  const { agent, calls } = await withPolicy(behind(gate), { budget: { sessionTokens: 1 } });
+  await agent.appendAll({ messages: talk(0, 17) });
+  await gate.reached();
+  const [run] = await agent.runs({});
+  const again = { runId: run?.id ?? "", stepName: run?.steps.at(-1)?.name ?? "" };
+  // The first answer is not on the bill yet, and the interrupted call spends the budget.
+  await agent.retryRunFrom(again);
+  expect(await refusalOf(() => agent.retryRunFrom(again))).toMatch(/\[invalid_state\].*budget.sessionTokens/);
+  gate.open();
+  expect((await settle(agent)).at(-1)?.outcome).toMatchObject({ kind: "applied" });
+  expect(calls.length).toBeLessThanOrEqual(2);
 });

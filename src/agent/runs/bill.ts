@@ -18,14 +18,15 @@ export function addToBill(
     inputTokens: run.inputTokens + inputTokens,
     outputTokens: run.outputTokens + outputTokens,
     estimatedTokens: run.estimatedTokens + estimatedTokens,
-    steps: closeStep(run.steps, step, { ...call.summariser, calls: 1, asking: undefined }),
+    steps: closeStep(run.steps, step, { ...call.summariser, calls: 1 }),
   };
 }
 
 /** The same for each call whose answer the end of the run leaves unread. A budget holds, whoever ends the run. */
 export function billUnanswered(core: Needs<"platform" | "rooms" | "spend">, run: LiveRun): LiveRun {
-  return run.steps.reduce(
-    (billed, { name, asking }) => (asking === undefined ? billed : addToBill(core, billed, name, asking)),
+  const billed = run.steps.reduce(
+    (each, { name, asking }) => (asking === undefined ? each : addToBill(core, each, name, asking)),
     run,
   );
+  return { ...billed, steps: billed.steps.map((step) => ({ ...step, asking: undefined })) };
 }

@@ -14,8 +14,10 @@ import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
+import { billUnanswered } from "./bill.ts";
 import { startSplit } from "./split.ts";
 import { askForRun } from "./start/ask.ts";
+import { findOverdraft } from "./start/postpone.ts";
 
 /** How long a run may wait for the engine to take it (ms). That outlasts an outage, and bounds the wait. */
 export const PENDING_LIMIT_MS = 3_600_000;
@@ -195,12 +197,13 @@ export class Dispatcher {
     return this.#nudgedAt.has(id) && this.#core.platform.now() - (heardAt ?? createdAt) > LOST_RUN_MS;
   }
 
-  async #restartOrFail(run: LiveRun, error: string): Promise<void> {
+  async #restartOrFail({ id }: LiveRun, error: string): Promise<void> {
+    const run = this.#mustBeLive(id);
     if (run.restarts >= MAX_INSTANCE_RESTARTS) {
       this.end(run.id, { kind: "failed", reason: error });
       return;
     }
-    this.#core.runs.change(run.id, { restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
+    this.#beginAgain({ ...run, restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
     const instance = await this.#core.platform.instance(run.id);
     await instance.restart();
   }
@@ -251,10 +254,7 @@ export class Dispatcher {
   async pause(runId: string): Promise<RunRecord> {
     const run = this.#mustBeDurable(runId, "paused");
     if (run.state === "pending") {
-      throw new PalimpsestError(
-        "invalid_state",
-        `Run "${runId}" has not started yet. Pause it once it runs, or cancel it.`,
-      );
+      throw new PalimpsestError("invalid_state", `Run "${runId}" has not started yet. Pause it once it runs.`);
     }
     await this.#control(run, (instance) => instance.pause());
     const paused = this.#core.runs.change(runId, { state: "paused" });
@@ -309,7 +309,8 @@ export class Dispatcher {
 
   /**
    * Makes the engine repeat a step of a live run and all later ones. Paid drafts are reused, except refused answers, because repeating the
-   * step by hand asks for another answer. Failures of the model count anew.
+   * step by hand asks for another answer. Failures of the model count anew. Throws `invalid_state` where
+   * the budget is spent.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeDurable(runId, "taken up at a step");
@@ -320,10 +321,17 @@ export class Dispatcher {
         `Run "${runId}" has no step ${JSON.stringify(stepName)}; it has ${names}.`,
       );
     }
+    const spent = run.ignoreBudget === true ? null : findOverdraft(this.#core, run.sessionId);
+    if (spent !== null) throw new PalimpsestError("invalid_state", spent);
     const steps = run.steps.map(({ failure: _failure, ...step }) => ({ ...step, refused: undefined }));
-    this.#core.runs.change(runId, { steps });
+    this.#beginAgain({ ...run, steps });
     await this.#control(run, (instance) => instance.restart(stepName));
     return this.#core.runs.mustGet(runId);
+  }
+
+  /** Writes a live run whose instance restarts. What its model is answering is lost with the old one, and is on the bill. */
+  #beginAgain(run: LiveRun): void {
+    this.#core.db.transaction(() => this.#core.runs.write(billUnanswered(this.#core, run)));
   }
 
   /** The branch of the ended run, as far as it has grown since. */

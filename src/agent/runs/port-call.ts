@@ -65,12 +65,14 @@ export class PortCall implements StepCall {
   }
 
   ask(asking: AskedCall): void {
-    // An attempt that the engine gave up may still come. Its report would not be waited for.
-    if (this.step?.attempts === this.mark.attempt) this.#mark({ asking });
+    this.#mark({ asking: { ...asking, attempt: this.mark.attempt } });
   }
 
   close(result: StepResult = {}): void {
-    this.#mark({ ...result, asking: undefined, endedAt: this.core.platform.now() });
+    // A late report of an attempt that was given up says nothing of the present one.
+    const { asking } = this.step ?? {};
+    const isOwn = asking?.attempt === this.mark.attempt;
+    this.#mark({ ...result, asking: isOwn ? undefined : asking, endedAt: this.core.platform.now() });
   }
 
   bill(call: AskedCall): void {

@@ -117,7 +117,7 @@ function mustWaitForNothing(history: History): void {
     if (call === null || hasResult(call)) continue;
     throw new PalimpsestError(
       "invalid_state",
-      `The call "${call.toolCallId}" of session "${history.sessionId}" waits for its result. Split when it has one, or without a summary of your own.`,
+      `The call "${call.toolCallId}" of session "${history.sessionId}" waits for its result. Split when it has one, or without a summary.`,
     );
   }
 }

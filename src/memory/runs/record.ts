@@ -130,7 +130,7 @@ export interface StepRecord {
   /** The names of the answers that these costs include. */
   readonly billed?: readonly string[];
   /** The call that a model is answering, by estimate. A run that ends before the answer is billed for it. Absent while none is asked. */
-  readonly asking?: AskedCall | undefined;
+  readonly asking?: (AskedCall & { readonly attempt: number }) | undefined;
   /** True when a stored draft replaced a model call. */
   readonly reused: boolean;
   /** The newest attempt without an answer from the model. Absent while there is none. */

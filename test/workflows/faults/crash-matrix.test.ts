@@ -125,6 +125,11 @@ function mayAskAgain({ fault, underWay }: FaultPlan): number {
   return fault !== null && GIVES_UP.has(fault) ? underWay : 0;
 }
 
+/** An attempt that reads its source late may be asking its model when the run ends. That call is on the bill by estimate. */
+function mayBeAsking({ fault, calls, at }: FaultPlan): number {
+  return fault === "comes late" && ["readChunk", "readDrafts"].includes(calls[at - 1] ?? "") ? 1 : 0;
+}
+
 function expectSame(ending: Ending, expected: Ending): void {
   const { plan, run, state, paid } = ending;
   const place = plan.fault === "result lost" ? plan.steps[plan.at - 1] : plan.calls[plan.at - 1];
@@ -136,7 +141,7 @@ function expectSame(ending: Ending, expected: Ending): void {
   expect(paid.unsound, where).toBeLessThanOrEqual(expected.paid.unsound + mayAskAgain(plan));
   // The ledger holds every call that was reported to it, all that the run needed, and none twice.
   expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
-  expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);
+  expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound + mayBeAsking(plan));
   if (plan.late === null && run.modelCalls > 0 && run.modelCalls === expected.run.modelCalls) {
     expect(tokensOf(run), where).toEqual(tokensOf(expected.run));
   }

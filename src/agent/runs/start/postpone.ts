@@ -62,7 +62,8 @@ export function mayAsk(core: Needs<"health" | "platform" | "settings" | "spend">
   return core.health.mayAsk(model, core.platform.now(), run.id);
 }
 
-function findOverdraft(core: Needs<"platform" | "settings" | "spend">, sessionId: string): string | null {
+/** What to change where the budget is spent. Otherwise null. */
+export function findOverdraft(core: Needs<"platform" | "settings" | "spend">, sessionId: string): string | null {
   const { when } = core.settings.get(sessionId);
   const unbounded = when === null || (when.budget.sessionTokens === null && when.budget.dayTokens === null);
   return unbounded ? null : explainSpent(when.budget, core.spend.of(sessionId, core.platform.now()));
