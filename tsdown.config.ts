@@ -56,7 +56,6 @@ const subpaths = defineConfig({
   outputOptions: {
     comments: false,
     chunkFileNames: "_[name].js",
-    codeSplitting: { includeDependenciesRecursively: false },
   },
   // Names of classes stay here, because the Agents SDK reads those of some. `unnamed` takes the others away.
   minify: {

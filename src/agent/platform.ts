@@ -7,6 +7,7 @@
  */
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
+import { checkWhole } from "../known-fields.ts";
 import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { AgentLocation, AgentStep } from "../workflows/agent-stub.ts";
@@ -77,11 +78,9 @@ export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: AgentEn
 function watchdogSeconds(env: WatchdogEnv): number {
   const raw = env.PALIMPSEST_WATCHDOG_SECONDS?.trim();
   if (!raw) return WATCHDOG_SECONDS;
-  if (/^[1-9]\d{0,2}$/.test(raw)) return Number(raw);
-  throw new PalimpsestError(
-    "invalid_options",
-    `PALIMPSEST_WATCHDOG_SECONDS is ${JSON.stringify(raw)}: give a whole number from 1 to 999.`,
-  );
+  const seconds = Number(raw);
+  checkWhole("PALIMPSEST_WATCHDOG_SECONDS", seconds, 1, 999);
+  return seconds;
 }
 
 async function createInstance(

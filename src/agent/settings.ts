@@ -312,9 +312,7 @@ function resolveThreshold(
   if (typeof threshold !== "number" && threshold !== "auto") throw invalidOptions(adviceFor(threshold));
   if (threshold !== "auto") {
     if (ceiling === undefined) return threshold;
-    throw invalidOptions(
-      'ceiling goes with compactAfter("auto"): a number is a ceiling itself. Leave one of them out.',
-    );
+    throw invalidOptions('ceiling goes with compactAfter("auto"): a number is a ceiling itself. Leave one out.');
   }
   if (ceiling === undefined && windowTokens === undefined) {
     throw invalidOptions(

@@ -283,7 +283,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
-      `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the version that made them again.`,
+      `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the newer code again.`,
     );
   }
   return new Set(made as Family[]);

@@ -49,6 +49,6 @@ export function runStepsOf(kind: RunRecord["kind"]): RunSteps {
   if (steps !== undefined) return steps;
   throw new PalimpsestError(
     "not_configured",
-    `This Worker has no steps for a run of kind "${kind}". Add the room that has them where the agent is declared.`,
+    `This Worker has no steps for a run of kind "${kind}". Add its room where the agent is declared.`,
   );
 }

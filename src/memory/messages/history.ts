@@ -271,7 +271,7 @@ export class History {
     if (host === null) return;
     throw new PalimpsestError(
       "host_owns_messages",
-      `${host} keeps the messages of session "${this.sessionId}". Add, change and delete them through ${host}; compaction follows by itself.`,
+      `${host} keeps the messages of session "${this.sessionId}". Add, change and delete them through ${host}.`,
     );
   }
 
@@ -349,7 +349,7 @@ export class History {
     if (row !== null) return row.parentSeq === null ? null : this.tree.shape(row.parentSeq).id;
     throw new PalimpsestError(
       "unknown_message",
-      `There is no message "${id}" in session "${this.sessionId}". A summary has no parent: ask for that of a message that it covers.`,
+      `There is no message "${id}" in session "${this.sessionId}". A summary has no parent: ask for that of a message under it.`,
     );
   }
 
@@ -546,7 +546,7 @@ export class History {
     if (parent !== null) return parent.seq;
     throw new PalimpsestError(
       "unknown_parent",
-      `There is no message "${parentId}" in session "${this.sessionId}" to append to. Leave the parent out to append to the active leaf, or pass null for a new root.`,
+      `There is no message "${parentId}" in session "${this.sessionId}" to append to. Leave the parent out for the active leaf, or pass null for a new root.`,
     );
   }
 
@@ -591,7 +591,7 @@ function mustBeTheirs(message: UIMessage): void {
   if (mark === "metadata") {
     throw new PalimpsestError(
       "reserved_metadata",
-      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries. Leave that key out, or use another one.`,
+      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries. Use another key.`,
     );
   }
 }

@@ -346,7 +346,7 @@ export class PathReader<Content extends boolean> {
     if (row?.seq !== seq) {
       throw new PalimpsestError(
         "invalid_state",
-        `Session "${sessionId}" lost a message while its path was being read. Read it again from the leaf.`,
+        `Session "${sessionId}" lost a message while its path was being read. Read it again.`,
       );
     }
     this.#last = seq;

@@ -522,7 +522,7 @@ export class Overlays {
 function openApproval(messageId: string): PalimpsestError {
   return new PalimpsestError(
     "invalid_range",
-    `Message "${messageId}" holds a tool call that waits for an approval, or was approved and is still to be run. Leave it out until it has its result.`,
+    `Message "${messageId}" holds a call that waits for an approval or for its run. Leave it out until it has its result.`,
   );
 }
 

@@ -156,7 +156,7 @@ export class SessionOverlays {
     if (after !== undefined && start === 0) {
       throw new PalimpsestError(
         "unknown_message",
-        `There is no "${after}" under overlay "${overlayId}" at this depth. Give the id of the last message of the page before.`,
+        `There is no "${after}" under overlay "${overlayId}" at this depth. Give the last id of the page before.`,
       );
     }
     return this.#read(elements.slice(start, start + limit));

@@ -179,7 +179,7 @@ export class Sessions {
       if (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER) continue;
       throw new PalimpsestError(
         "invalid_input",
-        `${field} is ${inWords(value)}: give a number of at least 0 and at most ${Number.MAX_SAFE_INTEGER}.`,
+        `${field} is ${inWords(value)}: give a number from 0 to ${Number.MAX_SAFE_INTEGER}.`,
       );
     }
     this.#mustExist(id);
@@ -201,7 +201,7 @@ export class Sessions {
     if (at === null) {
       throw new PalimpsestError(
         "unknown_message",
-        `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
+        `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give that of a stored message.`,
       );
     }
     db.mustHoldMore();

@@ -247,28 +247,13 @@ function resolveHead(
 function requireFit(policy: Policy, overheadTokens: number): void {
   checkWhole("overheadTokens", overheadTokens, 0);
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
-  if (overheadTokens >= thresholdTokens) {
-    throw invalid(
-      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}). Raise the threshold or shorten the prompt and tools.`,
-    );
-  }
-  const budget = thresholdTokens - overheadTokens;
-  const under = `under thresholdTokens (${thresholdTokens}, ${budget} of it for messages)`;
-  const tail = `tailTokenBudget (${tailTokenBudget})`;
-  if (tailTokenBudget >= budget) {
-    throw invalid(`${tail} leaves nothing to compact ${under}. Lower the tail or raise the threshold.`);
-  }
-  const left = budget - tailTokenBudget;
-  if (headTokenBudget >= left) {
-    throw invalid(`headTokenBudget (${headTokenBudget}) and ${tail} leave nothing to compact ${under}. ${LOWER_ONE}`);
-  }
+  const left = thresholdTokens - overheadTokens - tailTokenBudget;
   const isStackTooLarge = stackTokens >= left && stackTokens > summaryTokens * FOLD_BEYOND;
-  if (!isStackTooLarge && summaryTokens < left) return;
-  const large = isStackTooLarge ? `stackTokens (${stackTokens})` : `summaryTokens (${summaryTokens})`;
-  throw invalid(`${large} does not fit beside ${tail} ${under}. ${LOWER_ONE}`);
+  if (headTokenBudget < left && !isStackTooLarge && summaryTokens < left) return;
+  throw invalid(
+    `thresholdTokens (${thresholdTokens}) leaves nothing to compact beside overheadTokens (${overheadTokens}), headTokenBudget (${headTokenBudget}), tailTokenBudget (${tailTokenBudget}), summaryTokens (${summaryTokens}) and stackTokens (${stackTokens}). Raise it or lower one of them.`,
+  );
 }
-
-const LOWER_ONE = "Lower one of the two or raise the threshold.";
 
 /** What a number of messages leaves to the parts of a view. */
 export interface MessageShares {
@@ -306,7 +291,7 @@ function requireMessagesFit(policy: Policy): void {
 function checkChoice(model: string): string {
   if (typeof model === "string" && model.trim() !== "" && model.length <= MAX_NAME_CHARS) return model;
   throw invalid(
-    `model is ${JSON.stringify(model)}: give the name that your Workflow's model() is to be called with, at most ${MAX_NAME_CHARS} characters.`,
+    `model is ${JSON.stringify(model)}: give a name for your Workflow's model(), of at most ${MAX_NAME_CHARS} characters.`,
   );
 }
 

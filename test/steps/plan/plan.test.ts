@@ -293,16 +293,16 @@ describe("policies", () => {
     [{ thresholdTokens: Number.NaN }, /thresholdTokens is NaN/],
     [{ thresholdTokens: -5 }, /thresholdTokens is -5/],
     [{ thresholdTokens: 10.5 }, /thresholdTokens is 10.5/],
-    [{ thresholdTokens: 1_000, tailTokenBudget: 1_000 }, /tailTokenBudget \(1000\).*thresholdTokens \(1000/],
+    [{ thresholdTokens: 1_000, tailTokenBudget: 1_000 }, /thresholdTokens \(1000\).*tailTokenBudget \(1000\)/],
     [
       { thresholdTokens: 1_000, tailTokenBudget: 500, summaryTokens: 500 },
-      /summaryTokens \(500\).*tailTokenBudget \(500\)/,
+      /tailTokenBudget \(500\).*summaryTokens \(500\)/,
     ],
-    [{ thresholdTokens: 1_000, overheadTokens: 1_000 }, /overheadTokens \(1000\).*thresholdTokens \(1000\)/],
+    [{ thresholdTokens: 1_000, overheadTokens: 1_000 }, /thresholdTokens \(1000\).*overheadTokens \(1000\)/],
     [{ thresholdTokens: 1_000, maxSummaryRatio: 1 }, /maxSummaryRatio is 1/],
     [{ thresholdTokens: 1_000, chunkTokens: 0 }, /chunkTokens is 0/],
     [{ thresholdTokens: 1_000, protectHead: -1 }, /protectHead is -1/],
-  ])("refused with both numbers and what to change: %j", (options, message) => {
+  ])("refused with its numbers and what to change: %j", (options, message) => {
     expect(() => resolvePolicy(options)).toThrow(message);
     expect(() => resolvePolicy(options)).toThrow(/\[invalid_options\]/);
   });
