@@ -80,7 +80,7 @@ function renderShort(results: Results): string {
   return [
     `- **No wait.** While a summariser takes 5 s, the slowest append takes ${append?.ours} ms (the SDK's sessions: ${append?.theirs}).`,
     `- **No loss.** No message is deleted, and a first view of 9,000 messages reads ${reads?.ours} rows (${reads?.theirs}).`,
-    `- **No second bill.** A crash pays for nothing twice. A model that fails is asked ${calls?.ours} times a minute (${calls?.theirs}).`,
+    `- **No second bill.** A crash pays for no stored answer twice. A model that fails is asked ${calls?.ours} times a minute (${calls?.theirs}).`,
   ].join("\n");
 }
 

@@ -6,7 +6,7 @@
  * C3 holds although the function names its range only at its end. The digest of each element in the view is recorded before the call, and a
  * range's digest is the sum of its elements' digests.
  *
- * R1 holds although the function may never settle. The run ends when its time is over, and `endRun` aborts the function's signal. A later
+ * R1 holds although the function may never settle. The run ends when its time is over, and a listener aborts the function's signal. A later
  * answer finds the run ended and is dropped.
  *
  * Where a person must approve, the summary is stored as a draft and the run waits. The commit then reads the ledger and the draft, so it

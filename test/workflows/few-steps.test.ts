@@ -286,6 +286,24 @@ test("nor a word of a model's failure, which may quote the prompt: a step's erro
   expect(JSON.stringify(steps)).toContain("quokka");
 });
 
+test("nor a word of why an update of notes failed, which may quote the prompt (S2)", async () => {
+  let isDown = false;
+  const { name, agent } = newAgent((prompt, call, runId) =>
+    isDown ? Promise.reject(new Error("cannot update quokka")) : noting(prompt, call, runId),
+  );
+  await sayWithNotes(agent);
+  isDown = true;
+  const { results, errors } = planFault(name, { fault: null, at: 0 });
+  await agent.append({ sessionId: SESSION, message: say(40) });
+  const { run } = await agent.refreshNotes({ sessionId: SESSION });
+  const { outcome } = await agent.waitForRun({ runId: run.id });
+  await settled(run.id);
+  expect(JSON.stringify(outcome)).toContain("quokka");
+  const kept = [...[...results.values()].map((result) => JSON.stringify(result)), ...errors.map(String)].join();
+  expect(kept).toContain('"kind":"failed"');
+  expect(kept).not.toContain("quokka");
+});
+
 test("nor a word of the notes that an answer would have lost: the lines that a repair quotes are read from the agent (S2)", async () => {
   let isBad = false;
   const { name, agent, calls } = newAgent((prompt, call, runId) =>

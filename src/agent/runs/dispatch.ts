@@ -281,7 +281,7 @@ export class Dispatcher {
     const ended = this.#core.runs.mustGet(runId);
     const { kind, sessionId, leafId, focus } = ended;
     if (ended.outcome === null)
-      throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
+      throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it, or wait for it.`);
     return this.#core.db.transaction((): { run: RunRecord; joined: boolean } => {
       if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };

@@ -1,6 +1,6 @@
 /**
- * The one way to end a run, for its workflow, a caller's function, a room, a person, a split, or the deletion of its session. It writes one
- * outcome, drops the run's state, and looks again for due runs.
+ * The one way to end a run, for its workflow, a caller's function, a room, a person, a split, or the deletion of its session. It bills
+ * what is unanswered, writes one outcome, queues the caller's hook, and looks again for due runs.
  */
 import type { EndedRun, Outcome, LiveRun } from "../../memory/runs/runs.ts";
 import { billUnanswered } from "./bill.ts";

@@ -12,6 +12,7 @@ import {
   type RunRecord,
   type StepRecord,
 } from "../../memory/runs/runs.ts";
+import { withoutWordsIn } from "../../memory/runs/record.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
 import type { Core, Needs, StepCall, StepPatch, StepResult } from "../core.ts";
 import { addToBill } from "./bill.ts";
@@ -105,10 +106,11 @@ export class PortCall implements StepCall {
   }
 }
 
-/** Tells a Workflow that its run is over, and what is left to do after it. */
+/** Tells a Workflow that its run is over, and what is left to do after it. The engine keeps that, so no word of the outcome is in it (S2). */
 function tellEnded(core: Needs<"rooms">, run: RunRecord, outcome: Outcome): RunEnded {
   const followUps = core.rooms.followUps?.due(run, outcome) ?? [];
-  return { kind: "ended", outcome, ...(followUps.length > 0 && { followUps }) };
+  const plain = withoutWordsIn(outcome, "See the record.");
+  return { kind: "ended", outcome: plain, ...(followUps.length > 0 && { followUps }) };
 }
 
 /** Does the work of one call whole or not at all, and announces the run after the commit. */

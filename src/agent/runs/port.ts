@@ -1,5 +1,5 @@
 /**
- * The agent's side of the workflow's port. It lists everything that one run may read and write, and each call is one synchronous
+ * The agent's side of the workflow's port. It lists everything that one run may read and write, and each write is one synchronous
  * transaction.
  *
  * At-least-once steps do no harm here. A run that has its outcome answers with it and writes nothing. Drafts are stored under a key of

@@ -89,7 +89,7 @@ function splitNow(
 function notAdded(reason: string): PalimpsestError {
   return new PalimpsestError(
     "invalid_range",
-    `The session was not split. The summary was not added (${reason}). It must be smaller than what it replaces, tell of it as it is now, and cut no other.`,
+    `Not split: the summary was not added (${reason}). It must be smaller than what it replaces, tell of it as it is now, and cut no other.`,
   );
 }
 

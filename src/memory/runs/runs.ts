@@ -5,7 +5,7 @@
  * reports another state. This module knows no workflow and no model. It stores a run's policy and does not read it.
  *
  * R1: {@link Runs.end} writes an outcome only while the run is live, and returns the outcome that is recorded. R2: one
- * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
+ * live compaction per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
  */
 import { PalimpsestError } from "../../errors.ts";
 import {

@@ -2,8 +2,8 @@
  * Token budgets for summarising: for one session over its life, and for all sessions of an agent in one UTC day.
  *
  * Validates the budget and tells whether it is spent. src/memory/runs/spend.ts counts the spend. The budget is checked
- * before a run asks a model and never in the middle. A run that began is not cut off, so one run at most exceeds the
- * budget.
+ * before a run asks a model and never in the middle. A run that began is not cut off, so runs that are under
+ * way may exceed the budget.
  */
 import { checkFields, checkWhole } from "../../known-fields.ts";
 

@@ -5,10 +5,10 @@
  * caches it reads no row while the view is under the threshold, and none while a reason to wait holds. It calls nothing outside, and reads no
  * content except to mask older outputs.
  *
- * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
- * doubles after each fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under
- * its threshold. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because the changes that
- * caused it are likely to go on.
+ * After a run, the view must grow by a span worth a model call before the next run (hysteresis). The required growth doubles after each
+ * fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under its threshold. Three kinds
+ * of runs may be followed at once: one that covered only the oldest part of a long view, one that ended for a soft reason, and one that lost
+ * a race (`stale`). The last only a few times in a row, because the changes that caused it are likely to go on.
  */
 import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
 import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
