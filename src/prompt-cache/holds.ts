@@ -7,7 +7,7 @@
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { hasResult, isSaid, jsonText, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { STUB_START } from "../steps/view/stub.ts";
+import { stubStart } from "../steps/view/stub.ts";
 
 /**
  * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
@@ -50,7 +50,7 @@ function isShown(outputs: ReadonlyMap<string, unknown>, part: Part): boolean {
 
 /** Whether what was sent is the stub of an output. It names the output's size. */
 function isStubOf(shown: unknown, output: unknown): boolean {
-  if (typeof shown === "string") return shown.startsWith(`${STUB_START}${jsonText(output).length} characters.`);
+  if (typeof shown === "string") return shown.startsWith(stubStart(jsonText(output)));
   return typeof shown === "object" && shown !== null && Object.values(shown).some((each) => isStubOf(each, output));
 }
 

@@ -1,7 +1,7 @@
 /**
  * A model's turn in an agent whose base class stores the model's output. It returns values to spread into `streamText`.
  *
- * Before each step it makes the prompt of the current view and of the turn's own messages so far. It stores no message. The base class stores,
+ * Before each step it makes the prompt of the current view and of the turn's own messages so far. It stores no message. The base class does,
  * at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base class are
  * already in the turn's own messages.
  */

@@ -152,7 +152,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
  */
 export const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_IN_NAME, windowTokens: 1_000_000 };
 
-/** Prefix of a failure that concerns one source, so that another source may be asked about. Whether it rests the model is decided in breaker.ts. */
+/** Prefix of a failure that concerns one source, so the model may be asked about another one. The breaker decides when a model rests. */
 export const SOURCE_FAULT = "this source: ";
 const OF_SOURCE: ReadonlySet<string> = new Set<ModelFailureCode>([
   "content-filter",

@@ -231,6 +231,11 @@ test("a text of any length takes time in proportion to its length, whatever it s
   const shapes = [
     (n: number) => `${"still in force\v".repeat(n / 50)}${"\v".repeat(n)}`,
     (n: number) => `still in force${"\n".repeat(n)}`,
+    (n: number) => `still in force${"\r\n".repeat(n)}x`,
+    (n: number) => `still in force\n${"- ".repeat(n)}x`,
+    (n: number) => `still in force\n${" ".repeat(n)}${"-".repeat(n)}x`,
+    (n: number) => `${"1. ".repeat(n)}still in`,
+    (n: number) => `${"<".repeat(n)}still in force`,
     (n: number) => "> ".repeat(n),
     (n: number) => `${"<b>".repeat(n)}still`,
     (n: number) => `${"# ".repeat(n)}still in`,

@@ -22,7 +22,10 @@ export function addToBill(
   };
 }
 
-/** The same for each call whose answer the end of the run leaves unread. A budget holds, whoever ends the run. */
+/**
+ * The same by estimate for each call whose answer will not be read, because the run ends or its instance restarts. So a budget holds, whoever
+ * does that.
+ */
 export function billUnanswered(core: Needs<"platform" | "rooms" | "spend">, run: LiveRun): LiveRun {
   const billed = run.steps.reduce(
     (each, { name, asking }) => (asking === undefined ? each : addToBill(core, each, name, asking)),

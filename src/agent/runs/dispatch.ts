@@ -309,8 +309,8 @@ export class Dispatcher {
 
   /**
    * Makes the engine repeat a step of a live run and all later ones. Paid drafts are reused, except refused answers, because repeating the
-   * step by hand asks for another answer. Failures of the model count anew. Throws `invalid_state` where
-   * the budget is spent.
+   * step by hand asks for another answer. Failures of the model count anew. Throws `invalid_state` where the budget is
+   * spent.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeDurable(runId, "taken up at a step");

@@ -106,10 +106,10 @@ export class PortCall implements StepCall {
   }
 }
 
-/** Tells a Workflow that its run is over, and what is left to do after it. The engine keeps that, so no word of the outcome is in it (S2). */
+/** Tells a Workflow that its run is over, and what is left to do. The engine keeps it, so a provider's or a person's words stay here (S2). */
 function tellEnded(core: Needs<"rooms">, run: RunRecord, outcome: Outcome): RunEnded {
   const followUps = core.rooms.followUps?.due(run, outcome) ?? [];
-  const plain = withoutWordsIn(outcome, "See the record.");
+  const plain = withoutWordsIn(outcome, "See getRun.");
   return { kind: "ended", outcome: plain, ...(followUps.length > 0 && { followUps }) };
 }
 

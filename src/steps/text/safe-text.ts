@@ -9,13 +9,13 @@ const LINE_ENDS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 const BLANK = `[^\\S${LINE_ENDS}]`;
 const STILL_IN_FORCE = `still${BLANK}+in${BLANK}+force`;
 
-/**
- * The start of a line that a reader could take for the heading of the facts in force. It may be one of Markdown or HTML, in a quotation or
- * a list, or have a line under it.
- */
+/** What may stand before a heading, in a quotation, a list or a table. */
 const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
+/** What makes a heading or a bold line of a text, in Markdown or HTML. */
 const MARK = "(?:[#*_`]|<[^<>]{1,200}>)";
-const UNDERLINE = `(?:\\r\\n|[${LINE_ENDS}])+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
+/** A line that makes a heading of the line above. */
+const UNDERLINE = `[${LINE_ENDS}]+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
+/** The start of a line that a reader could take for the heading of the facts in force. */
 const IN_FORCE_LOOKALIKE = new RegExp(
   `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${STILL_IN_FORCE}|${STILL_IN_FORCE}[^${LINE_ENDS}]*${UNDERLINE}))`,
   "gi",

@@ -16,7 +16,7 @@ import { referenceToCall } from "../message/reference.ts";
 import { messageSteps } from "../message/slice.ts";
 import { jsonText, toolPart, type Part, type ToolPart } from "../message/tool-parts.ts";
 import { withoutMark } from "./repair.ts";
-import { maskableOutput, STUB_START, stubOf, withOutput } from "./stub.ts";
+import { maskableOutput, STUB_START, stubOf, stubStart, withOutput } from "./stub.ts";
 
 const NAMES_START = "Words of outputs that were left out, this one and earlier ones: ";
 
@@ -53,11 +53,11 @@ export function maskMessage(message: UIMessage, { words, toStep, names, namesSte
 }
 
 /**
- * The message of a view that is sent back, with the stored outputs in place of its stubs. All else stays as it was sent. Any other message is
- * the same object.
+ * The message of a view that is sent back, with the stored outputs in place of its stubs. All else stays as it was sent. A message without
+ * stubs is the same object.
  */
 export function unmask(message: UIMessage, stored: () => UIMessage | null): UIMessage {
-  if (!message.parts.some((part) => outputText(part).includes(STUB_START))) return message;
+  if (!message.parts.some((part) => wholeOutput(part).includes(STUB_START))) return message;
   const masked = (stored()?.parts ?? []).filter((part) => maskableOutput(part) !== null);
   const left = Map.groupBy(masked, (part) => toolPart(part)?.toolCallId);
   return { ...message, parts: message.parts.map((part) => unmaskPart(part, left)) };
@@ -66,7 +66,7 @@ export function unmask(message: UIMessage, stored: () => UIMessage | null): UIMe
 /** Calls with one id are told apart by their inputs, and otherwise by their order. */
 function unmaskPart(part: Part, left: ReadonlyMap<string | undefined, Part[]>): Part {
   const tool = toolPart(part);
-  if (tool === null || !outputText(part).includes(STUB_START)) return part;
+  if (tool === null || !wholeOutput(part).includes(STUB_START)) return part;
   const known = left.get(tool.toolCallId) ?? left.get(withoutMark(tool.toolCallId)) ?? [];
   const own = known.filter((each) => isStubOf(part, each));
   const found = own.find((each) => jsonText(toolPart(each)?.input) === jsonText(tool.input)) ?? own[0];
@@ -81,19 +81,16 @@ function unmaskPart(part: Part, left: ReadonlyMap<string | undefined, Part[]>): 
 function isStubOf(part: Part, stored: Part): boolean {
   const stubs: string[] = [];
   JSON.stringify(toolPart(part)?.output, (_key, value: unknown) => {
-    if (typeof value === "string" && value.startsWith(stubStart(outputText(stored)))) stubs.push(value);
+    if (typeof value === "string" && value.startsWith(stubStart(wholeOutput(stored)))) stubs.push(value);
     return value;
   });
-  return stubs.some((text) => outputText(withOutput(stored, text)) === outputText(part));
+  return stubs.some((text) => wholeOutput(withOutput(stored, text)) === wholeOutput(part));
 }
 
-function outputText(part: Part): string {
+/** Empty for a part without an output. */
+function wholeOutput(part: Part): string {
   const tool = toolPart(part);
   return tool?.state === "output-available" ? jsonText(tool.output) : "";
-}
-
-function stubStart(text: string): string {
-  return `${STUB_START}${text.length} characters.`;
 }
 
 export function namesText(names: readonly string[]): string {

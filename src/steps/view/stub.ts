@@ -19,6 +19,12 @@ import { isEncoded } from "../text/encoded.ts";
 
 /** The beginning of each stub. */
 export const STUB_START = "[Left out: an output of ";
+
+/** The beginning of the stub for an output, by its whole text. */
+export function stubStart(text: string): string {
+  return `${STUB_START}${text.length} characters.`;
+}
+
 /**
  * An output of fewer characters stays, because a stub would be as long. This is about a hundred tokens of Latin text.
  * The limit uses the length, so that no view has to count tokens.
