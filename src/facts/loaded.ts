@@ -1,15 +1,16 @@
 /**
- * Texts loaded into a conversation that hold until a newer one replaces them: instruction files and skills that a tool
- * read, the last state of the plan or task list, and calls without a result.
+ * Texts loaded into a conversation that hold until a newer one replaces them: instruction files and skills that a tool read, and the
+ * latest plan or task list, whoever left it so.
  *
- * Messages in, {@link Loaded} out, merged part by part, oldest first, and bounded. A tool's input says which file or
- * skill a text is. Its answer only says whether a change was made, and one short line may say that nothing was read. In
- * doubt a text is named and not shown.
+ * Messages in, {@link Loaded} out, merged part by part, oldest first, and bounded. A file counts where a tool read or wrote the whole of
+ * it from a local path. Any other mention that may have changed it withdraws its text, and then only its name is shown.
  */
 import type { UIMessage } from "ai";
-import { changeResult, contentOf, hasErrorField, outputText, readResult } from "../steps/message/output.ts";
-import { baseName, isAbsolute, matches, pathOf, readCommand } from "./loaded/shell.ts";
-import { hasResult, isBareResult, jsonText, toolName, toolPart, type ToolPart } from "../steps/message/tool-parts.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { changeResult, hasErrorField, outputText, readResult } from "../steps/message/output.ts";
+import { jsonText, toolName, toolPart, type ToolPart } from "../steps/message/tool-parts.ts";
+import type { Pinned } from "./fact.ts";
+import { renderLoaded } from "./render.ts";
 
 /** The tools of context blocks, and the prefix of an answer that brought no text. */
 export const LOAD_TOOL = "load_context";
@@ -17,393 +18,231 @@ export const NOT_DONE = "Not done. ";
 
 /** One loaded text in its last state. */
 export interface Loaded {
-  /**
-   * A document is a file. An entry of a context block and a skill of another tool have different kinds. What shells
-   * touched is one entry, whose text has a line for each name or pattern, and which is never shown.
-   */
-  readonly kind: "document" | "skill" | "context" | "plan" | "call" | "touched";
-  /** Its key within its kind: a path, or several that one call read as one text, a skill's name or the call. */
+  readonly kind: "document" | "skill" | "context" | "plan";
+  /** A path, a skill's name, or the name of the list. */
   readonly name: string;
-  /** Word for word. Empty where it is too long to keep. */
+  /** Word for word. Empty where it is too long to keep, or not known any more. */
   readonly text: string;
-  /** The number of characters that it had. */
   readonly characters: number;
   readonly messageId: string;
-  /** The id of an open call, because several may ask the same. */
-  readonly callId?: string;
-  /** What happened to a text that was loaded earlier, in order. */
+  /** Changes of a text that an earlier part may have loaded. */
   readonly edits?: readonly Edit[];
-  /** Set where the text may have changed since, so it is not shown until it is loaded again. */
+  /** Set where the text may have changed since. It is not shown until it is loaded again. */
   readonly doubted?: true;
-  /** The tasks of a list, with their texts and states. A text is empty where only the state was reported. */
+  /** Changes of single tasks, where an earlier part may have the list. */
   readonly tasks?: readonly Task[];
-  /** Set where the tasks are all there are. Others change an earlier list. */
-  readonly replaces?: true;
 }
 
-export interface Edit {
+interface Edit {
   readonly from: string;
-  /** Absent where a tool only showed `from`, which the text must hold to be still the same. */
-  readonly to?: string;
-  /** Set where every place is changed. */
-  readonly all?: true;
+  readonly to: string;
+  readonly all: boolean;
 }
 
-export interface Task {
+interface Task {
   readonly id: string;
   readonly text: string;
   readonly status: string;
 }
 
-/** Limits on all texts kept with a draft, in characters and in number. They exceed what any budget shows. */
 const MAX_LOADED_CHARS = 100_000;
-const MAX_LOADED = 100;
-/** Most characters of an open call's input, and of a name. */
-const MAX_CALL_CHARS = 2_000;
+const MAX_LOADED = 60;
 const MAX_NAME_CHARS = 200;
 const MAX_TASKS = 100;
+/** A shorter answer only reports that something was done. */
+const LEAST_TEXT_CHARS = 80;
 
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
+const MENTION = /[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
+const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
-const LIST_TOOL =
-  /todowrite$|^(?:(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
+const LIST_TOOL = /todowrite$|^(?:(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
-const TASK_NUMBER = /#(\d+)/;
-/** Tools that show something else of a file than its text, and tools that change it, which may search it first. */
-const SEARCHES = /grep|search|find|glob|list|diff|outline|info|blame|history|exists|stat(?:us|s)?$|^gitadd$/;
-const CHANGES = /edit|insert|replace|patch|appl|writ|creat|updat|append|renam|mov|delet|chang|copy|checkout|restor/;
-/** Tools that may change every file. */
-const WHOLE_TREE = /^git(?:checkout|switch|pull|stash|merge|rebase|revert|restore)|^(?:restore|rollback|undo)/;
-const TAKES_AWAY = /^(?:delet|remov|mov|renam)\w*(?:dir|folder|path|file)/;
-/** A text that is no path of a file here. */
-const OTHER = /\s|^https?:/;
-const ADDS = /append|insert|patch/;
-const READS = /read|view|open|cat|get|show|load|resource/;
-/** A shorter answer of a skill, or of a tool that we do not know, only reports that something was done. So does a line of the latter. */
-const LEAST_DOCUMENT_CHARS = 80;
-/** Where a tool left out the end or the middle of a text. */
-const TRUNCATED = /[….[(<][^\n]{0,40}\b(?:truncated|omitted)\b[^\n]{0,60}(?:\s*$|…|\.{3})/i;
-/** A line of a file with the number that a tool put before it. */
+const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
+const READS = /^(?:\w*read\w*|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
+const NO_FILE = /resource|attachment|mail|message|fetch|http|web|url|download|search|grep|find/;
+const WRITES = /writ|creat|edit|replace|patch|insert|update|append|apply/;
+/** Commands that change no file unless they redirect, and the ones among them that show a whole file. */
+const HARMLESS = /^\s*(?:cd\s+\S+\s*&&\s*)*(?:cat|head|tail|less|more|nl|bat|ls|wc|grep|rg|diff|stat|file|git\s+(?:add|commit|diff|log|show|status|push|blame))\b[^>;&|]*(?:2>\s*\/dev\/null\s*)?$/;
+const SHOWS = /^\s*(?:cd\s+(\S+)\s*&&\s*)?(?:cat|bat|nl)\s+["']?([^\s"'|;&>]+)["']?\s*(?:2>\s*\/dev\/null\s*)?$/;
+const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
+const TASK_LINE = /^\s*(?:[-*]\s+)?#?(\d+)[.:]?\s+\[([\w -]+)\]\s+(.+)$/;
 const NUMBERED = /^ *\d+[→\t](.*)/gm;
-/** The home folder, whatever its path. */
-const HOME = /^(?:~|\$HOME|\$\{HOME\})\//;
-/** Between the paths of one text. */
-const AND = ", ";
-/** Fields within fields in which a path is looked for. */
-const MAX_DEPTH = 5;
-/** Longer lists of touched files stand for all. */
-const MAX_TOUCHED_CHARS = 2_000;
-/** A larger text may be masked, although it was loaded. */
-const MAX_SHOWN_CHARS = 20_000;
+const TRUNCATED = /\b(?:truncated|omitted|characters left out)\b/i;
 
-/** Field names of a tool's input, as different tools call them, in small letters and without marks, the first that has a value first. */
-const PATHS =
-  "path filepath file filename targetfile absolutepath relativepath relativeworkspacepath uri source destination oldpath newpath";
-const PATH_LISTS = "paths files filepaths changes edits";
-const FOLDERS = "workdir cwd workingdirectory";
-const CONTENTS = "content contents filetext newcontent";
-const ANSWER_FIELDS = "content text output stdout";
-const OLD = "oldstring oldstr oldtext";
-const NEW = "newstring newstr newtext";
-const EVERY = "replaceall allowmultiple expectedreplacements";
-const COMMANDS = "command cmd commandline commands bash patch patchtext diff input code script chars";
-const LISTS = "todos plan todolist items tasks tasklist steps";
-const TEXTS = "content step task text title subject description";
-const NAMES = "skill name skillname command id";
-const SEARCHED = "pattern query regex search";
-const FIRST_LINES = "offset startline startlineoneindexed";
-const LAST_LINES = "limit endline endlineoneindexedinclusive head tail";
+/** Names of the fields of a tool's input, without marks and in small letters. */
+const PATHS = ["path", "filepath", "file", "filename", "targetfile", "absolutepath", "relativepath", "relativeworkspacepath"];
+const COMMANDS = ["command", "cmd", "commandline", "bash", "script", "input", "patch", "patchtext"];
+const CONTENTS = ["content", "contents", "filetext", "newcontent"];
+const OLD = ["oldstring", "oldstr", "oldtext"];
+const NEW = ["newstring", "newstr", "newtext"];
+const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
+const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
+const PARTS = ["offset", "limit", "startline", "endline", "startlineoneindexed", "viewrange", "pattern", "query", "head", "tail"];
 
 const LIST_NAME = "list of tasks";
 const PLAN_NAME = "plan";
 
-type ChangeResult = ReturnType<typeof changeResult>;
 type Fields = Readonly<Record<string, unknown>>;
-
-export interface LoadedFrom {
-  /** The id of the stored message behind the message of a view. */
-  readonly messageId: string;
-  /** Names calls as facts do. */
-  readonly nameCall: (tool: ToolPart) => string;
-}
-
-/** The texts that a message loads, in order. Only an assistant's tools load anything. */
-export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFrom): readonly Loaded[] {
-  if (message.role !== "assistant") return [];
-  const loaded = message.parts.flatMap((part) => {
-    const tool = toolPart(part);
-    if (tool === null) return [];
-    const isOpen = !hasResult(tool) || ("preliminary" in tool && tool.preliminary);
-    const found = isOpen ? [openCall(tool, nameCall)] : isBareResult(tool) ? [closedCall(tool)] : readTool(tool);
-    return found.map((each) => ({ characters: each.text.length, messageId, ...each }));
-  });
-  return loaded.reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
-}
-
-/** True for a call whose output is the text of a document or a plan. A mask would hide it, because no overlay has it. */
-export function showsLoaded(tool: ToolPart): boolean {
-  return readTool(tool).some((each) => {
-    const { length } = each.text;
-    return isWhole(each) && length > 0 && length <= Math.min(outputText(tool.output).length, MAX_SHOWN_CHARS);
-  });
-}
-
-/** The path of the file that a call wrote, edited or removed. Empty for any other part. */
-export function changedFile(part: UIMessage["parts"][number]): string {
-  const tool = toolPart(part);
-  if (tool?.state !== "output-available" || hasErrorField(tool.output)) return "";
-  const name = nameOfTool(tool);
-  const input = inputOf(tool);
-  if (changeResult(answerOf(tool), pathsIn(input)) === "refused") return "";
-  return CHANGES.test(name) && commandIn(input) !== "view" ? (pathsIn(input)[0] ?? "") : "";
-}
-
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
-/** The tools of a context block, by what they do to an entry. A text without a key is no entry. */
-const ENTRY_TOOLS = new Map<string, (key: string, answer: string) => Found[]>([
-  [LOAD_TOOL, (key, answer) => asText("context", key, answer)],
-  ["set_context", (key) => (key.endsWith(":") ? [] : [mayDiffer(key, "context")])],
-  ["unload_context", (key) => [{ kind: "context", name: key, text: "" }]],
-]);
+/** The texts that a message loads, in order. Only an assistant's tools load anything. */
+export function readLoaded(message: UIMessage, messageId: string): readonly Loaded[] {
+  if (message.role !== "assistant") return [];
+  const found = message.parts.flatMap((part) => {
+    const tool = toolPart(part);
+    return tool === null ? [] : readTool(tool);
+  });
+  return found
+    .map((each): Loaded => ({ characters: each.text.length, messageId, ...each, name: each.name.slice(-MAX_NAME_CHARS) }))
+    .reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
+}
 
 function readTool(tool: ToolPart): Found[] {
-  if (tool.state !== "output-available" && tool.state !== "output-error") return [];
-  const answer = firstText(fieldsOf(tool.output), ANSWER_FIELDS) || outputText(tool.output);
-  const name = nameOfTool(tool);
-  const input = inputOf(tool);
-  if (tool.state === "output-error" || answer.startsWith(NOT_DONE) || hasErrorField(tool.output))
-    return readShell(input, null);
-  const entry = ENTRY_TOOLS.get(toolName(tool))?.(contextKey(input), answer);
-  if (entry !== undefined) return entry;
-  const result = changeResult(answerOf(tool), pathsIn(input));
-  const plan = PLAN_TOOL.test(name) ? asText("plan", PLAN_NAME, firstText(input, "plan")) : [];
-  if (plan.length > 0) return result === "made" ? plan : plan.map((each) => shownIn(each, ""));
-  if (result === "refused" && (LIST_TOOL.test(name) || TASK_TOOL.test(name))) return [];
+  if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary === true)) return [];
+  const input = fieldsOf(typeof tool.input === "string" ? { input: tool.input } : tool.input);
+  const name = plain(toolName(tool).replace(/^.*__/, ""));
+  const { contents } = (tool.output ?? {}) as { contents?: unknown };
+  const answer = firstOf(fieldsOf(tool.output), ["content", "text", "output", "stdout"]) || outputText(contents ?? tool.output);
+  const failed = answer.startsWith(NOT_DONE) || hasErrorField(tool.output);
+  const key = `${firstOf(input, ["label"])}:${firstOf(input, ["key"])}`;
+  if (toolName(tool) === LOAD_TOOL) return failed ? [] : asText("context", key, answer);
+  if (toolName(tool) === "set_context") return key.endsWith(":") || failed ? [] : [unknown("context", key)];
+  if (toolName(tool) === "unload_context") return failed ? [] : [{ kind: "context", name: key, text: "" }];
+  if (failed) return [];
+  if (PLAN_TOOL.test(name) && firstOf(input, ["plan"]) !== "") return asText("plan", PLAN_NAME, firstOf(input, ["plan"]));
   if (LIST_TOOL.test(name)) return readList(input, answer);
   if (TASK_TOOL.test(name)) return readTask(input, answer);
-  if (SKILL_TOOL.test(name))
-    return answer.length < LEAST_DOCUMENT_CHARS ? [] : asRead("skill", nameOf(firstText(input, NAMES)), answer);
-  return readFile(name, input, answer, result);
-}
-
-/** What a tool answered, with the fields that have no text. */
-function answerOf({ output = "" }: ToolPart): string {
-  const isText = typeof output !== "object" || output === null || contentOf(output) !== null || "contents" in output;
-  return isText ? outputText(output) : json(output);
-}
-
-function inputOf({ input }: ToolPart): Fields {
-  return typeof input === "string" ? { input } : fieldsOf(input);
-}
-
-/** Without the name of its server and without marks. */
-function nameOfTool(tool: ToolPart): string {
-  return plain(toolName(tool).replace(/^.*__/, ""));
-}
-
-function openCall(tool: ToolPart, nameCall: LoadedFrom["nameCall"]): Found {
-  const text = `${toolName(tool)} ${json(tool.input).slice(0, MAX_CALL_CHARS)}`.trim();
-  return { ...closedCall(tool), name: nameCall(tool), text };
-}
-
-/** Removes the call that an earlier message left open. */
-function closedCall({ toolCallId }: ToolPart): Found {
-  return { kind: "call", name: "", text: "", callId: toolCallId };
-}
-
-/** The input as JSON. Empty when it is nested too deeply to be written. */
-function json(input: unknown): string {
-  try {
-    return jsonText(input);
-  } catch {
-    return "";
+  if (TASKS_TOOL.test(name)) return readTasks(answer);
+  if (SKILL_TOOL.test(name)) {
+    const skill = firstOf(input, ["skill", "name", "skillname", "command", "id"]);
+    return isText(answer) ? asText("skill", skill, answer) : [];
   }
+  return readFile(name, input, answer);
 }
 
-function contextKey(input: Fields): string {
-  return nameOf(`${firstText(input, "label")}:${firstText(input, "key")}`);
+function readFile(tool: string, input: Fields, answer: string): Found[] {
+  const command = commandOf(input);
+  const [, folder = "", shown = ""] = SHOWS.exec(command) ?? [];
+  if (shown !== "") {
+    const path = folder === "" || shown.startsWith("/") ? tidy(shown) : tidy(`${folder}/${shown}`);
+    return isInstruction(path) && isText(answer) ? asText("document", path, answer) : [];
+  }
+  const path = tidy(firstOf(input, PATHS));
+  const isWhole = !PARTS.some((field) => input[field] !== undefined && input[field] !== null && input[field] !== 0);
+  const action = tool + plain(firstOf(input, ["command"]));
+  const written = firstOf(input, CONTENTS);
+  if (isInstruction(path) && !NO_FILE.test(tool)) {
+    const edits = editsOf(input);
+    if (edits.length > 0 || written !== "") {
+      const made = changeResult(answer, [path]);
+      if (made === "refused") return [];
+      if (made === "unclear") return [unknown("document", path)];
+      if (edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
+      return /append|insert/.test(action) ? [unknown("document", path)] : asText("document", path, written);
+    }
+    if (READS.test(tool) && !WRITES.test(plain(firstOf(input, ["command"]))))
+      return isWhole && isText(answer) && !TRUNCATED.test(answer) ? asText("document", path, numbersOff(answer)) : [];
+  }
+  if (HARMLESS.test(command) || NO_FILE.test(tool)) return [];
+  const isChange = command !== "" || WRITES.test(action) || /delet|remov|mov|renam|restor|checkout/.test(action);
+  const mentioned = isChange ? (JSON.stringify(tool === "" ? "" : { command, path, ...input }).match(MENTION) ?? []) : [];
+  return [...new Set(mentioned.map(tidy).filter(isInstruction))].map((each) => unknown("document", each));
 }
 
-/** A tool that was given paths, or a command. */
-function readFile(tool: string, input: Fields, answer: string, result: ChangeResult): Found[] {
-  const paths = pathsIn(input);
-  const isLook = SEARCHES.test(tool) && !CHANGES.test(tool);
-  if (paths.some(isInstruction)) return isLook ? [] : readNamed(tool, paths, { input, answer, result });
-  if (isLook || result === "refused" || commandIn(input) !== "") return readShell(input, answer);
-  if (WHOLE_TREE.test(tool) && paths.length === 0) return touched(["*"]);
-  const folders = TAKES_AWAY.test(tool) ? paths.filter((path) => !/\.\w+$/.test(path)) : [];
-  // A text of any field may be such a path.
-  const isPath = (text: string): boolean => text.length < MAX_CALL_CHARS && !OTHER.test(text) && isInstruction(text);
-  return touched([...folders, ...textsIn(input).filter(isPath)].map(baseName));
-}
-
-/** Only a whole text replaces the one that is known. A part of a file, a receipt or a refused change leaves that as it is. */
-function readNamed(
-  tool: string,
-  paths: readonly string[],
-  { input, answer, result }: { readonly input: Fields; readonly answer: string; readonly result: ChangeResult },
-): Found[] {
-  const [command, edits, written] = [commandIn(input), editsIn(input), firstText(input, CONTENTS)];
-  const isReport = answer.length < LEAST_DOCUMENT_CHARS || !answer.trim().includes("\n") || result === "made";
-  const isRead = !isReport || READS.test(tool + command);
-  if (edits.length === 0 && written === "" && (command === "view" || !CHANGES.test(tool)) && isRead)
-    return readWhole(paths, input, answer);
-  if (result === "refused") return [];
-  const files = paths.filter(isInstruction);
-  const [name = ""] = files;
-  if (files.length > 1 || result !== "made") return files.map((each) => mayDiffer(each));
-  if (edits.length > 0) return [{ kind: "document", name, text: "", edits }];
-  const adds = ADDS.test(tool + command + firstText(input, "mode")) || input["append"] === true;
-  if (written.trim() !== "" && !adds) return asText("document", name, written);
-  return tool.includes("delet") ? [{ kind: "document", name, text: "" }] : [mayDiffer(name)];
-}
-
-/** The text of a read. One that may not be all of it, or that stands beside another, only has to agree with what is known. */
-function readWhole(paths: readonly string[], lines: Fields, answer: string): Found[] {
-  const files = paths.filter(isInstruction);
-  if (files.length === 0) return [];
-  const name = files.join(AND);
-  const text = plainText(answer);
-  const isWholeText = files.length === paths.length && name.length <= MAX_NAME_CHARS && isAll(lines, answer);
-  if (isWholeText && !TRUNCATED.test(answer)) return asRead("document", name, text);
-  return files.flatMap((file) => asRead("document", file, text)).map((each) => shownIn(each, text));
-}
-
-/** Where lines have numbers, other lines are no part of the file. */
-function plainText(answer: string): string {
-  return /^ *\d+[→\t]/.test(answer) ? [...answer.matchAll(NUMBERED)].map(([, line]) => line).join("\n") : answer;
-}
-
-/** What a command showed, unless it failed, and the names of the files that it may have changed. */
-function readShell(input: Fields, answer: string | null): Found[] {
-  const { shows, lines, changes } = readCommand(commandIn(input), firstText(input, FOLDERS));
-  const changed = touched(changes);
-  if (answer === null) return changed;
-  if (lines !== null) return [...readWhole(shows, lines, answer), ...changed];
-  const seen = shows
-    .filter(isInstruction)
-    .map((name) => ({ kind: "document", name: nameOf(name), text: answer }) as const);
-  return [...seen.map((each) => shownIn(each, answer)), ...changed];
-}
-
-/** The command of a shell, also in the form of its arguments, or a patch or code. */
-function commandIn(input: Fields): string {
-  const list = listIn(input, COMMANDS);
-  const args = listIn(input, "args arguments") ?? [];
-  return [...(list ?? [firstText(input, COMMANDS)]), ...args]
-    .map(jsonText)
-    .join(Array.isArray(input["commands"]) ? "\n" : " ")
-    .trimEnd();
-}
-
-/** A file whose text is not known any more. */
-function mayDiffer(name: string, kind: Loaded["kind"] = "document"): Found {
-  return { kind, name, text: "", edits: [], doubted: true };
-}
-
-function touched(names: readonly string[]): Found[] {
-  const text = [...new Set(names)].join("\n");
-  return names.length === 0 ? [] : [{ kind: "touched", name: "", text: text.length > MAX_TOUCHED_CHARS ? "*" : text }];
-}
-
-/** The text of a read, unless it reports that there was none. In doubt it is read again. */
-function asRead(kind: Loaded["kind"], name: string, text: string): Found[] {
-  const result = readResult(text);
-  if (result === "unread") return [];
-  return result === "text" ? asText(kind, name, text) : [mayDiffer(name, kind)];
-}
-
-/** A part of a text, which does not replace the known text. It confirms that text where that contains the part. */
-function shownIn({ kind, name, text, edits }: Found, from: string): Found {
-  return { kind, name, text: "", characters: text.length, edits: edits ?? [{ from }] };
-}
-
-function pathsIn(input: Fields): string[] {
-  const own = (fields: Fields): unknown[] => valuesOf(fields, PATHS);
-  const listed = valuesOf(input, PATH_LISTS).flatMap((list) =>
-    Array.isArray(list) ? (list as unknown[]) : Object.keys(Object(list) as object),
-  );
-  const found = [...own(input), ...listed.flatMap((each) => [each, ...own(fieldsOf(each))])];
-  const folder = firstText(input, FOLDERS);
-  return [
-    ...new Set(found.flatMap((each) => (typeof each === "string" && each !== "" ? nameOf(pathOf(each, folder)) : []))),
-  ];
+function isText(answer: string): boolean {
+  return answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
 }
 
 function isInstruction(path: string): boolean {
-  return INSTRUCTIONS.test(path);
+  return INSTRUCTIONS.test(path) && !REMOTE.test(path);
 }
 
-/** Whether a read shows the whole file. A read with a limit of lines does where its answer has fewer lines than that. */
-function isAll(input: Fields, answer: string): boolean {
-  const [from, to] = Array.isArray(input["viewrange"]) ? (input["viewrange"] as readonly unknown[]) : [];
-  const firsts = [from, ...valuesOf(input, FIRST_LINES)].map(Number);
-  const lasts = [to, ...valuesOf(input, LAST_LINES)].map(Number);
-  const lines = answer.trimEnd().split("\n").length;
-  return (
-    firstText(input, SEARCHED) === "" &&
-    !firsts.some((line) => line > 1) &&
-    !lasts.some((line) => line > 0 && line <= lines)
-  );
+/** A path with slashes and without steps. */
+function tidy(path: string): string {
+  return path.replace(/^file:\/\//, "").replaceAll(/\\+/g, "/").replace(/^(?:\.\/)+/, "");
 }
 
-/** Known only where each edit says what it changes, and into what. */
-function editsIn(input: Fields): Edit[] {
+/** The command of a shell, also where it is given as a list or a shell starts a shell. */
+function commandOf(input: Fields): string {
+  const value = COMMANDS.map((name) => input[name]).find((each) => each !== undefined);
+  const words = [value, input["args"]].flatMap((each) => (Array.isArray(each) ? each.map(jsonText) : [jsonText(each)]));
+  return words.filter((word) => word !== "").join(" ").replace(STARTS_SHELL, "$2");
+}
+
+function numbersOff(answer: string): string {
+  return /^ *\d+[→\t]/.test(answer) ? [...answer.matchAll(NUMBERED)].map(([, line]) => line).join("\n") : answer;
+}
+
+function editsOf(input: Fields): Edit[] {
   const list: readonly unknown[] = Array.isArray(input["edits"]) ? input["edits"] : [input];
   const edits = list.flatMap((each) => {
     const fields = fieldsOf(each);
-    const from = firstText(fields, OLD);
-    const to = valuesOf(fields, NEW).find((value) => typeof value === "string");
-    const isAll = valuesOf(fields, EVERY).some((value) => value === true || Number(value) > 1);
-    return from === "" || to === undefined ? [] : [{ from, to, ...(isAll && { all: true as const }) }];
+    const from = firstOf(fields, OLD);
+    const to = NEW.map((name) => fields[name]).find((value) => typeof value === "string");
+    return from === "" || to === undefined ? [] : [{ from, to, all: fields["replaceall"] === true }];
   });
   return edits.length === list.length ? edits : [];
 }
 
 function readList(input: Fields, answer: string): Found[] {
-  const list = listIn(input, LISTS);
-  if (list === undefined)
-    return asText("plan", LIST_NAME, firstText(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
+  const list = LISTS.map((name) => input[name]).find((value): value is unknown[] => Array.isArray(value));
+  if (list === undefined) return asText("plan", LIST_NAME, firstOf(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
   const tasks = list.flatMap((each) => {
     const fields = fieldsOf(each);
-    const text = typeof each === "string" ? each : firstText(fields, TEXTS);
+    const text = typeof each === "string" ? each : firstOf(fields, TEXTS);
     const id = jsonText(fields["id"]) || text;
     return id === "" ? [] : [{ id, text, status: statusOf(fields) }];
   });
-  const found = { kind: "plan", name: LIST_NAME, text: tellTasks(tasks), tasks: tasks.slice(-MAX_TASKS) } as const;
-  return [input["merge"] === true ? found : { ...found, replaces: true }];
+  if (input["merge"] === true) return [{ kind: "plan", name: LIST_NAME, text: "", tasks }];
+  return [{ kind: "plan", name: LIST_NAME, text: tellTasks(tasks) }];
 }
 
 function readTask(input: Fields, answer: string): Found[] {
-  const id = firstText(input, "taskid id") || (TASK_NUMBER.exec(answer)?.[1] ?? "");
-  if (id === "") return [];
-  const tasks = [{ id, text: firstText(input, "subject title"), status: statusOf(input) }];
-  return [{ kind: "plan", name: LIST_NAME, text: tellTasks(tasks), tasks }];
+  const id = firstOf(input, ["taskid", "id"]) || (/#(\d+)/.exec(answer)?.[1] ?? "");
+  if (id === "" || changeResult(answer, []) === "refused") return [];
+  const task = { id, text: firstOf(input, ["subject", "title"]), status: statusOf(input) };
+  return [{ kind: "plan", name: LIST_NAME, text: "", tasks: [task] }];
+}
+
+/** What a tool says that the list is. */
+function readTasks(answer: string): Found[] {
+  const isList = answer.split("\n").some((line) => TASK_LINE.test(line) || /^\s*[-*] \[/.test(line));
+  return isList ? [{ kind: "plan", name: LIST_NAME, text: answer.trim() }] : [];
 }
 
 function statusOf(fields: Fields): string {
-  const { completed, done } = fields;
-  return firstText(fields, "status state") || (completed === true || done === true ? "completed" : "");
+  const isDone = fields["completed"] === true || fields["done"] === true;
+  return firstOf(fields, ["status", "state"]) || (isDone ? "completed" : "");
 }
 
 function tellTasks(tasks: readonly Task[]): string {
-  return tasks.flatMap(({ text, status }) => (text === "" ? [] : [`- [${status || "pending"}] ${text}`])).join("\n");
+  return tasks
+    .slice(-MAX_TASKS)
+    .map(({ id, text, status }) => `- ${/^\d+$/.test(id) ? `#${id} ` : ""}[${status || "pending"}] ${text}`)
+    .join("\n");
+}
+
+/** The lines of a list by the ids of their tasks. A line without one is its own id. */
+function listed(text: string): Task[] {
+  return text.split("\n").flatMap((line) => {
+    const [, id, status, rest] = TASK_LINE.exec(line) ?? /^\s*[-*] ()\[([\w -]*)\]\s+(.+)$/.exec(line) ?? [];
+    return rest === undefined ? [] : [{ id: id || rest, text: rest, status: status ?? "" }];
+  });
+}
+
+function unknown(kind: Loaded["kind"], name: string): Found {
+  return { kind, name, text: "", doubted: true };
 }
 
 function asText(kind: Loaded["kind"], name: string, text: string): Found[] {
   return text.trim() === "" ? [] : [{ kind, name, text }];
 }
 
-function nameOf(name: string): string {
-  return name.slice(-MAX_NAME_CHARS);
-}
-
-/** The fields of an object, with their names as {@link PATHS} has them. */
 function fieldsOf(value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [plain(name), each]));
@@ -413,152 +252,95 @@ function plain(name: string): string {
   return name.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
-function valuesOf(fields: Fields, names: string): unknown[] {
-  return names.split(" ").map((name) => fields[name]);
+function firstOf(fields: Fields, names: readonly string[]): string {
+  return names.map((name) => fields[name]).find((value): value is string => typeof value === "string" && value !== "") ?? "";
 }
 
-/** The texts of all fields, also of inner ones. */
-function textsIn(value: unknown, depth = 0): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
-  return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
-}
-
-function listIn(fields: Fields, names: string): readonly unknown[] | undefined {
-  return valuesOf(fields, names).find((value): value is unknown[] => Array.isArray(value));
-}
-
-function firstText(fields: Fields, names: string): string {
-  return valuesOf(fields, names).find((value): value is string => typeof value === "string" && value !== "") ?? "";
-}
-
-/**
- * The texts after both parts, oldest first: the newest version of each, without calls answered since. It does not matter
- * how parts are grouped, because whatever may touch a file stays in the list.
- */
+/** The texts after both parts: the newest version of each, the last loaded at the end. */
 export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]): readonly Loaded[] {
-  if (later.length === 0) return earlier;
-  const standing = new Map(
-    earlier.map((each) => [keyOf(each), later.some((other) => touches(other, each)) ? doubted(each) : each]),
-  );
+  let standing = [...earlier];
   for (const each of later) {
-    const key = keyOf(each);
-    const before = standing.get(key);
-    const now = before === undefined ? each : follow(before, each);
-    if (now.messageId === each.messageId) standing.delete(key);
-    if (before === undefined || each.kind !== "call" || each.text !== "") standing.set(key, now);
+    const known = standing.filter((other) => isSameText(other, each));
+    const [before] = known.toReversed();
+    standing = [...standing.filter((other) => !known.includes(other)), before === undefined ? each : follow(before, each)];
   }
-  return bound([...standing.values()]);
+  return bound(standing);
 }
 
-/** Whether a later entry may be of the same file in another spelling, or of several with it, or may have changed it. */
-function touches(later: Loaded, { kind, name }: Loaded): boolean {
-  const isSkill = kind === "skill";
-  if ((kind !== "document" && !isSkill) || keyOf(later) === keyOf({ kind, name })) return false;
-  const paths = isSkill ? [`${name.replace(/.*[:/]/, "")}/SKILL.md`] : name.split(AND);
-  if (later.kind === "touched") return later.text.split("\n").some((each) => paths.some((path) => matches(each, path)));
-  const isOne = (each: string, path: string): boolean =>
-    isSkill ? `/${each}`.endsWith(`/${path}`) : isAlike(each, path);
-  return later.kind === "document" && later.name.split(AND).some((each) => paths.some((path) => isOne(each, path)));
-}
-
-/** Whether two paths may be one file. A relative one may be any that ends with it, and so may one in the home folder. */
-function isAlike(path: string, other: string): boolean {
-  const [one, two] = [path.replace(HOME, ""), other.replace(HOME, "")];
-  if (isAbsolute(one) === isAbsolute(two)) return one === two;
-  return one.endsWith(`/${two}`) || two.endsWith(`/${one}`);
-}
-
-function doubted(known: Loaded): Loaded {
-  return { ...known, doubted: true };
-}
-
-/** True for a text that may have changed and that a newer one stands for. */
-export function isReplaced({ kind, name, text }: Loaded, newer: Loaded): boolean {
-  if (!isWhole(newer) || newer.kind !== kind) return false;
-  const paths = newer.name.split(AND);
-  return (text !== "" && text === newer.text) || name.split(AND).every((path) => paths.includes(path));
-}
-
-export function keyOf({ kind, name, callId = name }: Pick<Loaded, "kind" | "name" | "callId">): string {
-  return `${kind} ${callId}`;
-}
-
-/** True for a full text that holds, which is neither a change of a document nor a change of some tasks of a list. */
-export function isWhole(each: Pick<Loaded, "kind" | "edits" | "doubted" | "tasks" | "replaces">): boolean {
-  const { kind, edits, doubted: isDoubted, tasks, replaces } = each;
-  return kind !== "call" && kind !== "touched" && !(edits ?? isDoubted) && (tasks === undefined || replaces === true);
-}
-
-/** True for what has no text to show: what shells touched, an emptied list, an unloaded skill or an answered call. */
-export function isGone({ kind, text, characters, edits }: Loaded): boolean {
-  return kind === "touched" || (text === "" && characters === 0 && edits === undefined);
+function isSameText(one: Loaded, other: Loaded): boolean {
+  if (one.kind !== other.kind) return false;
+  if (one.name === other.name) return true;
+  return one.kind === "document" && (one.name.endsWith(`/${other.name}`) || other.name.endsWith(`/${one.name}`));
 }
 
 function follow(before: Loaded, later: Loaded): Loaded {
-  if (later.edits !== undefined) return edited(before, later, later.edits);
-  if (later.kind === "touched")
-    return { ...later, ...touched([...before.text.split("\n"), ...later.text.split("\n")])[0] };
-  if (later.tasks === undefined || later.replaces === true) return later;
-  const tasks = new Map((before.tasks ?? []).map((task) => [task.id, task]));
-  for (const { id, text, status } of later.tasks) {
-    const known = tasks.get(id);
-    tasks.set(id, { id, text: text || (known?.text ?? ""), status: status || (known?.status ?? "") });
+  if (later.tasks !== undefined) {
+    if (before.text === "" && before.tasks !== undefined) return { ...later, tasks: mergeTasks(before.tasks, later.tasks) };
+    const text = tellTasks(mergeTasks(listed(before.text), later.tasks));
+    return { kind: later.kind, name: later.name, text, characters: text.length, messageId: later.messageId };
   }
-  const all = [...tasks.values()].slice(-MAX_TASKS);
-  const text = tellTasks(all);
-  return { ...later, ...(isWhole(before) && { replaces: true }), tasks: all, text, characters: text.length };
-}
-
-function edited(before: Loaded, later: Loaded, edits: readonly Edit[]): Loaded {
-  // What was only shown changes nothing, so the text keeps its place and its message.
-  const isShown = edits.every(({ to }) => to === undefined);
-  const known = { ...before, messageId: isShown ? before.messageId : later.messageId };
-  const now = before.edits === undefined ? apply(known, edits) : { ...known, edits: [...before.edits, ...edits] };
-  return later.doubted ? doubted(now) : now;
-}
-
-function apply(known: Loaded, edits: readonly Edit[]): Loaded {
-  let { text } = known;
-  let isSame = true;
-  for (const { from, to = from, all } of edits) {
-    const isChange = to !== from;
-    if (!(isChange ? text.includes(from) : agrees(text, from))) isSame = false;
+  if (later.edits === undefined) return later.doubted === true ? { ...later, name: before.name } : later;
+  if (before.edits !== undefined) return { ...before, messageId: later.messageId, edits: [...before.edits, ...later.edits] };
+  let { text } = before;
+  for (const { from, to, all } of later.edits) {
+    if (before.doubted === true || !text.includes(from)) return { ...later, name: before.name, doubted: true };
     // A function, because the new text may have marks with a meaning in a replacement string.
-    else if (isChange) text = all === true ? text.replaceAll(from, () => to) : text.replace(from, () => to);
+    text = all ? text.replaceAll(from, () => to) : text.replace(from, () => to);
   }
-  const now = text === known.text ? known : { ...known, text, characters: text.length };
-  return isSame ? now : doubted(now);
+  return { kind: before.kind, name: before.name, text, characters: text.length, messageId: later.messageId };
 }
 
-/** Whether each piece of what a tool showed is a part of the text, or has all of it. */
-function agrees(text: string, shown: string): boolean {
-  const whole = text.trim();
-  return shown.split(TRUNCATED).every((piece) => whole.includes(piece.trim()) || piece.includes(whole));
+function mergeTasks(known: readonly Task[], changed: readonly Task[]): Task[] {
+  const tasks = new Map(known.map((task) => [task.id, task]));
+  for (const { id, text, status } of changed) {
+    const before = tasks.get(id);
+    tasks.set(id, { id, text: text || (before?.text ?? ""), status: status || (before?.status ?? "") });
+  }
+  return [...tasks.values()];
 }
 
-/** The plan and open calls come first, then the newest documents. Others keep their name without the text. */
+/** The plan first, then the newest. Others keep their name without the text. */
 function bound(loaded: readonly Loaded[]): readonly Loaded[] {
-  let budget = MAX_LOADED_CHARS;
+  let left = MAX_LOADED_CHARS;
   const kept = new Map<Loaded, Loaded>();
   for (const each of byImportance(loaded).slice(0, MAX_LOADED)) {
-    const edits = (each.edits ?? []).reduce((sum, { from, to = "" }) => sum + from.length + to.length, 0);
-    const size = each.text.length + edits;
-    const fits = size <= budget;
-    if (fits) budget -= size;
-    kept.set(each, fits ? each : withoutText(each));
+    const size = each.text.length + JSON.stringify(each.edits ?? []).length;
+    if (size <= left) left -= size;
+    const { edits: _edits, ...rest } = each;
+    kept.set(each, size <= left ? each : { ...rest, text: "", ...(each.edits && { doubted: true as const }) });
   }
   return loaded.flatMap((each) => kept.get(each) ?? []);
 }
 
-/** The plan and open calls first, then files and skills, the newest first. */
-export function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
-  const isWork = ({ kind }: Loaded): boolean => kind === "plan" || kind === "call" || kind === "touched";
+function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
   const newest = loaded.toReversed();
-  return [...newest.filter(isWork), ...newest.filter((each) => !isWork(each))];
+  return [...newest.filter(({ kind }) => kind === "plan"), ...newest.filter(({ kind }) => kind !== "plan")];
 }
 
-function withoutText({ kind, name, characters, messageId, callId, edits, doubted: isDoubted }: Loaded): Loaded {
-  const known = { kind, name, text: "", characters, messageId, ...(callId && { callId }), ...(edits && { edits: [] }) };
-  return edits || isDoubted ? doubted(known) : known;
+/** The most texts that are only named. */
+const MAX_NAMED = 12;
+
+/** The plan comes first, then files and skills, the newest first. A text without room is only named. */
+export function pickLoaded(
+  loaded: readonly Loaded[],
+  { budgetTokens, countTokens }: { readonly budgetTokens: number; readonly countTokens: CountTokens },
+): Pinned["loaded"] {
+  const present = loaded
+    // Nothing is known of changes alone, and an entry without text was put away.
+    .map((each) => (each.doubted || each.edits || (each.tasks && each.text === "") ? { ...each, text: "", characters: 0 } : each))
+    .filter(({ text, characters, doubted, edits }) => text !== "" || characters > 0 || doubted || edits);
+  const queue = byImportance(present);
+  let shown: Loaded[] = [];
+  const pin = (some: readonly Loaded[]): Pinned["loaded"] => {
+    const named = queue.filter((each) => !some.includes(each)).slice(0, MAX_NAMED);
+    return present.flatMap((each) => {
+      const { kind, name, characters, messageId } = each;
+      if (!some.includes(each) && !named.includes(each)) return [];
+      return [{ kind, name, text: some.includes(each) ? each.text : "", characters, messageId }];
+    });
+  };
+  const fits = (some: readonly Loaded[]): boolean => countTokens(renderLoaded(pin(some))) <= budgetTokens;
+  if (!fits([])) return [];
+  for (const each of queue) if (each.text !== "" && fits([...shown, each])) shown = [...shown, each];
+  return pin(shown);
 }

@@ -18,7 +18,10 @@ export interface SummarizeInput {
   readonly prompt: string;
   /** The text before it that the model itself adds. */
   readonly before?: string | null;
+  /** Most tokens of the answer's text. */
   readonly maxOutputTokens: number;
+  /** Tokens that the model may think before it. Most providers count them to one limit with the text. Default: 0. */
+  readonly thinkingTokens?: number;
   /** Time limit of the call in milliseconds. */
   readonly limitMs: number;
 }
@@ -39,15 +42,16 @@ const CUT_OFF: ReadonlySet<ModelFailureCode> = new Set<ModelFailureCode>(["timeo
 
 /** Asks the model once. A provider's failure is returned as a value and never thrown. */
 export async function summarize(input: SummarizeInput): Promise<SummarizeResult> {
-  const { model, system, prompt, before = null, maxOutputTokens, limitMs } = input;
+  const { model, system, prompt, before = null, maxOutputTokens, thinkingTokens = 0, limitMs } = input;
   const stop = new AbortController();
   const timer = setTimeout(() => {
     stop.abort(new DOMException(`No answer within ${Math.round(limitMs / 1_000)} seconds.`, "TimeoutError"));
   }, limitMs);
-  const answer = new Answer(maxOutputTokens * ANSWER_CHARS_PER_TOKEN);
+  const answer = new Answer((maxOutputTokens + thinkingTokens) * ANSWER_CHARS_PER_TOKEN);
   const costs = (): CallCost => costOf(answer.usage, `${before ?? ""}${system}\n${prompt}`, answer.written);
   try {
-    const asked = { system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
+    const most = { maxOutputTokens: maxOutputTokens + thinkingTokens, maxRetries: 0 };
+    const asked = { system, prompt, ...most, abortSignal: stop.signal };
     // The AI SDK 6 and 7 both have this name.
     const { fullStream } = streamText({ model: inLargerPieces(model), ...asked, onError: () => undefined });
     for await (const part of readUntil(fullStream, stop.signal)) {
@@ -144,23 +148,36 @@ function readAnswer({ text: raw, finishReason, calledTool, isFull }: Answer): Fa
 
 type Text = Omit<SummarizeResult & { readonly kind: "text" }, "cost">;
 
-const THINK_TAG = /<(\/?)(?:think|thinking|reasoning)>/gi;
+/** The marks between which models write their thoughts, and those with which they end a turn. */
+const THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|seed:think";
+const THINK_TAG = new RegExp(`[<\\[◁](/?)(?:${THINK})[>\\]▷]`, "gi");
+/** What comes before the last channel of an answer in OpenAI's open form. */
+const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>/;
+const TURN_END = /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
+/** A line with which a model goes on as somebody else. */
+const NEXT_TURN = /\n(?:#{1,4} |\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n]/;
 
 /**
- * Removes a reasoning model's thoughts from the start of an answer, where such models write them. Everything after an unclosed tag counts
- * as thought. A tag further on in an answer stays.
+ * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything
+ * after an unclosed mark of thoughts counts as thought. A mark further on in an answer stays.
  */
 export function stripThinking(text: string): string {
-  let rest = text.trim();
+  let rest = text.replace(CHANNEL, "").trim();
   for (;;) {
     THINK_TAG.lastIndex = 0;
     const open = THINK_TAG.exec(rest);
     const stray = open !== null && open[1] === "/";
-    if (open === null || (open.index !== 0 && !stray)) return rest;
-    if (stray && rest.slice(0, open.index).includes("## ")) return rest;
+    if (open === null || (open.index !== 0 && !stray)) return firstTurn(rest);
+    if (stray && rest.slice(0, open.index).includes("## ")) return firstTurn(rest);
     const close = stray ? open : nextClose(rest);
     rest = close === null ? "" : rest.slice(close.index + close[0].length).trim();
   }
+}
+
+function firstTurn(text: string): string {
+  const begun = text.replace(/^(?:<\|[^|\n]{1,40}\|>(?:assistant\s*)?)+/, "").trim();
+  const end = [TURN_END, NEXT_TURN].map((mark) => mark.exec(begun)?.index ?? begun.length);
+  return begun.slice(0, Math.min(...end)).trim();
 }
 
 function nextClose(text: string): RegExpExecArray | null {

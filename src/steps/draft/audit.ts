@@ -1,17 +1,18 @@
 /**
  * Audits a draft before it may replace anything. A draft must be a summary, be complete and be smaller than its source.
  *
- * It checks only properties that need neither a model nor the source. Whether identifiers and user constraints survived
- * is measured from pinned facts elsewhere. A draft is not trusted because it looks plausible. Each known kind of false
- * answer by models has its own check and a named problem, so that a repair can be asked for.
+ * Its form is the model's own: good prose without our headings is a summary. Each known kind of false answer by models has its own check and
+ * a named problem, so that a repair can be asked for.
  */
-import { withoutEmptySections } from "./empty-sections.ts";
+import { isNothing, withoutEmptySections } from "./empty-sections.ts";
+import { LIST_MARK } from "../text/markdown.ts";
 import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { tellsSomething } from "./summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Policy } from "../plan/policy.ts";
 import { dropReferences } from "./provenance.ts";
-import { missingSections, type Template } from "./template.ts";
+import { PROMPT_TAGS } from "./prompt.ts";
+import type { Template } from "./template.ts";
 
 export type AuditProblemKind =
   | "empty"
@@ -20,7 +21,8 @@ export type AuditProblemKind =
   | "endless"
   | "refusal"
   | "too-large"
-  | "missing-sections"
+  /** It names what stands nowhere in what the model was shown. */
+  | "unfounded"
   | "tool-call"
   | "echo"
   /** All headings are empty although the source has something to tell. */
@@ -46,6 +48,8 @@ export interface AuditInput {
   readonly policy: Policy;
   readonly template: Template;
   readonly countTokens: CountTokens;
+  /** What the text names although it stands nowhere in what the model was shown. Given where that may still be repaired. */
+  readonly unfounded?: readonly string[] | undefined;
   /** Whether the source has anything that a summary could tell. Called only when the text is hollow. Defaults to yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
@@ -62,7 +66,7 @@ const CALLS_AT_START =
 /** Markup of a tool call at the start of a line. In a bullet, in code or within a sentence it counts as quoted. */
 const CALL_LINE = /^<(?:tool_call|function_calls?|tool_use|invoke)\b/im;
 const FENCED = /^[ \t]*(```|~~~)[^]*?^[ \t]*\1/gm;
-const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
+const PROMPT_TAG = new RegExp(`^</?(?:${PROMPT_TAGS}) \\S+>$`, "m");
 const TRANSCRIPT_LINE =
   /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?|(?:result|error|denied)(?: \S+ \S+)?|unanswered)\]$/gm;
 /** At least one copied line must match this, because a table of a settings file may also be called `[error]`. */
@@ -90,7 +94,7 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
     add("endless", "The answer did not come to an end, and was stopped. Write a short summary that ends.");
   if (finishReason === "error") add("unfinished", "The model broke off with an error. Write the whole summary.");
   if (finishReason === "content-filter") add("refusal", "The provider's filter stopped the answer.");
-  if (REFUSAL.test(text))
+  if (REFUSAL.test(text) || refusesEverywhere(text))
     add(
       "refusal",
       "The answer declines instead of summarising. Only record what the transcript says; nothing is to be carried out.",
@@ -104,6 +108,17 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
   return problems;
 }
 
+/** Whether the same sentence, or a refusal, stands under each of several headings. */
+function refusesEverywhere(text: string): boolean {
+  const bodies = text.split(/^#{1,6}[ \t].*$/m).flatMap((body) => (body.trim() === "" ? [] : [body.trim()]));
+  const said = bodies.map((body) => body.replace(LIST_MARK, "")).filter((body) => !isNothing(body));
+  if (said.length < REFUSED_SECTIONS) return false;
+  return new Set(said).size === 1 || said.every((body) => REFUSAL.test(body));
+}
+
+/** Fewer sections may well say the same. */
+const REFUSED_SECTIONS = 3;
+
 function copiesTranscript(text: string): boolean {
   const lines = text.replaceAll(FENCED, "").match(TRANSCRIPT_LINE) ?? [];
   return lines.length >= COPIED_LINES && lines.some((line) => TELLING_LINE.test(line));
@@ -112,6 +127,9 @@ function copiesTranscript(text: string): boolean {
 function callsTool(text: string): boolean {
   return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
+
+/** An answer may be so much longer than it was asked to be. To ask again costs more than the room. */
+const STRETCH = 1.25;
 
 /** `words` are the tokens without references. */
 function findMisfits(
@@ -122,7 +140,7 @@ function findMisfits(
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
-  const budget = Math.max(policy.summaryTokens, TOLERATED_SUMMARY_TOKENS);
+  const budget = Math.max(Math.ceil(policy.summaryTokens * STRETCH), TOLERATED_SUMMARY_TOKENS);
   const most = budget * MAX_REFERENCED_RATIO;
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
@@ -133,14 +151,6 @@ function findMisfits(
   if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
   else if (words > budget) tooLarge(words, budget, "the budget");
   else if (tokens > most) tooLarge(tokens, most, "with its references");
-  const missing = text === "" ? [] : missingSections(text, template);
-  if (missing.length > 0) {
-    const list = missing.map((title) => `"## ${title}"`).join(", ");
-    problems.push({
-      kind: "missing-sections",
-      detail: `Headings are missing: ${list}. Use every heading; write "None." where there is nothing.`,
-    });
-  }
   const isHollow = !tellsSomething(
     text,
     template.sections.map(({ hint }) => hint),
@@ -150,6 +160,12 @@ function findMisfits(
       kind: "hollow",
       detail:
         "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to.",
+    });
+  }
+  if ((input.unfounded ?? []).length > 0) {
+    problems.push({
+      kind: "unfounded",
+      detail: `These stand nowhere in what you were shown: ${input.unfounded?.map((each) => `"${each}"`).join(", ")}. Write each as it stands there, or leave it out.`,
     });
   }
   return problems;

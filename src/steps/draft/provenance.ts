@@ -15,9 +15,8 @@ import { parseSyntheticId } from "../view/view.ts";
 
 /** The summariser's instruction for ending bullets with references. */
 export const REFERENCE_RULE =
-  `End each bullet with the numbers of the messages that it comes from, as in [#12, #15]: those that matter most, at most ` +
-  `${MAX_BULLET_REFERENCES}, and none that the transcript does not show. References like [@0a1b2c3] in what you are given ` +
-  "stay with what they stand behind.";
+  "End a line with the number of the message that it comes from, as in [#12], or two where both are needed, and none that " +
+  "the transcript does not show. References like [@0a1b2c3] in what you are given stay with what they stand behind.";
 
 /** The messages that a line of a summary comes from. */
 export interface BulletSource {

@@ -35,28 +35,28 @@ import {
   type ToolPart,
 } from "../message/tool-parts.ts";
 
-/**
- * Characters of one tool output in the summariser's prompt. Its start and end show the result of the call. Names are gathered from the
- * whole output, so a shorter excerpt loses no name (docs/decisions/0014).
- */
+/** Characters of one tool output where a caller shows only the gist of a call. */
 export const RENDER_TOOL_CHARS = 1_000;
 
-/** Characters of one text in the summariser's prompt. The middle of a long paste rarely matters. */
+/** Characters of one text there. */
 export const RENDER_TEXT_CHARS = 16_000;
 
 /** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;
+
+/** Results at the end of a transcript that are shortened last, because the next step hangs on them. */
+const NEWEST = 3;
 
 export type TranscriptElement =
   | { readonly kind: "message"; readonly message: UIMessage }
   | { readonly kind: "overlay"; readonly summary: string };
 
 export interface RenderOptions {
-  /** Characters shown of one tool input or output, of one text, and of one reasoning part. */
+  /** Characters shown of one tool input or output, of one text, and of one reasoning part. By default all but reasoning is whole. */
   readonly toolChars?: number;
   readonly textChars?: number;
   readonly reasoningChars?: number;
-  /** Limit in characters for the whole. The limits above are lowered until it fits. Defaults to no limit. */
+  /** Limit in characters for the whole. Where it is exceeded, the largest parts are cut to one size, the newest results last. */
   readonly maxChars?: number;
 }
 
@@ -87,11 +87,12 @@ export interface RenderedMessage {
 }
 
 interface Limits {
-  /** Characters of an earlier summary. A long one without a limit would leave no room for messages. */
-  readonly summary: number;
   readonly tool: number;
   readonly text: number;
   readonly reasoning: number;
+  /** Most characters of any part, and of those at the end. */
+  readonly any: number;
+  readonly newest: number;
 }
 
 const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
@@ -109,24 +110,31 @@ const LEAST_CHARS = 120;
 
 /** Renders messages and earlier summaries, oldest first. Empty for no elements. */
 export function renderTranscript(elements: readonly TranscriptElement[], options: RenderOptions = {}): string {
-  const limits = {
-    tool: options.toolChars ?? RENDER_TOOL_CHARS,
-    text: options.textChars ?? RENDER_TEXT_CHARS,
+  const most = {
+    tool: options.toolChars ?? Infinity,
+    text: options.textChars ?? Infinity,
     reasoning: options.reasoningChars ?? RENDER_REASONING_CHARS,
   };
   const maxChars = options.maxChars ?? Infinity;
-  for (let share = 1; ; share /= 2) {
-    const lowered = {
-      summary: maxChars * share,
-      tool: limits.tool * share,
-      text: limits.text * share,
-      reasoning: limits.reasoning * share,
-    };
-    const text = renderWithin(elements, lowered);
-    if (text.length <= maxChars) return text;
-    if (lowered.text < LEAST_CHARS) return cutMessages(text, maxChars);
+  const whole = renderWithin(elements, { ...most, any: Infinity, newest: Infinity });
+  if (whole.length <= maxChars) return whole;
+  // The one size at which all fit. So the largest parts give most, and small ones stay whole.
+  for (const share of [1, SHARE_OF_NEWEST]) {
+    const at = (any: number): string => renderWithin(elements, { ...most, any, newest: share === 1 ? Infinity : any * share });
+    let [fits, over] = [LEAST_CHARS, maxChars];
+    if (at(fits).length > maxChars) continue;
+    while (over - fits > Math.max(LEAST_CHARS, fits / 50)) {
+      const middle = Math.floor((fits + over) / 2);
+      if (at(middle).length <= maxChars) fits = middle;
+      else over = middle;
+    }
+    return at(fits);
   }
+  return cutMessages(renderWithin(elements, { ...most, any: LEAST_CHARS, newest: LEAST_CHARS }), maxChars);
 }
+
+/** Where even the newest must be cut, they may be so much longer than the others. */
+const SHARE_OF_NEWEST = 8;
 
 /** Cuts the middle out of a text longer than `limit` characters. A line in the gap says how much is missing. */
 export function cutMiddle(text: string, limit: number): string {
@@ -186,19 +194,48 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
 }
 
 function renderWithin(elements: readonly TranscriptElement[], limits: Limits): string {
+  const newest = newestResults(elements);
   return elements
     .map((element, at) => {
       if (element.kind === "overlay")
-        return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.summary))}`;
+        return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.any))}`;
       const { role, parts } = element.message;
-      const blocks = parts.flatMap((part) => renderPart(part, limits));
+      const blocks = parts.flatMap((part) => renderPart(part, newest.has(part) ? { ...limits, any: limits.newest } : limits));
       const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
-      return [`[#${at + 1} ${role}]`, ...lines].join("\n");
+      return [`[#${at + 1} ${role}]`, ...speakerOf(element.message), ...lines].join("\n");
     })
     .join("\n\n");
 }
 
-function renderPart(part: Part, limits: Limits): string[] {
+/** The parts with the last results of tools. */
+function newestResults(elements: readonly TranscriptElement[]): ReadonlySet<Part> {
+  const results = elements.flatMap((element) =>
+    element.kind === "overlay" ? [] : element.message.parts.filter((part) => {
+      const tool = toolPart(part);
+      return tool !== null && hasResult(tool);
+    }),
+  );
+  return new Set(results.slice(-NEWEST));
+}
+
+/** Fields of a message's metadata that say who spoke, and when. */
+const SPEAKER = ["name", "author", "speaker", "sender", "agentName"] as const;
+const TIME = ["createdAt", "timestamp", "time", "date"] as const;
+
+/** A line with the speaker and the time, where the message's metadata has them. */
+function speakerOf({ metadata }: UIMessage): string[] {
+  if (typeof metadata !== "object" || metadata === null) return [];
+  const fields = metadata as Readonly<Record<string, unknown>>;
+  const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
+  const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
+  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
+  const said = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
+  const told = [typeof speaker === "string" ? word(speaker.slice(0, 60)) : "", said].filter((each) => each !== "");
+  return told.length === 0 ? [] : [`(${told.join(", ")})`];
+}
+
+function renderPart(part: Part, { any, ...each }: Limits): string[] {
+  const limits = { tool: Math.min(any, each.tool), text: Math.min(any, each.text), reasoning: Math.min(any, each.reasoning) };
   const tool = toolPart(part);
   if (tool !== null) return renderTool(tool, limits.tool);
   if (part.type === "text" || part.type === "reasoning")
@@ -209,8 +246,10 @@ function renderPart(part: Part, limits: Limits): string[] {
   }
   if (part.type === "source-document") return block("source", fieldText(part.title), limits.tool);
   if (part.type !== "steering-message") return [];
-  return innerParts(part).flatMap((each) =>
-    each.type === "text" ? block("meanwhile", fieldText(each.text), limits.text) : renderPart(each, limits),
+  return innerParts(part).flatMap((inner) =>
+    inner.type === "text"
+      ? block("meanwhile", fieldText(inner.text), limits.text)
+      : renderPart(inner, { ...each, any, newest: each.newest }),
   );
 }
 

@@ -28,14 +28,16 @@ export interface TemplateInput {
 
 export const DEFAULT_TEMPLATE: Template = {
   sections: [
-    { title: "Goal", hint: "What the user wants, in their words; the current aim if it changed." },
-    { title: "Rules", hint: "Every rule, prohibition and preference of the user, word for word." },
-    { title: "Decisions", hint: "What was decided and why, and what was rejected." },
-    { title: "Progress", hint: "Done, in progress, blocked: what was really done, with its result." },
-    { title: "Files", hint: "Paths, ids and links that matter, and what happened to each." },
-    { title: "Errors", hint: "What failed, with the exact message, and what cured it or did not." },
-    { title: "Questions", hint: "What was asked and not answered, by either side." },
-    { title: "State", hint: "Where the work stands at the end, and what comes next." },
+    { title: "Goal", hint: "What the user wants now, and what it is for. Who speaks and acts, where there are several." },
+    {
+      title: "Done",
+      hint: "Numbered, in order, one line for each closed piece of work or case: who or what, what was asked, what was done with which ids and amounts, the result, and what was refused or promised.",
+    },
+    { title: "Decisions", hint: "What holds and why; what was rejected or replaced, and by what." },
+    { title: "Findings", hint: "What files, pages, tools and people said that the work may need: each value with its subject and its place." },
+    { title: "Failures", hint: "What did not work, with the exact message, its cause if it was found, and what cured it or did not." },
+    { title: "Open", hint: "Requests not finished, questions not answered, promises not kept, calls without a result." },
+    { title: "State", hint: "Where the work stands at the end of the transcript, and what comes next." },
   ],
 };
 
@@ -70,17 +72,6 @@ export function parseTemplate(input: TemplateInput): Template {
     .map((issue) => `${["template", ...issue.path].join(".")} ${issue.message}`)
     .join("; ");
   throw new PalimpsestError("invalid_options", `The template cannot be used: ${problems}.`);
-}
-
-/** Titles without a heading in the text. A markdown heading of any level or a bold line counts, in any case. */
-export function missingSections(text: string, template: Template): readonly string[] {
-  const headings = new Set(
-    text.split("\n").flatMap((line) => {
-      const heading = /^\s{0,3}(?:#{1,6}\s+(.*)|\*\*(.*)\*\*:?\s*)$/.exec(line);
-      return heading === null ? [] : [normalizeTitle(heading[1] ?? heading[2] ?? "")];
-    }),
-  );
-  return template.sections.map(({ title }) => title).filter((title) => !headings.has(normalizeTitle(title)));
 }
 
 /** Normalizes a heading for comparison, because a model may change its case or make it bold. */
