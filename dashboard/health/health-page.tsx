@@ -8,7 +8,6 @@ import { nameOf } from "../sessions/lineage.ts";
 import { Figure } from "../session/beside.tsx";
 import { useCall, useRunEvents, useTick } from "../use-agent.ts";
 import { CostsCard } from "./costs-card.tsx";
-import { ShadowsCard } from "./shadows-card.tsx";
 import { FailuresPlot, HindsightPlot, RatioPlot, SavedPlot } from "./plots.tsx";
 
 /** Number of plotted runs, and milliseconds between two polls. */
@@ -55,7 +54,6 @@ export default function HealthPage() {
           {(report) => <Report report={report} />}
         </Shown>
       )}
-      {asking !== null && <ShadowsCard sessionId={sessionId} revision={[tick, ended]} />}
       {asking !== null && <CostsCard sessionId={sessionId} revision={[tick, ended]} />}
     </>
   );

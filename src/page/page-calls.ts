@@ -7,7 +7,6 @@ const PAGE_CALLS = [
   "cancelRun",
   "compact",
   "compactAndSplit",
-  "compareShadows",
   "createSession",
   "diffCompaction",
   "expand",

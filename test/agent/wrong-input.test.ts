@@ -167,8 +167,6 @@ const CALLS: Partial<Record<CallName, Call>> = {
   },
   getUsage: ofSession,
   getCosts: ofSession,
-  compareShadows: { good: {}, fields: { ...inSession, limit: "page" } },
-  getShadows: ofOverlay,
   getNotes: ofSession,
   updateNotes: {
     good: { sections: [] },
@@ -352,8 +350,6 @@ const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unkn
   ["recordUsage", { inputTokens: 1e300 }, "invalid_input"],
   ["getUsage", { sessionId: "none" }, []],
   ["getCosts", { sessionId: "none" }, expect.objectContaining({ agent: [], summarisers: [], total: 0 })],
-  ["compareShadows", { sessionId: "none" }, { shadows: [], compactions: [] }],
-  ["getShadows", { overlayId: "nobody" }, "unknown_overlay"],
   ["getNotes", {}, null],
   ["notesHistory", { sessionId: "none" }, []],
   ["refreshNotes", {}, "not_configured"],

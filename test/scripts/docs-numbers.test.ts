@@ -25,12 +25,6 @@ import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from ".
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
 import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
-import {
-  DEFAULT_DAY_TOKENS,
-  MAX_SHADOW_NAME_CHARS,
-  MAX_SHADOWS,
-  MAX_TEMPLATE_CHARS,
-} from "../../src/shadow/settings.ts";
 import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
@@ -190,12 +184,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
     says`those of the ${MAX_WORDS} words of most weight under each summary.`,
   ],
-  "docs/shadow.md": [
-    says`At most ${MAX_TEMPLATE_CHARS} characters as JSON`,
-    says`at most ${MAX_SHADOW_NAME_CHARS} characters. Default: the name of its model`,
-    says`and UTC day. Default ${DEFAULT_DAY_TOKENS} |`,
-    says`A session may have ${MAX_SHADOWS} shadows.`,
-  ],
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
@@ -295,8 +283,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "a recall reads at most 4 rows for each page",
     "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
   ],
-  // Counted by test/shadow/shadow.test.ts.
-  "docs/shadow.md": ["calls the agent 3 times", "writes 7 rows, and its run 2", "meanwhile writes 3"],
   "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
   "docs/redaction.md": [
     "Version 4 of our rules was written after reading 21 misses in 133 texts",

@@ -42,13 +42,10 @@ export async function gradeView(core: Reads, sessionId: string, leafId: string |
 }
 
 /** Counts for a run that is being planned, and keeps the counts beside the overlay. A second count replaces the first. */
-export async function noteHindsight(core: Reads & Needs<"db" | "rooms" | "runs">, runId: string): Promise<void> {
+export async function noteHindsight(core: Reads & Needs<"runs">, runId: string): Promise<void> {
   const run = core.runs.get(runId);
   if (run === null || run.outcome !== null) return;
   const graded = await gradeView(core, run.sessionId, run.leafId);
   if (graded === null) return;
-  core.db.transaction(() => {
-    core.memory.session(run.sessionId).overlays.noteHindsight(graded.overlayId, graded.hindsight);
-    core.rooms.followUps?.graded(run.sessionId, graded);
-  });
+  core.memory.session(run.sessionId).overlays.noteHindsight(graded.overlayId, graded.hindsight);
 }

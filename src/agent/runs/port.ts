@@ -269,15 +269,6 @@ export class RunPort implements CompactionPort {
     return summaries === undefined ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
   }
 
-  async doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
-    const core = this.#core;
-    const { followUps } = core.rooms;
-    const run = core.runs.get(this.#runId);
-    const over: RunEnded = { kind: "ended", outcome: run?.outcome ?? { kind: "cancelled" } };
-    if (followUps === undefined || run === null || run.outcome === null) return over;
-    return followUps.doStep(run, mark, { step, args });
-  }
-
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {
     const core = this.#core;
     const run = core.runs.get(this.#runId);
