@@ -5,7 +5,6 @@ import type { Proposal } from "../../src/approval/approval.ts";
 import type { PlanReport } from "../../src/inspect/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
-import { sumHindsight, tellHindsight } from "../../src/inspect/steps/tell-hindsight.ts";
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
@@ -116,7 +115,6 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
   const day = `${count(spend.dayTokens)}${of(budget?.dayTokens)} today`;
   return [
     `${painted(state, paint)}: ${plural(runs.length, "run")} looked at, ${count(spentTokens)} tokens spent, each later call ${count(savedTokens)} shorter`,
-    `hindsight: ${tellHindsight(sumHindsight(runs.map(({ hindsight }) => hindsight)))}`,
     `spent ${count(spend.sessionTokens)}${of(budget?.sessionTokens)} tokens in this session, ${day}`,
     ...breakers.map(({ model, state, failures, until, advice }) => {
       const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;

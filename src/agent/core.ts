@@ -8,7 +8,6 @@ import type { ToolSet, UIMessage } from "ai";
 import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { SinceOverlay } from "../memory/messages/since.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
@@ -28,7 +27,6 @@ import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
-import type { NamedAgain, Hindsight } from "../facts/hindsight.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../facts/survival.ts";
 import type { Decision } from "../steps/decide/decide.ts";
@@ -198,15 +196,6 @@ export interface SummaryRoom {
 
 /** Does work in a transaction of a live run. */
 export type InRun = (work: (call: StepCall) => unknown) => Promise<unknown>;
-
-/** What came of the names that a view hid, with all that it takes to grade other summaries by them. */
-export interface Graded {
-  readonly overlayId: string;
-  readonly hindsight: Hindsight;
-  readonly again: NamedAgain;
-  /** The overlays of the view, oldest first, with the text of each as the view showed it. */
-  readonly overlays: SinceOverlay["overlays"];
-}
 
 /** A room whose own code makes the summaries of some runs, without a workflow. An agent has at most one. */
 export interface FunctionRoom {

@@ -137,24 +137,3 @@ export function containsWord(words: Iterable<string>): (word: string) => boolean
   const joined = [...known].join("\n");
   return (word) => known.has(word) || joined.includes(word);
 }
-
-const IN_WORD = /[\p{L}\p{M}\p{N}_]/u;
-
-/**
- * Like {@link containsWord}, for a whole word: "A-88213" says 88213, and "1882134" does not. A term of a script without
- * blanks has no bounds.
- */
-export function saysWord(words: Iterable<string>): (word: string) => boolean {
-  const known = new Set(words);
-  const joined = [...known].join("\n");
-  return (word) => {
-    if (known.has(word)) return true;
-    for (let at = joined.indexOf(word); at !== -1; at = joined.indexOf(word, at + 1))
-      if (isTerm(word) || isBounded(joined, at, at + word.length)) return true;
-    return false;
-  };
-}
-
-function isBounded(text: string, from: number, to: number): boolean {
-  return [from, to].every((at) => !(IN_WORD.test(text.charAt(at - 1)) && IN_WORD.test(text.charAt(at))));
-}

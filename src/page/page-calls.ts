@@ -25,7 +25,6 @@ const PAGE_CALLS = [
   "getView",
   "getViewAsOf",
   "health",
-  "hindsight",
   "listBranches",
   "listSessions",
   "liveRuns",

@@ -102,7 +102,6 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   ],
   getUsage: [],
   getCosts: [],
-  hindsight: [],
   plan: [of("id", (on, bad) => on.plan({ leafId: bad }))],
   compact: [of("id", (on, bad) => on.compact({ leafId: bad })), of("words", (on, bad) => on.compact({ focus: bad }))],
   compactNow: [

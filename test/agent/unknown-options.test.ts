@@ -88,7 +88,6 @@ const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManag
   exportTranscript: (session) => session.exportTranscript(undefined, misspelt({})).next(),
   search: (session) => session.search("promise", misspelt({})),
   recall: (session) => session.recall(misspelt({ query: "promise" })),
-  hindsight: (session) => session.hindsight(misspelt({})),
   recordUsage: (session) => session.recordUsage(misspelt({ inputTokens: 10 })),
   expand: (session) => session.expand("ov_0", misspelt({})),
   runs: (session) => session.runs(misspelt({})),

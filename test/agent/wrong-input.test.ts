@@ -213,7 +213,6 @@ const CALLS: Partial<Record<CallName, Call>> = {
   approveRun: { good: { runId: "r" }, fields: { runId: "id", summary: "summary" } },
   rejectRun: { good: { runId: "r" }, fields: { runId: "id", reason: "reason" } },
   health: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
-  hindsight: { good: {}, fields: { ...inSession, limit: "page" } },
   getCompactions: ofSession,
   expand: {
     good: { overlayId: "o" },

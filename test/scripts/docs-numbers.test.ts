@@ -24,8 +24,6 @@ import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
-import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
-import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
@@ -179,10 +177,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the watchdog calls it again, ${word(MAX_HOOK_ATTEMPTS)} times in all.`,
     says`with at most ${limits.CARRIED_TOKENS} tokens of one block.`,
     says`after the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
-  ],
-  "docs/hindsight.md": [
-    says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
-    says`those of the ${MAX_WORDS} words of most weight under each summary.`,
   ],
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,

@@ -116,7 +116,7 @@ function lastPlaceOf([, , , , ...places]: WordRow): number {
 }
 
 /** False for a word of a script without blanks that is too rare to be distinguished from prose. */
-export function isName([word, , , count]: WordRow): boolean {
+function isName([word, , , count]: WordRow): boolean {
   return !isTerm(word) || count >= TERM_COUNT;
 }
 

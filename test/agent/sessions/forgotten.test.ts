@@ -80,7 +80,6 @@ async function answersWithIt({ agent }: Made, sessionId: string): Promise<string
       search: agent.search({ sessionId, query: "promise" }),
       searchSessions: agent.searchSessions({ query: "promise" }),
       recall: agent.recall({ sessionId, query: "promise" }),
-      hindsight: agent.hindsight({ sessionId }),
       getCosts: agent.getCosts({ sessionId }),
       getUsage: agent.getUsage({ sessionId }),
       health: agent.health({ sessionId }),
