@@ -37,7 +37,6 @@ const subpaths = defineConfig({
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
     sessions: "src/sessions-source/durable.ts",
-    shadow: "src/shadow/index.ts",
     testing: "src/testing/index.ts",
     think: "src/think/with-compaction.ts",
     turn: "src/turn/turn.ts",

@@ -36,7 +36,7 @@ const LONG = everything
   ? []
   : [
       "test/e2e/**",
-      "test/kill/{notes,shadows}.test.ts",
+      "test/kill/notes.test.ts",
       "test/cli/deploy.test.ts",
       "test/examples/{ai-chat,chat,chat-prompts,chat-real-model,killed-chat,page,sessions,think}.test.ts",
     ];
@@ -102,7 +102,7 @@ export default defineConfig({
           setupFiles: everywhere.setupFiles,
           name: "workerd",
           include: [
-            "test/{memory,agent,approval,embeddings,inspect,notes,own-function,page,recall,shadow,sim,turn,workflows,doors,{context,costs,events,prompt-cache,redact}/workerd}/**/*.test.ts",
+            "test/{memory,agent,approval,embeddings,inspect,notes,own-function,page,recall,sim,turn,workflows,doors,{context,costs,events,prompt-cache,redact}/workerd}/**/*.test.ts",
           ],
           exclude: ["test/*/steps/**", "test/workflows/faults/faults.test.ts"],
           // One Worker for all files, because starting one takes longer than most files. Every test has agents of its own.

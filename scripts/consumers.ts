@@ -233,7 +233,6 @@ try {
   await tryVite(join(newest, "create-cloudflare"));
   await tryWrangler(join(newest, "create-cloudflare"), "newest");
   await tryPage(newest);
-  await tryShadow(newest);
   await tryDeclarations(newest);
   await tryHono(newest);
   await tryFamily(newest);
@@ -463,29 +462,6 @@ async function tryPage(home: string): Promise<void> {
     const answered = [script !== "", html.includes('content="chat-agent"'), status === 200, locked === 403];
     report("page: it is served, and locked", answered.every(Boolean) ? [] : [`${answered.join(", ")}: ${html}`]);
   });
-}
-
-/** Adds a shadow to the example's Worker, checks it, bundles it both ways, and talks to it. */
-async function tryShadow(home: string): Promise<void> {
-  const project = { ...projectOf("create-cloudflare"), name: "shadow" };
-  await makeProject(home, project);
-  const path = join(home, "shadow/worker.ts");
-  const worker = await readFile(path, "utf8");
-  await writeFile(path, withShadow(worker));
-  await check(home, project, "typescript59");
-  await tryVite(join(home, "shadow"));
-  await rm(join(home, "shadow/.wrangler"), { recursive: true, force: true });
-  await tryWrangler(join(home, "shadow"), "shadow");
-}
-
-function withShadow(worker: string): string {
-  const template = '{ sections: [{ title: "Facts" }, { title: "Next step" }] }';
-  return worker
-    .replace("import { callable,", "import { Agent, callable,")
-    .replace("{ CompactingAgent, CompactionWorkflow, Session }", "{ CompactionWorkflow, Session, withCompaction }")
-    .replace('"palimpsest";\n', '"palimpsest";\nimport { shadow } from "palimpsest/shadow";\n')
-    .replace("extends CompactingAgent", 'extends withCompaction(Agent, { clients: "all", rooms: [shadow()] })')
-    .replace("compactAfter(60_000)", `compactAfter(60_000).shadow({ template: ${template} })`);
 }
 
 /** Emits the declarations of exported agents, as a project does that another one refers to. Each type in them must have a name to import by. */

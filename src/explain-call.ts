@@ -30,10 +30,9 @@ export const CALLS_OF_ROOMS: Readonly<Record<string, { readonly from: string; re
     from: "events",
     calls: ["loadEvents", "buildWorkingContext", "appendEvents", "persistTurn", "deleteEvents"],
   },
-  inspect: { from: "inspect", calls: ["plan", "hindsight", "diffCompaction", "getProvenance", "health"] },
+  inspect: { from: "inspect", calls: ["plan", "diffCompaction", "getProvenance", "health"] },
   notes: { from: "notes", calls: ["getNotes", "notesHistory", "updateNotes", "refreshNotes"] },
   recall: { from: "recall", calls: ["search", "searchSessions", "recall"] },
-  shadow: { from: "shadow", calls: ["compareShadows", "getShadows"] },
   transcripts: { from: "import", calls: ["exportTranscript", "importTranscript"] },
 };
 

@@ -69,8 +69,6 @@ export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
 export type { CommitResult, OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
-export type { OverlayHindsight } from "./memory/overlays/hindsights.ts";
 export type { BulletSource } from "./steps/draft/provenance.ts";
-export type { Hindsight } from "./facts/hindsight.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

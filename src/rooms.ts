@@ -10,7 +10,6 @@ import { inspect } from "./inspect/room.ts";
 import { notes } from "./notes/room.ts";
 import { ownFunction } from "./own-function/room.ts";
 import { recall } from "./recall/room.ts";
-import { shadow } from "./shadow/room.ts";
 
 // Written out, because the package's declarations would else repeat every call of every room.
 export type AllRooms = readonly [
@@ -22,7 +21,6 @@ export type AllRooms = readonly [
   ReturnType<typeof notes>,
   ReturnType<typeof ownFunction>,
   ReturnType<typeof recall>,
-  ReturnType<typeof shadow>,
   ReturnType<typeof transcripts>,
 ];
 
@@ -37,7 +35,6 @@ export function allRooms(prices?: PriceList): AllRooms {
     notes(),
     ownFunction(),
     recall(),
-    shadow(),
     transcripts(),
   ];
 }

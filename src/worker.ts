@@ -25,8 +25,6 @@ interface Settings extends ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
   /** When set, notes are kept in the background and become the summary when a compaction is due. */
   readonly PALIMPSEST_NOTES?: string;
-  /** A second model of the same provider, which summarises each compaction once more for a comparison. Nobody is shown its summaries. */
-  readonly PALIMPSEST_SHADOW?: string;
   /** When set, likely secrets are blanked before the summariser sees them. */
   readonly PALIMPSEST_REDACT?: string;
   /** When set, each summary waits a day for a person. `apply` or `discard` is the meaning of silence. */
@@ -65,13 +63,11 @@ export class PalimpsestAgent extends withCompaction(PlainAgent, {
       PALIMPSEST_APPROVAL: onTimeout,
       PALIMPSEST_REDACT: redact,
       PALIMPSEST_NOTES: notes,
-      PALIMPSEST_SHADOW: shadow,
     } = this.env;
     const limits = chunk === undefined ? {} : { chunkTokens: Number(chunk) };
     if (threshold === undefined) session.compactAfter("auto", { ceiling: WORKER_THRESHOLD_TOKENS, ...limits });
     else session.compactAfter(Number(threshold), limits);
     if (notes !== undefined && notes !== "") session.keepNotes();
-    if (shadow !== undefined && shadow !== "") session.shadow({ model: shadow });
     if (redact !== undefined && redact !== "") session.redactSecrets(secretRules());
     if (onTimeout !== undefined) session.requireApproval({ onTimeout });
   }

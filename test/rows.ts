@@ -14,7 +14,7 @@ export function tables(storage: DurableObjectStorage): Map<string, string> {
     .exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name")
     .toArray()
     .filter(({ name, sql }) => name.startsWith("palimpsest_") && !sql.startsWith("CREATE VIRTUAL"))
-    .filter(({ name }) => !/_(?:schema|health|shadow_spend)$/.test(name) && !/_(?:config|idx|docsize)$/.test(name));
+    .filter(({ name }) => !/_(?:schema|health)$/.test(name) && !/_(?:config|idx|docsize)$/.test(name));
   return new Map(found.map(({ name }) => [name, textOfTable(storage, name)]));
 }
 

@@ -13,7 +13,6 @@ import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
 import { notes } from "../src/notes/room.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
-import type { ShadowOptions } from "../src/shadow/settings.ts";
 import { ownFunction } from "../src/own-function/room.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
@@ -48,10 +47,6 @@ export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompac
 export const keptNotes = ((
   globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
 ).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
-/** Shadows that a test gives a session, by agent and session. */
-export const shadowsOfTests = ((
-  globalThis as { palimpsestShadows?: Map<string, readonly ShadowOptions[]> }
-).palimpsestShadows ??= new Map<string, readonly ShadowOptions[]>());
 type OwnFunction = NonNullable<SessionSettings["inline"]>;
 /** Compaction functions that a test uses from now on, by agent and session. */
 export const ownFunctions = ((
@@ -77,7 +72,6 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
     if (notes !== undefined) session.keepNotes(notes);
     const own = ownFunctions.get(`${this.name}/${session.id}`);
     if (own !== undefined) session.onCompaction(own.compact, { timeoutMs: own.timeoutMs });
-    for (const shadow of shadowsOfTests.get(`${this.name}/${session.id}`) ?? []) session.shadow(shadow);
     if (this.name.startsWith("sim-")) session.withContext("todo");
     if (session.id.startsWith("noted")) {
       const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;

@@ -135,7 +135,7 @@ real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-
 
 ## What a conversation costs, live
 
-The room of costs adds up the model calls of each conversation by the provider's kinds of tokens: sent, read from its prompt cache, written to it and answered. The summarisers' calls count too, and those of [shadows](shadow.md) under a name of their own.
+The room of costs adds up the model calls of each conversation by the provider's kinds of tokens: sent, read from its prompt cache, written to it and answered. The summarisers' calls count too.
 Beside the sum stands an estimate of the same calls without compaction. It has every message in each prompt, reads the part of the prompt before from the cache, and has no summariser.
 
 \`\`\`ts

@@ -38,8 +38,8 @@ export function CostsCard({ sessionId, revision }: { sessionId: string; revision
 }
 
 function Report({ report }: { report: Costs }) {
-  const { agent, summarisers, shadows, total, withoutCompaction, unpriced } = report;
-  if (agent.length + summarisers.length + shadows.length === 0) {
+  const { agent, summarisers, total, withoutCompaction, unpriced } = report;
+  if (agent.length + summarisers.length === 0) {
     return <Empty title="No model call was recorded yet.">Call recordUsage after a model call.</Empty>;
   }
   const { cached, sent } = withoutOf(report);
@@ -69,9 +69,6 @@ function Report({ report }: { report: Costs }) {
             ))}
             {summarisers.map((model) => (
               <Model key={`summariser ${model.model}`} name={`${model.model}, for summaries`} model={model} />
-            ))}
-            {shadows.map((model) => (
-              <Model key={`shadow ${model.model}`} name={`${model.model}, for shadows`} model={model} />
             ))}
             <tr>
               <th scope="row">without compaction, estimated</th>

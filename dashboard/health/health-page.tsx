@@ -8,8 +8,7 @@ import { nameOf } from "../sessions/lineage.ts";
 import { Figure } from "../session/beside.tsx";
 import { useCall, useRunEvents, useTick } from "../use-agent.ts";
 import { CostsCard } from "./costs-card.tsx";
-import { ShadowsCard } from "./shadows-card.tsx";
-import { FailuresPlot, HindsightPlot, RatioPlot, SavedPlot } from "./plots.tsx";
+import { FailuresPlot, RatioPlot, SavedPlot } from "./plots.tsx";
 
 /** Number of plotted runs, and milliseconds between two polls. */
 const PAGE = 200;
@@ -55,7 +54,6 @@ export default function HealthPage() {
           {(report) => <Report report={report} />}
         </Shown>
       )}
-      {asking !== null && <ShadowsCard sessionId={sessionId} revision={[tick, ended]} />}
       {asking !== null && <CostsCard sessionId={sessionId} revision={[tick, ended]} />}
     </>
   );
@@ -96,10 +94,6 @@ function Report({ report }: { report: CallResult<"health"> }) {
         <section className="card" aria-labelledby="saved">
           <h2 id="saved">Saved and spent, run by run</h2>
           <SavedPlot runs={report.runs} />
-        </section>
-        <section className="card" aria-labelledby="again">
-          <h2 id="again">Hidden names that came up again</h2>
-          <HindsightPlot runs={report.runs} />
         </section>
         <section className="card" aria-labelledby="failures">
           <h2 id="failures">Runs that changed nothing</h2>

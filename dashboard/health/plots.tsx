@@ -11,7 +11,6 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import { NOT_KNOWN_YET } from "../../src/inspect/steps/tell-hindsight.ts";
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";
@@ -42,41 +41,6 @@ export function SavedPlot({ runs }: { runs: Report["runs"] }) {
         <Legend />
         <Bar dataKey="saved" name="saved per later call" fill="var(--verdigris)" isAnimationActive={false} />
         <Bar dataKey="spent" name="spent on the summary" fill="var(--rubric)" isAnimationActive={false} />
-      </BarChart>
-    </Plot>
-  );
-}
-
-/** The names that came up again after each compaction, by where the reader had them from. */
-export function HindsightPlot({ runs }: { runs: Report["runs"] }) {
-  const points = runs
-    .flatMap(({ n, hindsight }) => (hindsight === null || hindsight.names === 0 ? [] : [{ n, ...hindsight }]))
-    .toReversed()
-    .map(({ n, inView, recalled, missed }) => ({ name: `run ${n}`, inView, recalled, missed }));
-  if (points.length === 0) {
-    return (
-      <Empty title={`What was needed again is ${NOT_KNOWN_YET}.`}>
-        It is counted when the next compaction is planned.
-      </Empty>
-    );
-  }
-  const rows = points.map(({ name, inView, recalled, missed }) => [
-    name,
-    `${count(inView)} in view`,
-    `${count(recalled)} recalled`,
-    `${count(missed)} missed`,
-  ]);
-  return (
-    <Plot rows={rows}>
-      <BarChart data={points} accessibilityLayer={false}>
-        <CartesianGrid stroke="var(--rule)" vertical={false} />
-        <XAxis dataKey="name" stroke="var(--ink-soft)" tickLine={false} />
-        <YAxis stroke="var(--ink-soft)" allowDecimals={false} width={48} tickLine={false} />
-        <Tooltip {...TOOLTIP} />
-        <Legend />
-        <Bar dataKey="inView" name="in view" stackId="names" fill="var(--verdigris)" isAnimationActive={false} />
-        <Bar dataKey="recalled" name="recalled" stackId="names" fill="var(--ink-soft)" isAnimationActive={false} />
-        <Bar dataKey="missed" name="missed" stackId="names" fill="var(--rubric)" isAnimationActive={false} />
       </BarChart>
     </Plot>
   );

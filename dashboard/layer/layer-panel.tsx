@@ -1,4 +1,4 @@
-/** One overlay in full, with its text, sources, changes, the originals beneath, and what was needed again. */
+/** One overlay in full, with its text, sources, changes and the originals beneath. */
 import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty, Told } from "../frame/states.tsx";
@@ -8,7 +8,6 @@ import { formatRoute, type SessionRoute } from "../route.ts";
 import { Figure } from "../session/beside.tsx";
 import { useAct } from "../use-agent.ts";
 import { BeneathLayer } from "./beneath-layer.tsx";
-import { HindsightFigures, useHindsight } from "./hindsight.tsx";
 import { LayerDiff } from "./layer-diff.tsx";
 import { SummaryText } from "./summary-text.tsx";
 import { Withheld } from "./withheld.tsx";
@@ -23,7 +22,6 @@ const LOOKS = [
   ["says", "What it says"],
   ["beneath", "What lies beneath"],
   ["changed", "What it changed"],
-  ["again", "What came up again"],
 ] as const;
 
 type Look = (typeof LOOKS)[number][0];
@@ -31,7 +29,6 @@ type Look = (typeof LOOKS)[number][0];
 export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
   const [look, setLook] = useState<Look>("says");
   // The panel may open below the visible area, so the focus moves there.
-  const hindsight = useHindsight(route.id, overlay);
   const title = useBorrowedFocus<HTMLHeadingElement>(`[data-overlay="${CSS.escape(route.overlay ?? "")}"]`);
   if (overlay === null) return <Empty title="This layer is not here any more." />;
   const { details } = overlay;
@@ -71,7 +68,6 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
         (overlay.withheld === true ? <Withheld /> : <SummaryText sessionId={route.id} overlay={overlay} />)}
       {look === "beneath" && <BeneathLayer sessionId={route.id} overlay={overlay} />}
       {look === "changed" && <LayerDiff sessionId={route.id} overlayId={overlay.id} />}
-      {look === "again" && <HindsightFigures hindsight={hindsight} />}
     </section>
   );
 }

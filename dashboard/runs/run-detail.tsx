@@ -3,7 +3,6 @@ import { runEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Shown } from "../frame/states.tsx";
 import { count, duration, when } from "../format.ts";
-import { HindsightFigures, useHindsight } from "../layer/hindsight.tsx";
 import { LayerDiff } from "../layer/layer-diff.tsx";
 import { formatRoute, toSession } from "../route.ts";
 import { Figure } from "../session/beside.tsx";
@@ -114,13 +113,10 @@ function BeforeAfter({ run }: { run: RunRecord }) {
   );
 }
 
-/** The run's overlay, with what was needed again and its changes. */
+/** The run's overlay with its changes. */
 function Laid({ agent, run }: { agent: string; run: RunRecord }) {
   const { outcome, sessionId } = run;
   const overlayId = outcome !== null && "overlayId" in outcome ? outcome.overlayId : null;
-  const compactions = useCall("getCompactions", overlayId === null ? null : { sessionId });
-  const overlay = compactions.kind === "ready" ? compactions.value.find(({ id }) => id === overlayId) : undefined;
-  const hindsight = useHindsight(sessionId, overlay ?? null);
   if (overlayId === null) return null;
   return (
     <>
@@ -129,7 +125,6 @@ function Laid({ agent, run }: { agent: string; run: RunRecord }) {
         <a href={formatRoute(toSession(agent, sessionId, { overlay: overlayId }))}>The layer</a>, and{" "}
         <a href={formatRoute(toSession(agent, sessionId, { asOf: overlayId }))}>the session as it was then</a>.
       </p>
-      <HindsightFigures hindsight={hindsight} />
       <LayerDiff sessionId={sessionId} overlayId={overlayId} />
     </>
   );

@@ -12,7 +12,6 @@ import { transcriptCalls } from "../../src/import/calls.ts";
 import { inspectCalls } from "../../src/inspect/calls.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
-import { shadowCalls } from "../../src/shadow/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
   watch: "Ask for compactions and follow them. Open by default. No answer holds a word of the conversation.",
@@ -32,7 +31,6 @@ const ROOMS: readonly (readonly [name: string, folder: string, table: CallTable]
   ["inspect", "inspect", inspectCalls],
   ["notes", "notes", notesCalls],
   ["recall", "recall", recallCalls],
-  ["shadow", "shadow", shadowCalls],
   ["transcripts", "import", transcriptCalls],
 ];
 

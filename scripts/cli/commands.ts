@@ -24,7 +24,6 @@ import {
   showRun,
   showRuns,
   showSessions,
-  showShadows,
   showUnpriced,
   tellOutcome,
 } from "./show.ts";
@@ -144,11 +143,6 @@ async function listUnpriced(remote: Remote, sessionId: string): Promise<readonly
     if (errorCode(error) === "not_configured") return [];
     throw error;
   }
-}
-
-export async function shadows({ connect, sessionId }: Context, limit: number): Promise<Done> {
-  const answer = await (await connect()).call("compareShadows", { sessionId, limit });
-  return { answer, lines: showShadows(answer) };
 }
 
 export async function approve({ connect, paint }: Context, runId: string, file: string | undefined): Promise<Done> {

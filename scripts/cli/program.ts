@@ -118,9 +118,6 @@ function addReads(command: Add, run: Run): void {
   command("watch [id]", "follow one run to its end, or all of them").action((id: string | undefined) =>
     run((context) => commands.watch(context, id)),
   );
-  command("shadows", "what each shadow would have kept beside the real summaries, and what it cost")
-    .addOption(limit())
-    .action((options: { limit: number }) => run((context) => commands.shadows(context, options.limit)));
   command("health", "breakers, spend, failures; exit code 1 when it is down")
     .addOption(limit())
     .action((options: { limit: number }) => run((context) => commands.health(context, options.limit)));

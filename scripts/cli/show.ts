@@ -5,8 +5,6 @@ import type { Proposal } from "../../src/approval/approval.ts";
 import type { PlanReport } from "../../src/inspect/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
-import type { ShadowComparison, ShadowSum } from "../../src/shadow/compare.ts";
-import { NOT_KNOWN_YET, sumHindsight, tellHindsight } from "../../src/inspect/steps/tell-hindsight.ts";
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
@@ -117,7 +115,6 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
   const day = `${count(spend.dayTokens)}${of(budget?.dayTokens)} today`;
   return [
     `${painted(state, paint)}: ${plural(runs.length, "run")} looked at, ${count(spentTokens)} tokens spent, each later call ${count(savedTokens)} shorter`,
-    `hindsight: ${tellHindsight(sumHindsight(runs.map(({ hindsight }) => hindsight)))}`,
     `spent ${count(spend.sessionTokens)}${of(budget?.sessionTokens)} tokens in this session, ${day}`,
     ...breakers.map(({ model, state, failures, until, advice }) => {
       const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;
@@ -150,25 +147,6 @@ function tellDollars(name: string, dollars: UsageDollars): string {
 
 function money(value: number): string {
   return value.toFixed(value < 1 ? 4 : 2);
-}
-
-export function showShadows({ shadows }: ShadowComparison): string[] {
-  if (shadows.length === 0) return ["No compaction of this session had a shadow."];
-  return shadows.flatMap((each) => [
-    `${inert(each.name)}: a summary for ${each.kept} of ${plural(each.compactions, "compaction")}`,
-    each.compared === 0
-      ? `  ${NOT_KNOWN_YET}`
-      : `  of ${plural(each.names, "hidden name")} that came up again it had ${tellSum(each.shadow)}, the real one ${tellSum(each.real)}`,
-    `  it cost ${tellCost(each.shadow)}, the real one ${tellCost(each.real)}`,
-  ]);
-}
-
-function tellSum({ inView, missed }: ShadowSum): string {
-  return `${inView} in view and missed ${missed}`;
-}
-
-function tellCost({ calls, inputTokens, outputTokens }: ShadowSum): string {
-  return `${count(inputTokens + outputTokens)} tokens in ${plural(calls, "call")}`;
 }
 
 export function tellOutcome(outcome: Outcome, paint: Paint): string {

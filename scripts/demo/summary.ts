@@ -74,7 +74,6 @@ function runReport(run: RunRecord, { overlays, replays }: Findings): RunReport {
     spanTokens: run.plan?.spanTokens ?? 0,
     summaryTokens: overlay?.tokens ?? 0,
     modelCalls: run.modelCalls,
-    hindsight: overlay?.details.hindsight ?? null,
     ms: (run.endedAt ?? run.createdAt) - run.createdAt,
   };
 }

@@ -3,7 +3,6 @@
  *
  * A pure function from one value to one string. Safe for any transcript, because its text is stripped of terminal control sequences.
  */
-import type { Hindsight } from "../../src/facts/hindsight.ts";
 import { lineChart } from "./chart.ts";
 import { createPaint, type Paint, type Style } from "./paint.ts";
 import { strata } from "./strata.ts";
@@ -27,8 +26,6 @@ export interface RunReport {
   readonly spanTokens: number;
   readonly summaryTokens: number;
   readonly modelCalls: number;
-  /** What came of the names that the view of its overlay hid. Null when no overlay was added, and while it is not known. */
-  readonly hindsight: Hindsight | null;
   readonly ms: number;
 }
 
@@ -179,7 +176,6 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
     { title: "outcome" },
     { title: "span → summary", align: right },
     ...(wide ? [{ title: "ratio", align: right }] : []),
-    ...(roomy ? [{ title: "again", align: right }] : []),
     { title: "calls", align: right },
     { title: "time", align: right },
   ];
@@ -193,20 +189,12 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
       paint(clip(inert(run.outcome), 10), OUTCOMES.get(run.outcome) ?? "yellow"),
       spanTokens > 0 ? `${count(spanTokens)} → ${count(summaryTokens)}` : "–",
       ...(wide ? [ratio] : []),
-      ...(roomy ? [tellAgain(run.hindsight)] : []),
       String(run.modelCalls),
       duration(run.ms),
     ];
   });
   const older = hidden > 0 ? [paint(`${plural(hidden, "earlier run")}; --json has all of them`, "dim")] : [];
   return [...table(head, rows, paint), ...older];
-}
-
-/** Of the hidden names that came up again, those that were in view or recalled. */
-function tellAgain(hindsight: Hindsight | null): string {
-  if (hindsight === null) return "–";
-  const { names, missed } = hindsight;
-  return clip(`${count(Math.max(0, names - missed))}/${count(names)}`, 9);
 }
 
 /** Thresholds below this leave no room for a summary beside the newest messages. */

@@ -8,7 +8,6 @@ import type { ToolSet, UIMessage } from "ai";
 import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { SinceOverlay } from "../memory/messages/since.ts";
 import type { Health } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
@@ -28,12 +27,11 @@ import type { SpendTable } from "../memory/runs/spend.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
-import type { NamedAgain, Hindsight } from "../facts/hindsight.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Survival } from "../facts/survival.ts";
 import type { Decision } from "../steps/decide/decide.ts";
 import type { PlanOptions, SpanPlan } from "../steps/plan/plan.ts";
-import type { ApprovalReading, DraftInput, FollowUp, RunEnded, StepMark } from "../workflows/port.ts";
+import type { ApprovalReading, DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
@@ -199,15 +197,6 @@ export interface SummaryRoom {
 /** Does work in a transaction of a live run. */
 export type InRun = (work: (call: StepCall) => unknown) => Promise<unknown>;
 
-/** What came of the names that a view hid, with all that it takes to grade other summaries by them. */
-export interface Graded {
-  readonly overlayId: string;
-  readonly hindsight: Hindsight;
-  readonly again: NamedAgain;
-  /** The overlays of the view, oldest first, with the text of each as the view showed it. */
-  readonly overlays: SinceOverlay["overlays"];
-}
-
 /** A room whose own code makes the summaries of some runs, without a workflow. An agent has at most one. */
 export interface FunctionRoom {
   /** Whether it makes this run's summary, or made the one that waits for approval. */
@@ -217,24 +206,6 @@ export interface FunctionRoom {
   revive(run: LiveRun): Promise<void>;
   /** Commits a summary that a person approved. Does nothing while the wait goes on. */
   commitApproved(run: RunRecord): Promise<void>;
-}
-
-/** A room that has more steps for a run after its commit. They change nothing of what the run did. An agent has at most one. */
-export interface FollowUpRoom {
-  /** What is left to do for a run that has this outcome. Called in its transaction, and again for a repeated call. */
-  due(run: RunRecord, outcome: Outcome): readonly FollowUp[];
-  /** Ids of runs whose Workflow is not done with them yet, as far as is known. */
-  open(): readonly string[];
-  /** The run's Workflow has ended, so nothing more of the run will be done. Call inside a transaction. */
-  close(runId: string): void;
-  /** Does a step for a run that has its outcome. */
-  doStep(
-    run: RunRecord,
-    mark: StepMark,
-    asked: { readonly step: string; readonly args: readonly unknown[] },
-  ): Promise<unknown>;
-  /** Called in the transaction that keeps the hindsight of a view. */
-  graded(sessionId: string, graded: Graded): void;
 }
 
 /** A part of a stored version of a room's text. */
@@ -278,8 +249,6 @@ export interface Hooks {
   readonly functions?: FunctionRoom;
   /** Asks a person to approve a draft. Returns the decision, or how long to wait for one. The first call starts the wait. */
   readonly askApproval?: (call: StepCall, key: string) => ApprovalReading | RunEnded;
-  /** The room that has steps for a run after its commit. */
-  readonly followUps?: FollowUpRoom;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
   readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
   /** What the counted calls of a session cost, by model. Models without a price are missing. */
@@ -301,8 +270,6 @@ export interface Hooks {
 /** A call of a summariser, with its tokens. */
 export interface SummariserCall {
   readonly model: string;
-  /** True for a summary that nobody is shown. */
-  readonly isShadow?: boolean;
   readonly summariser: Omit<CallCost, "estimatedTokens">;
 }
 

@@ -7,7 +7,6 @@ export const ROOM_OF_SETTING: Readonly<Record<string, string>> = {
   onCompaction: "ownFunction",
   onToolError: "context",
   requireApproval: "approval",
-  shadow: "shadow",
   withCachedPrompt: "context",
   withContext: "context",
   withSearchableHistory: "context",

@@ -42,9 +42,8 @@ function install(core: Needs<"db" | "memory" | "usage">, prices: PriceList): Ins
     dollars: (sessionId) => dollarsByModel(sql.costs(sessionId), prices),
     counted: (sessionId, call) => {
       if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
-      const { model, summariser, isShadow = false } = call;
-      const summarises = isShadow ? 2 : 1;
-      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises }), { model, summarises }, summariser));
+      const { model, summariser } = call;
+      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, summariser));
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The statements on what model calls cost, one verb each. Each model of a session has a row as the agent's own and one
- * as a summariser, and one as a summariser of shadows. The rows hold numbers and model names, and no text of a conversation.
+ * as a summariser. The rows hold numbers and model names, and no text of a conversation.
  */
 import type { Db } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
@@ -8,7 +8,7 @@ import { defineTables } from "../memory/schema.ts";
 /** Sums over the calls of one model of a session. */
 export type CostRow = {
   model: string;
-  /** 0 for the agent's own model, 1 for a summariser, 2 for a summariser of shadows. */
+  /** 0 for the agent's own model, 1 for a summariser. */
   summarises: number;
   calls: number;
   inputTokens: number;

@@ -40,10 +40,10 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
 
 export function addSummary(
   before: CostRow | null,
-  { model, summarises }: Pick<CostRow, "model" | "summarises">,
+  model: string,
   { cachedTokens = 0, writtenTokens = 0, ...counts }: SummariserCall["summariser"],
 ): CostRow {
-  return addCounts(before ?? emptyRow(model, summarises), { ...counts, cachedTokens, writtenTokens });
+  return addCounts(before ?? emptyRow(model, 1), { ...counts, cachedTokens, writtenTokens });
 }
 
 type Counts = Pick<OwnCall, "inputTokens" | "outputTokens" | "cachedTokens" | "writtenTokens">;
@@ -89,8 +89,6 @@ export interface Costs {
   /** The agent's own models, and the summarisers. */
   readonly agent: readonly ModelCosts[];
   readonly summarisers: readonly ModelCosts[];
-  /** The summarisers of shadows, whose summaries nobody is shown. */
-  readonly shadows: readonly ModelCosts[];
   /** The sum of all costs. Null where some model has no price. */
   readonly total: number | null;
   /** An estimate of the same calls with every message in each prompt, and without a summariser. */
@@ -113,7 +111,6 @@ export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
   return {
     agent: own.map(({ shown }) => shown),
     summarisers: models.flatMap(({ row, shown }) => (row.summarises === 1 ? [shown] : [])),
-    shadows: models.flatMap(({ row, shown }) => (row.summarises === 2 ? [shown] : [])),
     total: sumOf(models.map(({ shown }) => shown.cost)),
     withoutCompaction: {
       inputTokens: own.reduce((sum, { row }) => sum + row.wholeTokens, 0),

@@ -14,12 +14,6 @@ export const inspectCalls = {
     input: inspectInputs.plan.extend({ sessionId }),
     run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
   }),
-  /** Counts the hidden names that came up again after each compaction, and how many of them the view had kept. */
-  hindsight: call({
-    group: "watch",
-    input: inspectInputs.hindsight.extend({ sessionId }),
-    run: ({ session }, { sessionId, ...page }) => session(sessionId).hindsight(page),
-  }),
   /** Compares a summary with the ones that it replaced. */
   diffCompaction: call({
     group: "read",

@@ -4,8 +4,6 @@
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../memory/runs/runs.ts";
-import { hindsightsOf } from "../memory/overlays/hindsights.ts";
-import type { Hindsight } from "../facts/hindsight.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/budget.ts";
 import { listUsage, type ModelUsage } from "../agent/reports/usage.ts";
@@ -39,8 +37,6 @@ export interface RunHealth {
   readonly outcome: string | null;
   /** True when no model made the summary. */
   readonly degraded: boolean;
-  /** What came of the names that the view of its overlay hid. Null without one, and while it is not known. */
-  readonly hindsight: Hindsight | null;
   /** Epoch ms. */
   readonly createdAt: number;
   /** Epoch ms. Null while it is live. */
@@ -85,18 +81,13 @@ export interface HealthReport {
 }
 
 export function reportHealth(
-  core: Needs<"health" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage">,
+  core: Needs<"health" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage">,
   sessionId: string,
   page: { readonly limit: number; readonly before?: number },
 ): HealthReport {
   const at = core.platform.now();
   const records = core.runs.list(sessionId, page);
-  const laid = records.flatMap(({ outcome }) =>
-    outcome !== null && "overlayId" in outcome ? [outcome.overlayId ?? ""] : [],
-  );
-  const found = hindsightsOf(core.memory.session(sessionId), laid);
-  const known = new Map(found.map(({ overlayId, hindsight }) => [overlayId, hindsight]));
-  const runs = records.map((run) => readRun(run, known));
+  const runs = records.map(readRun);
   const breakers = core.health.list().map(({ model, until, failures, code, ...rest }): BreakerHealth => {
     const state = until === null ? "closed" : isOpen({ until, failures, code, ...rest }, at) ? "open" : "probing";
     return { model, state, failures, until, code, advice: code === null ? null : explainFailure(code) };
@@ -115,7 +106,7 @@ export function reportHealth(
   };
 }
 
-function readRun(run: RunRecord, known: ReadonlyMap<string, Hindsight | null>): RunHealth {
+function readRun(run: RunRecord): RunHealth {
   const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore } = run;
   const tokensAfter = outcome !== null && "tokensAfter" in outcome ? outcome.tokensAfter : null;
   const laid = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome : null;
@@ -126,7 +117,6 @@ function readRun(run: RunRecord, known: ReadonlyMap<string, Hindsight | null>): 
     state,
     outcome: outcome?.kind ?? null,
     degraded: laid?.degraded ?? false,
-    hindsight: known.get(laid?.overlayId ?? "") ?? null,
     createdAt,
     endedAt,
     tokensBefore,

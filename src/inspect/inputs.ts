@@ -8,6 +8,5 @@ const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<
 export const inspectInputs = {
   overlay: z.strictObject({ sessionId, overlayId: id }),
   plan: z.strictObject(planQuestion),
-  hindsight: z.strictObject({ limit: page.default(50) }),
   health: z.strictObject({ limit: page.default(50), before: wholeNumber.positive().optional() }),
 };

@@ -1,6 +1,5 @@
 /**
- * The room for looking closer: what a compaction would do, what came of earlier ones, where each bullet of a summary comes from, and how
- * compaction fares in an agent.
+ * The room for looking closer: what a compaction would do, where each bullet of a summary comes from, and how compaction fares in an agent.
  *
  * It reads what the core stores and writes nothing.
  */
@@ -12,7 +11,7 @@ import { SessionInspection, type InspectMethods } from "./session-inspection.ts"
 /** The room as an agent is declared with it. */
 export interface InspectExtension extends Extension<InspectMethods, object, typeof inspectCalls> {}
 
-/** Forecasts, hindsight, health, and the sources of summaries, as in `withCompaction(Base, { rooms: [inspect()] })`. */
+/** Forecasts, health, and the sources of summaries, as in `withCompaction(Base, { rooms: [inspect()] })`. */
 export function inspect(): InspectExtension {
   return {
     name: "inspect",

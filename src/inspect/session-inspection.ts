@@ -5,7 +5,6 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { BulletSource } from "../steps/draft/provenance.ts";
 import { diffCompaction, type CompactionDiff } from "./diff.ts";
 import type { PlanReport } from "./explain.ts";
-import { reportHindsight, type HindsightReport } from "./hindsight.ts";
 import { inspectInputs } from "./inputs.ts";
 import { findProvenance } from "./provenance.ts";
 import { reportPlan, type PlanQuestion } from "./plan.ts";
@@ -30,17 +29,6 @@ export class SessionInspection {
     const report = await core.read(id, () => reportPlan(core, id, { ...asked, policy }));
     if (report === null) throw this.#state.empty();
     return report;
-  }
-
-  /**
-   * What came of the names that each compaction hid: how many came up again, and how many of those were in view, recalled or missed. Counts
-   * the newest compaction until now, and lists the counts that are kept of the newest `limit`. Without a word of the conversation. Throws
-   * `invalid_input`.
-   */
-  async hindsight(options: { limit?: number | undefined } = {}): Promise<HindsightReport> {
-    const { limit } = parseInput(inspectInputs.hindsight, options);
-    this.#state.apply();
-    return reportHindsight(this.#state.core, this.#state.id, limit);
   }
 
   /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */

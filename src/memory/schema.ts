@@ -47,7 +47,6 @@ const TABLES = {
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
   costs: ["costs"],
-  shadows: ["shadows", "shadow_runs", "shadow_spend"],
   noteVersions: ["notes"],
   wordIndex: ["searched_sessions", "search"],
   partialWords: ["search_partial"],

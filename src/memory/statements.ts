@@ -72,8 +72,6 @@ const CONTENT_TABLES = [
   "palimpsest_drafts",
   "palimpsest_notes",
   "palimpsest_masks",
-  "palimpsest_shadows",
-  "palimpsest_shadow_runs",
 ] as const;
 
 export class Statements {

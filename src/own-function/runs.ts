@@ -36,7 +36,6 @@ import type { Policy } from "../steps/plan/policy.ts";
 import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { keepFacts } from "../facts/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { noteHindsight } from "../agent/reports/hindsight.ts";
 import { beginApproval, decideApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
@@ -112,7 +111,6 @@ export class FunctionRuns implements FunctionRoom {
       const history = core.memory.session(run.sessionId);
       if (!history.has(run.leafId)) outcome = (live) => void conclude(core, live, { kind: "stale", reason: "gone" });
       else {
-        await noteHindsight(core, run.id);
         const { messages, shown } = await core.read(run.sessionId, () => {
           const view = history.view(run.leafId, { isWhole: true });
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };

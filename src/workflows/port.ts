@@ -22,15 +22,8 @@ import type { Template } from "../steps/draft/template.ts";
 export interface RunEnded {
   readonly kind: "ended";
   readonly outcome: Outcome;
-  /** Steps of a room after the end of the run. Absent for none. */
-  readonly followUps?: readonly FollowUp[];
   /** The draft that was stored in the call that ended the run, for a person who reads the step's result. Absent in other calls. */
   readonly draft?: DraftReceipt;
-}
-
-/** Something that a room still does for a run that has its outcome. Plain data of the room's own, without a word of the conversation. */
-export interface FollowUp {
-  readonly name: string;
 }
 
 export interface OutlineRead {
@@ -307,8 +300,6 @@ export interface CompactionPort {
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded>;
   /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
   doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
-  /** Does a room's step for a run that has ended, by its name. `ended` when there is nothing to do any more. */
-  doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
   refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
 }
@@ -328,5 +319,4 @@ export const PORT_METHODS = [
   "addCompaction",
   "refuseModel",
   "doOwn",
-  "doFollowUp",
 ] as const satisfies readonly PortMethod[];

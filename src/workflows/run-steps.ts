@@ -7,7 +7,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { compact } from "./compaction.ts";
-import type { CompactionPort, FollowUp, RunEnded } from "./port.ts";
+import type { CompactionPort, RunEnded } from "./port.ts";
 
 export type RunSteps = (step: WorkflowStep, model: ChosenModel, port: CompactionPort) => Promise<RunEnded>;
 
@@ -20,27 +20,6 @@ const RUN_STEPS = new Map<RunRecord["kind"], RunSteps>([
 /** Call where an agent is declared. A second call replaces the first. */
 export function addRunSteps(kind: RunRecord["kind"], steps: RunSteps): void {
   RUN_STEPS.set(kind, steps);
-}
-
-/** How a room's steps after the end of a run reach the agent and the models of the Workflow. */
-export interface After {
-  readonly port: CompactionPort;
-  /** The Workflow's model of a name, or the one of the run. Throws where there is none. */
-  readonly choose: (name: string | null) => Promise<ChosenModel>;
-}
-
-type FollowUpSteps = (step: WorkflowStep, followUps: readonly FollowUp[], by: After) => Promise<void>;
-
-let followUpSteps: FollowUpSteps | null = null;
-
-/** Call where an agent is declared. A second call replaces the first. */
-export function addFollowUp(steps: FollowUpSteps): void {
-  followUpSteps = steps;
-}
-
-/** The steps after the end of a run. The run has its outcome, so a fault here is not one of the run. */
-export async function followUp(step: WorkflowStep, { followUps = [] }: RunEnded, by: After): Promise<void> {
-  if (followUps.length > 0) await followUpSteps?.(step, followUps, by);
 }
 
 /** Throws `not_configured` for a kind of run whose room is in no agent of this Worker. */

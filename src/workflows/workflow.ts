@@ -10,7 +10,7 @@ import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type Sum
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentLocation } from "./agent-stub.ts";
 import { markOf } from "./ladder.ts";
-import { followUp, runStepsOf } from "./run-steps.ts";
+import { runStepsOf } from "./run-steps.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -43,14 +43,11 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   /** Returns the run's checked models, or the run's outcome when there is no model. */
   async #models(params: CompactionParams, step: WorkflowStep, port: CompactionPort): Promise<ChosenModel | RunEnded> {
     try {
-      return await this.#choose(params, params.model ?? null);
+      const { runId, agent, model: choice = null } = params;
+      return checkModel(await this.model({ choice, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }));
     } catch (error) {
       return step.do("refuse the model", AGENT_CALL, (at) => port.refuseModel(markOf(at), classifyError(error).reason));
     }
-  }
-
-  async #choose({ runId, agent }: CompactionParams, choice: string | null): Promise<ChosenModel> {
-    return checkModel(await this.model({ choice, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }));
   }
 
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
@@ -58,12 +55,8 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
       const port = openPort(this.env, payload.agent, payload.runId);
       const model = await this.#models(payload, step, port);
       if ("outcome" in model) return model.outcome;
-      const ended = await runStepsOf(payload.kind)(step, model, port);
-      await followUp(step, ended, {
-        port,
-        choose: (name) => this.#choose(payload, name ?? payload.model ?? null),
-      });
-      return ended.outcome;
+      const { outcome } = await runStepsOf(payload.kind)(step, model, port);
+      return outcome;
     } catch (error) {
       const outcome = outcomeWithoutAgent(error);
       if (outcome === null) throw error;

@@ -102,9 +102,6 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   ],
   getUsage: [],
   getCosts: [],
-  compareShadows: [],
-  getShadows: [of("id", (on, bad) => on.getShadows(bad))],
-  hindsight: [],
   plan: [of("id", (on, bad) => on.plan({ leafId: bad }))],
   compact: [of("id", (on, bad) => on.compact({ leafId: bad })), of("words", (on, bad) => on.compact({ focus: bad }))],
   compactNow: [
@@ -259,7 +256,6 @@ const DECLARATIONS: ReadonlySet<string> = new Set([
   "requireApproval",
   "redactSecrets",
   "keepNotes",
-  "shadow",
   "tokenCounter",
   "onAfterCompaction",
   "onCompactionError",

@@ -68,7 +68,7 @@ describe("the compiler knows", () => {
   test("from an agent's class alone, the calls that its declaration opens, its rooms' calls among them, beside its own methods", () => {
     type CallsOf<Client> = Extract<keyof Client, CallName | "note" | "palimpsest">;
     type Watch = keyof CompactionClient;
-    expectTypeOf<CallsOf<ClientOf<Roomy>>>().toEqualTypeOf<Watch | "plan" | "hindsight" | "note">();
+    expectTypeOf<CallsOf<ClientOf<Roomy>>>().toEqualTypeOf<Watch | "plan" | "note">();
     expectTypeOf<CallsOf<ClientOf<Reading>>>().toEqualTypeOf<Watch | "getHistory" | "getNotes" | "note">();
     expectTypeOf<CallsOf<ClientOf<Notebook>>>().toEqualTypeOf<"note">();
     expectTypeOf<CallsOf<ClientOf<Chat>>>().toEqualTypeOf<Watch>();

@@ -167,8 +167,6 @@ const CALLS: Partial<Record<CallName, Call>> = {
   },
   getUsage: ofSession,
   getCosts: ofSession,
-  compareShadows: { good: {}, fields: { ...inSession, limit: "page" } },
-  getShadows: ofOverlay,
   getNotes: ofSession,
   updateNotes: {
     good: { sections: [] },
@@ -215,7 +213,6 @@ const CALLS: Partial<Record<CallName, Call>> = {
   approveRun: { good: { runId: "r" }, fields: { runId: "id", summary: "summary" } },
   rejectRun: { good: { runId: "r" }, fields: { runId: "id", reason: "reason" } },
   health: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
-  hindsight: { good: {}, fields: { ...inSession, limit: "page" } },
   getCompactions: ofSession,
   expand: {
     good: { overlayId: "o" },
@@ -352,8 +349,6 @@ const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unkn
   ["recordUsage", { inputTokens: 1e300 }, "invalid_input"],
   ["getUsage", { sessionId: "none" }, []],
   ["getCosts", { sessionId: "none" }, expect.objectContaining({ agent: [], summarisers: [], total: 0 })],
-  ["compareShadows", { sessionId: "none" }, { shadows: [], compactions: [] }],
-  ["getShadows", { overlayId: "nobody" }, "unknown_overlay"],
   ["getNotes", {}, null],
   ["notesHistory", { sessionId: "none" }, []],
   ["refreshNotes", {}, "not_configured"],

@@ -36,7 +36,6 @@ const WATCH: readonly CallName[] = [
   "cancelRun",
   "status",
   "needsCompaction",
-  "hindsight",
 ];
 
 let agents = 0;
@@ -143,7 +142,6 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
       ["needsCompaction", { sessionId }],
       ["runs", { sessionId }],
       ["liveRuns", {}],
-      ["hindsight", { sessionId }],
       ["compact", { sessionId, leafId: "nobody" }],
       ...[...runs].flatMap((runId) => [
         ["getRun", { runId }],

@@ -31,7 +31,6 @@ describe("a Worker that adds no room", () => {
     ["src/recall"],
     ["src/redact"],
     ["src/sessions-source"],
-    ["src/shadow"],
     ["src/testing"],
     ["src/think"],
     ["src/turn"],

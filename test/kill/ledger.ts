@@ -9,7 +9,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import type { ShadowOutcome, ShadowRecord } from "../../src/shadow/record.ts";
 
 export interface Ledger {
   /** Oldest first. */
@@ -22,13 +21,6 @@ export interface Ledger {
   readonly draftTexts: readonly string[];
   /** Versions of notes, oldest first. */
   readonly notes: readonly { readonly n: number; readonly standing: number; readonly sections: string }[];
-  readonly shadows: readonly {
-    readonly name: string;
-    readonly outcome: ShadowOutcome | null;
-    readonly calls: number;
-  }[];
-  /** Runs whose Workflow has shadows to do. */
-  readonly shadowRuns: number;
 }
 
 /** Throws when the agent has no database yet, or during a write. */
@@ -65,11 +57,6 @@ function read(path: string): Ledger {
       overlays: count("palimpsest_overlays"),
       drafts: drafts.length,
       draftTexts: drafts.map(({ text }) => text),
-      shadows: all<{ name: string; record: string }>("palimpsest_shadows", "name, record").map(({ name, record }) => {
-        const { outcome, calls } = JSON.parse(record) as ShadowRecord;
-        return { name, outcome, calls };
-      }),
-      shadowRuns: count("palimpsest_shadow_runs"),
       notes: all<Ledger["notes"][number]>("palimpsest_notes", "n, standing, sections").toSorted((a, b) => a.n - b.n),
     };
   } finally {

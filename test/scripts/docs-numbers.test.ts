@@ -24,14 +24,6 @@ import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
-import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
-import {
-  DEFAULT_DAY_TOKENS,
-  MAX_SHADOW_NAME_CHARS,
-  MAX_SHADOWS,
-  MAX_TEMPLATE_CHARS,
-} from "../../src/shadow/settings.ts";
-import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
@@ -186,16 +178,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`with at most ${limits.CARRIED_TOKENS} tokens of one block.`,
     says`after the summary too, at most ${limits.HOOK_TOKENS} tokens of it.`,
   ],
-  "docs/hindsight.md": [
-    says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
-    says`those of the ${MAX_WORDS} words of most weight under each summary.`,
-  ],
-  "docs/shadow.md": [
-    says`At most ${MAX_TEMPLATE_CHARS} characters as JSON`,
-    says`at most ${MAX_SHADOW_NAME_CHARS} characters. Default: the name of its model`,
-    says`and UTC day. Default ${DEFAULT_DAY_TOKENS} |`,
-    says`A session may have ${MAX_SHADOWS} shadows.`,
-  ],
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
@@ -295,8 +277,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "a recall reads at most 4 rows for each page",
     "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
   ],
-  // Counted by test/shadow/shadow.test.ts.
-  "docs/shadow.md": ["calls the agent 3 times", "writes 7 rows, and its run 2", "meanwhile writes 3"],
   "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
   "docs/redaction.md": [
     "Version 4 of our rules was written after reading 21 misses in 133 texts",

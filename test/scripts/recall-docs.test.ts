@@ -1,4 +1,4 @@
-/** The code of docs/recall.md, docs/shadow.md and docs/hindsight.md is the code that tests run. */
+/** The code of docs/recall.md is the code that tests run. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -21,17 +21,3 @@ test.each(["example of a model", "example"])(
     expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);
   },
 );
-
-test("docs/shadow.md shows what is run in test/shadow/shadow.test.ts, letter by letter", () => {
-  const source = readFileSync(resolve(root, "test/shadow/shadow.test.ts"), "utf8");
-  const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
-  expect(example).toContain("session.compareShadows");
-  expect(readFileSync(resolve(root, "docs/shadow.md"), "utf8")).toContain(example);
-});
-
-test("docs/hindsight.md shows what is run in test/inspect/hindsight.test.ts, letter by letter", () => {
-  const source = readFileSync(resolve(root, "test/inspect/hindsight.test.ts"), "utf8");
-  const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
-  expect(example).toContain("session.hindsight");
-  expect(readFileSync(resolve(root, "docs/hindsight.md"), "utf8")).toContain(example);
-});

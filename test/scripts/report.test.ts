@@ -190,9 +190,6 @@ describe("the page", () => {
     spanTokens: size,
     summaryTokens: size,
     modelCalls: fc.nat(99),
-    hindsight: fc.option(
-      fc.record({ messages: size, unread: size, names: size, inView: size, recalled: size, missed: size }),
-    ),
     ms: time,
   });
   const facts = { id: word, spanTokens: size, summaryTokens: size, active: fc.boolean() };

@@ -23,7 +23,7 @@ test("the table of docs/clients.md names every call, each in its group", () => {
 test("SECURITY.md begins with the calls that are open unless more is opened", () => {
   const opening = page("SECURITY.md").split("\n## ")[1] ?? "";
   const [sentences = "", room = ""] = /Seven calls of your agent[^.]*\.([^.]*)\./.exec(opening) ?? [];
-  expect(namesIn(room)).toEqual(["plan", "hindsight"]);
+  expect(namesIn(room)).toEqual(["plan"]);
   expect(namesIn(sentences).toSorted()).toEqual(inGroup("watch"));
   expect(opening.indexOf(sentences)).toBeLessThan(100);
 });

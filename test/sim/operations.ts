@@ -50,8 +50,6 @@ const WEIGHTS = {
   keepNotes: 5,
   refreshNotes: 3,
   writeNotes: 2,
-  // shadows
-  declareShadows: 3,
   // a function of the session's own, and the blocks beside its messages
   bringFunction: 3,
   writeBlock: 2,

@@ -3,7 +3,6 @@
  */
 import { act } from "./acts/acts.ts";
 import { PaidDrafts } from "./check/paid.ts";
-import { checkDone } from "./check/shadows.ts";
 import { check } from "./check/check.ts";
 import type { Operation } from "./operations.ts";
 import { count, type Tally } from "./tally.ts";
@@ -24,7 +23,7 @@ let worlds = 0;
 
 export async function play(operations: readonly Operation[]): Promise<Played> {
   const world = new World(`sim-${worlds++}`);
-  const paid = [new PaidDrafts(world.model), new PaidDrafts(world.shadow)];
+  const paid = new PaidDrafts(world.model);
   let done = 0;
   try {
     for (const op of operations) {
@@ -34,8 +33,6 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
       await check(world, { thorough: op.n % THOROUGH_EVERY === 0, n: op.n, paid });
     }
     await world.endAll();
-    await world.endShadows();
-    await checkDone(world);
     await check(world, { thorough: true, n: 0, paid });
     await buryAll(world, paid);
     return played(world, done, null);
@@ -47,7 +44,7 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
   }
 }
 
-async function buryAll(world: World, paid: readonly PaidDrafts[]): Promise<void> {
+async function buryAll(world: World, paid: PaidDrafts): Promise<void> {
   for (const seat of world.seats) {
     await world.agent.deleteSession({ sessionId: seat.id });
     world.bury(seat, { blockToo: true });

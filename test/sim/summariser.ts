@@ -61,10 +61,6 @@ export class Summariser {
   readonly counts = new Map<Mood, number>();
   /** Calls since the start. */
   calls = 0;
-  /** A word of each good answer. */
-  readonly #word: string;
-  /** Tokens in and out that a call reports. */
-  readonly #usage: readonly [number, number];
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
   /** Runs whose own function waits or never settles, with their session. The function dies with the object. */
   readonly #own = new Map<string, string>();
@@ -72,11 +68,6 @@ export class Summariser {
   readonly #hanging = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
-
-  constructor(word: string, usage: readonly [number, number]) {
-    this.#word = word;
-    this.#usage = usage;
-  }
 
   /** The next `calls` calls are answered like this, and later ones well. */
   setMood(mood: Mood, calls: number): void {
@@ -159,10 +150,10 @@ export class Summariser {
       this.#waiting.push({ runId, gate });
       await gate.pass();
     }
-    const answer = answerIn(mood, prompt, this.#word);
+    const answer = answerIn(mood, prompt);
     const text = typeof answer === "string" ? answer : "text" in answer ? answer.text : "";
     if (text !== "") this.answered.push({ runId, question, text });
-    return typeof answer === "string" ? { text: answer, finishReason: "stop", usage: this.#usage } : answer;
+    return typeof answer === "string" ? { text: answer, finishReason: "stop", usage: [100, 10] } : answer;
   };
 }
 
@@ -172,12 +163,12 @@ function questionOf(prompt: ParsedPrompt): string | null {
   return prompt.kind === "repair" || !told ? null : JSON.stringify(prompt);
 }
 
-function answerIn(mood: Mood, prompt: ParsedPrompt, word: string): Answer {
+function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
   const source = [prompt.previous, ...prompt.drafts, prompt.transcript].join("\n");
   switch (mood) {
     case "good":
     case "slow":
-      return prompt.kind === "notes" ? goodNotes(prompt, source) : goodSummary(prompt, source, word);
+      return prompt.kind === "notes" ? goodNotes(prompt, source) : goodSummary(prompt, source);
     case "down":
       throw new Error("fetch failed: connection refused");
     case "unauthorized":
@@ -193,7 +184,7 @@ function answerIn(mood: Mood, prompt: ParsedPrompt, word: string): Answer {
     case "filtered":
       return ended("Some of it", "content-filter");
     case "truncated":
-      return ended(goodSummary(prompt, source, word).slice(0, 60), "length");
+      return ended(goodSummary(prompt, source).slice(0, 60), "length");
     case "wordy":
       return summaryOf(prompt, `${source.slice(0, 200)} ${"and so on at length ".repeat(prompt.summaryTokens)}`);
     case "echoing":
@@ -215,13 +206,13 @@ function answerIn(mood: Mood, prompt: ParsedPrompt, word: string): Answer {
   }
 }
 
-function goodSummary(prompt: ParsedPrompt, source: string, word: string): string {
+function goodSummary(prompt: ParsedPrompt, source: string): string {
   const marks = [...marksIn(source)];
   const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
   const [first, ...rest] = prompt.sections.map(({ title }) => title);
   // Names its source, so that no two sources get the same summary.
   return [
-    `## ${first}\n- About ${few.join(", ")}: ${word} ${digest(source).slice(0, 12)}.`,
+    `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
     ...rest.map((title) => `## ${title}\nNone.`),
   ].join("\n\n");
 }

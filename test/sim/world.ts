@@ -13,7 +13,6 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { stubOf } from "../agents.ts";
 import { openGates, scriptModel } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { CALL_TOKENS, SHADOW_MODEL, SHADOW_WORD } from "./shadow-names.ts";
 import { Summariser } from "./summariser.ts";
 import { count, emptyTally, type Tally } from "./tally.ts";
 import { Twin } from "./twin.ts";
@@ -67,9 +66,7 @@ const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]
 
 export class World {
   readonly name: string;
-  readonly model = new Summariser("text", [100, 10]);
-  /** The model of shadows. */
-  readonly shadow = new Summariser(SHADOW_WORD, CALL_TOKENS);
+  readonly model = new Summariser();
   readonly seats: Seat[];
   readonly tally: Tally = emptyTally();
   /** Descriptions of the operations. */
@@ -86,7 +83,6 @@ export class World {
     this.name = name;
     this.seats = SESSIONS.map((id) => makeSeat(id, new Twin(), []));
     scriptModel(name, this.model.script);
-    scriptModel(`${name}/${SHADOW_MODEL}`, this.shadow.script);
     vi.setSystemTime(this.#now);
   }
 
@@ -169,22 +165,6 @@ export class World {
         "R1",
         `${run.kind} ${id} never ends: ${run.state}, engine ${engine}, ${JSON.stringify(steps)}`,
       );
-    }
-  }
-
-  /** R1 for shadows, which go on after their run. */
-  async endShadows(): Promise<void> {
-    this.shadow.setMood("good", 0);
-    for (let round = 0; round < LAST_ROUNDS; round++) {
-      this.pass(LONG);
-      await this.agent.watchCompactions().catch(() => undefined);
-      for (let look = 0; look < LOOKS; look++) {
-        while (this.shadow.answerOne());
-        const open = await this.inside(({ palimpsest }) => palimpsest.rooms.followUps?.open() ?? []);
-        const statuses = await Promise.all(open.map((id) => this.#statusOf(id)));
-        if (statuses.every((status) => status === null || ENDED.has(status))) break;
-        await scheduler.wait(1);
-      }
     }
   }
 

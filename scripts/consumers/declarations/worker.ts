@@ -11,7 +11,6 @@ import { notes } from "palimpsest/notes";
 import { ownFunction } from "palimpsest/own-function";
 import { promptCache } from "palimpsest/prompt-cache";
 import { recall } from "palimpsest/recall";
-import { shadow } from "palimpsest/shadow";
 
 export { CompactionWorkflow } from "palimpsest";
 
@@ -24,7 +23,7 @@ export class Ready extends CompactingAgent {
 }
 
 const some = [notes(), recall(), context(), events(), costs(), inspect()] as const;
-export const rooms = [...some, approval(), shadow(), ownFunction(), promptCache(), transcripts()] as const;
+export const rooms = [...some, approval(), ownFunction(), promptCache(), transcripts()] as const;
 
 export class Full extends withCompaction(Agent, { rooms }) {
   readonly sessions = SessionManager.create(this);

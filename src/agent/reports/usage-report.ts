@@ -31,7 +31,7 @@ export interface UsageDollars {
   readonly cacheRead: number;
   readonly cacheWrite: number;
   readonly answered: number;
-  /** All that the model was asked for as a summariser, shadows included. */
+  /** All that the model was asked for as a summariser. */
   readonly summariser: number;
   readonly total: number;
   /** An estimate of the agent's own calls with every message in each prompt. */

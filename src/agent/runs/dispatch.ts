@@ -97,7 +97,6 @@ export class Dispatcher {
       .allLive()
       .map((run) => (run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run)));
     for (const look of await Promise.allSettled(looks)) if (look.status === "rejected") errors.push(look.reason);
-    for (const runId of this.#followedUp()) await this.#followUp(runId).catch((error: unknown) => errors.push(error));
     // Not awaited, because a caller's function may be slow and the runs need care meanwhile.
     for (const runId of this.#core.hookOutbox.list())
       this.#core.platform.background(tellAfterCompaction(this.#core, runId));
@@ -115,21 +114,7 @@ export class Dispatcher {
 
   #hasWork(): boolean {
     const { runs, hookOutbox } = this.#core;
-    return runs.allLive().length > 0 || hookOutbox.list().length > 0 || this.#followedUp().length > 0;
-  }
-
-  /** Ids of ended runs that have more steps. */
-  #followedUp(): readonly string[] {
-    return this.#core.rooms.followUps?.open() ?? [];
-  }
-
-  /** Wakes the engine of an ended run that has more steps, until the instance has ended. */
-  async #followUp(runId: string): Promise<void> {
-    const { platform, rooms } = this.#core;
-    const instance = await platform.instance(runId);
-    const { status } = await instance.status();
-    if (ENDED.has(status)) this.#core.db.transaction(() => rooms.followUps?.close(runId));
-    else await this.#nudge(runId, instance);
+    return runs.allLive().length > 0 || hookOutbox.list().length > 0;
   }
 
   async #reconcile(run: LiveRun): Promise<void> {

@@ -9,12 +9,11 @@ import {
   type AskedCall,
   type LiveRun,
   type Outcome,
-  type RunRecord,
   type StepRecord,
 } from "../../memory/runs/runs.ts";
 import { withoutWordsIn } from "../../memory/runs/record.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
-import type { Core, Needs, StepCall, StepPatch, StepResult } from "../core.ts";
+import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
 import { addToBill } from "./bill.ts";
 import { conclude } from "./split.ts";
 
@@ -97,7 +96,7 @@ export class PortCall implements StepCall {
 
   #over(outcome: Outcome): RunEnded {
     this.#ended = true;
-    return tellEnded(this.core, this.#run, outcome);
+    return tellEnded(outcome);
   }
 
   /** Writes the notes. Null when the run has its outcome, and when there is nothing to write. */
@@ -106,11 +105,9 @@ export class PortCall implements StepCall {
   }
 }
 
-/** Tells a Workflow that its run is over, and what is left to do. The engine keeps it, so a provider's or a person's words stay here (S2). */
-function tellEnded(core: Needs<"rooms">, run: RunRecord, outcome: Outcome): RunEnded {
-  const followUps = core.rooms.followUps?.due(run, outcome) ?? [];
-  const plain = withoutWordsIn(outcome, "See getRun.");
-  return { kind: "ended", outcome: plain, ...(followUps.length > 0 && { followUps }) };
+/** Tells a Workflow that its run is over. The engine keeps it, so a provider's or a person's words stay here (S2). */
+function tellEnded(outcome: Outcome): RunEnded {
+  return { kind: "ended", outcome: withoutWordsIn(outcome, "See getRun.") };
 }
 
 /** Does the work of one call whole or not at all, and announces the run after the commit. */
@@ -125,7 +122,7 @@ export function inRun<T>(
     // The session was deleted with its ledger, or a deploy gave the run to a caller's function. A late step has nothing left to do.
     if (found === null || found.path === "function")
       return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
-    if (found.outcome !== null) return { done: tellEnded(core, found, found.outcome), live: null };
+    if (found.outcome !== null) return { done: tellEnded(found.outcome), live: null };
     const call = new PortCall(core, found, mark);
     return { done: work(call), live: call.save() };
   });

@@ -21,7 +21,6 @@ import type { Core, Needs } from "../core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
-import { noteHindsight } from "../reports/hindsight.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { sentPrompt } from "./drafts/sent-prompt.ts";
@@ -82,7 +81,6 @@ export class RunPort implements CompactionPort {
   }
 
   async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[], partial: boolean): Promise<PlanReceipt> {
-    await noteHindsight(this.#core, this.#runId);
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A late attempt must not pin the run to a view that its drafts do not match.
@@ -260,22 +258,11 @@ export class RunPort implements CompactionPort {
   }
 
   async doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
-    // A room's own run begins with a step of this name.
-    if (step === "plan") await noteHindsight(this.#core, this.#runId);
     const { summaries } = this.#core.rooms;
     const answer = await this.#inRun(mark, (call) =>
       summaries === undefined ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
     );
     return summaries === undefined ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
-  }
-
-  async doFollowUp(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
-    const core = this.#core;
-    const { followUps } = core.rooms;
-    const run = core.runs.get(this.#runId);
-    const over: RunEnded = { kind: "ended", outcome: run?.outcome ?? { kind: "cancelled" } };
-    if (followUps === undefined || run === null || run.outcome === null) return over;
-    return followUps.doStep(run, mark, { step, args });
   }
 
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {

@@ -192,8 +192,6 @@ function switchToChild(core: Concludes, run: LiveSplit, overlayId: string | null
       ...overlay.details,
       madeOf: [],
       draftKey: null,
-      hindsight: null,
-      topStep: null,
       facts: factsOf(core, overlay, sessionId),
     }),
     continued: (stoodFor) => core.rooms.continued?.(sessionId, childId, stoodFor),

@@ -41,7 +41,6 @@ import {
   type View,
   type ViewReading,
 } from "./view.ts";
-import { findSince, type SinceOverlay } from "./since.ts";
 import { longReader, readSlice, type Slice } from "./slices.ts";
 import type { SpanReader } from "./span-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
@@ -463,16 +462,6 @@ export class History {
     const range = this.#laid.locate(span);
     const leaf = this.#start(leafId, toStep);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
-  }
-
-  /**
-   * The view of a leaf as its newest overlay left it, and the messages since. Null without an overlay in force, and where
-   * the leaf was deleted.
-   */
-  since({ leafId, maxBytes }: { leafId: string | null; maxBytes: number }): SinceOverlay | null {
-    if (leafId !== null && !this.has(leafId)) return null;
-    const start = this.#start(leafId);
-    return start === null ? null : findSince(this.tree, start, maxBytes);
   }
 
   /** The view's elements without content, oldest first. Reads a row for each. Throws `unknown_leaf`. */

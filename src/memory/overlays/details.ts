@@ -6,7 +6,6 @@
  */
 import type { Span } from "../../steps/plan/outline.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../facts/fact.ts";
-import type { Hindsight } from "../../facts/hindsight.ts";
 
 /** A chunk as a run cut it, with the draft made of it. */
 export interface Leaf extends Span {
@@ -75,13 +74,6 @@ export interface OverlayDetails {
    * summary with the line before it.
    */
   readonly weights: { readonly names: number; readonly open?: number; readonly summary: number };
-  /**
-   * How many names that the view hid came up again while this was its newest overlay. Null until a later compaction is
-   * planned, and while nothing was said since.
-   */
-  readonly hindsight: Hindsight | null;
-  /** The last step of the newest message when it was added. Null where that is not known. */
-  readonly topStep: number | null;
   /** The version of the session's notes that it shows. Null for a summary. */
   readonly notesVersion: number | null;
   /** Null when a caller added it. */
@@ -109,8 +101,6 @@ const BY_HAND: OverlayDetails = {
   pinned: NOTHING_PINNED,
   namesOf: [],
   weights: { names: 0, summary: 0 },
-  hindsight: null,
-  topStep: null,
   notesVersion: null,
   boundary: null,
   tools: null,

@@ -14,7 +14,6 @@ import { besideEarlier } from "../../facts/fact.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
-import type { Hindsight } from "../../facts/hindsight.ts";
 import { isSameSpan, WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
@@ -274,15 +273,6 @@ export class Overlays {
     return true;
   }
 
-  /** Keeps with an overlay what came of the names that its view hid. Nothing that a view shows changes. */
-  noteHindsight(overlayId: string, hindsight: Hindsight): void {
-    const row = this.#row(overlayId);
-    if (row === undefined) return;
-    const details = JSON.stringify({ ...parseDetails(row.details), hindsight });
-    this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, details });
-    this.tree.touch();
-  }
-
   /**
    * Puts an overlay back into force, through the fence of a new one. The caller has checked that its messages are
    * unchanged (C3). `rebased` means that other overlays cover it now and are shown instead.
@@ -397,10 +387,9 @@ export class Overlays {
     const { range, found, overlayId } = place;
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
     const newest = this.tree.newest();
-    const topStep = newest === null ? null : parseFacts(this.tree.shape(newest.seq).facts).steps.length - 1;
     const tools = input.details?.boundary == null ? this.toolsUpTo(range) : null;
     return {
-      ...this.#weighed(shown, fillDetails({ ...input.details, topStep, tools })),
+      ...this.#weighed(shown, fillDetails({ ...input.details, tools })),
       n: this.tree.sql.lastOverlayNumber(this.tree.sessionId) + 1,
       overlayId,
       state: "active" satisfies OverlayState,

@@ -8,7 +8,6 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
-import type { Hindsight } from "../../facts/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../facts/gather.ts";
 import { keepFacts } from "../../facts/keep.ts";
@@ -114,11 +113,6 @@ export class SessionOverlays {
       if (added) this.#options.changed();
       return added;
     });
-  }
-
-  /** Keeps with an overlay what came of the names that its view hid. */
-  noteHindsight(overlayId: string, hindsight: Hindsight): void {
-    this.#options.db.transaction(() => this.laid.noteHindsight(overlayId, hindsight));
   }
 
   /**

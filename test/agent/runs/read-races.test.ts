@@ -9,7 +9,7 @@ import type { FullSession } from "../../rooms.ts";
 import { rowsOf } from "../../rows.ts";
 import { summaryOf, type Script } from "../../scripted-model.ts";
 import { tries } from "../../tries.ts";
-import { keptNotes, ownFunctions, shadowsOfTests, type PalimpsestAgent } from "../../worker.ts";
+import { keptNotes, ownFunctions, type PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
@@ -116,7 +116,6 @@ function wordsInForce(storage: DurableObjectStorage): Set<string> {
   const inForce = [
     ...rows("overlays").filter(({ state }) => state === "active"),
     ...rows("notes").filter(({ standing }) => standing === 1),
-    ...rows("shadows"),
     ...rows("masks"),
   ];
   return wordsIn(JSON.stringify(inForce));
@@ -142,7 +141,6 @@ for (const [reader, read] of Object.entries(READERS)) {
         const made = newAgent(tells);
         const key = `${made.name}/${SESSION}`;
         keptNotes.set(key, { growthTokens: 1_000_000 });
-        if (reader === "a run") shadowsOfTests.set(key, [{ model: "cheap" }]);
         if (reader.startsWith("a function")) {
           ownFunctions.set(key, { compact: summarise, timeoutMs: 10_000 });
         }

@@ -3,7 +3,6 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
 import { redactionOf } from "../../../src/agent/redaction.ts";
-import { HINDSIGHT_BYTES } from "../../../src/agent/reports/hindsight.ts";
 import { readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
 import type { WorkingContext } from "../../../src/events/context.ts";
 import { notesOf } from "../../../src/notes/versions.ts";
@@ -78,24 +77,6 @@ test("C3: the commit of a caller's summary over thousands of messages reads none
     const { most } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "m2998"));
     expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
     expect((await session.getView()).messages).toHaveLength(2);
-  });
-});
-
-test("hindsight reads a long tail in slices, and counts what it counted in one piece", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    for (let n = 0; n < 12; n++) await session.appendMessage(say(n));
-    await session.addCompaction("We worked.", "m2", "m9");
-    for (let n = 12; n < 20; n++)
-      await session.appendMessage(long(`m${n}`, 110_000, `Look at src/scheduler-7.ts, ${n}. `));
-    const { most, pauses } = await slicesOf(agent, async () => {
-      const { now } = await session.hindsight();
-      expect(now).toMatchObject({ messages: 8, unread: 0 });
-      expect(now?.names).toBeGreaterThan(0);
-    });
-    expect(most).toBeLessThan(SLICE_BYTES + BESIDE);
-    expect(most).toBeLessThan(HINDSIGHT_BYTES);
-    expect(pauses).toBeGreaterThan(3);
   });
 });
 

@@ -25,7 +25,6 @@ test("every builder method of a session is one of a session manager, under the s
       "keepNotes",
       "onCompaction",
       "requireApproval",
-      "shadow",
       "withContext",
       "withCachedPrompt",
       "onToolError",

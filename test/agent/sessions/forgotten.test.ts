@@ -3,19 +3,18 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
-import { settled } from "../../engine.ts";
 import { rest } from "../../noted.ts";
 import { everyTable } from "../../rows.ts";
 import { scriptModel, summaryOf, type Script } from "../../scripted-model.ts";
-import { shadowsOfTests, type PalimpsestAgent } from "../../worker.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
 
 const WORD = "zqcanary7";
 const FILE = `src/${WORD}.ts`;
-/** Its compactions are by a model, with a shadow. */
-const SHADOWED = "shadowed";
+/** Its compactions are by a model. */
+const SUMMARISED = "summarised";
 /** Its compactions are notes. */
 const NOTED = "noted-of-words";
 
@@ -34,18 +33,14 @@ const SAID = ["m3", "again"] as const;
 /** Two sessions that said the word, and hold it in all that rooms and core derive from messages. */
 async function told() {
   const made = newAgent(tells);
-  scriptModel(`${made.name}/cheap`, tells);
-  shadowsOfTests.set(`${made.name}/${SHADOWED}`, [{ model: "cheap" }]);
-  for (const sessionId of [SHADOWED, NOTED]) {
+  for (const sessionId of [SUMMARISED, NOTED]) {
     const messages = talk(0, 17).map((message) => (message.id === "m3" ? say(3, `See ${FILE}. `) : message));
     for (const batch of [messages, [names("again")], talk(20, 36)]) {
       for (const message of batch) {
         await made.agent.append({ sessionId, message });
         if (sessionId === NOTED) await rest(made.agent, sessionId);
       }
-      const runs = await rest(made.agent, sessionId);
-      // The shadow of a run is made after its outcome. Notes need no engine.
-      for (const { id } of sessionId === SHADOWED ? runs : []) await settled(id);
+      await rest(made.agent, sessionId);
     }
     await made.agent.search({ sessionId, query: WORD });
     await made.agent.recordUsage({ sessionId, inputTokens: 1_000, outputTokens: 10, model: "big" });
@@ -69,7 +64,6 @@ function tablesWithIt(made: Made): Promise<string[]> {
 async function answersWithIt({ agent }: Made, sessionId: string): Promise<string[]> {
   const overlays = await agent.getCompactions({ sessionId });
   const ofOverlay = (overlayId: string) => ({
-    getShadows: agent.getShadows({ sessionId, overlayId }),
     expand: agent.expand({ sessionId, overlayId }),
     diffCompaction: agent.diffCompaction({ sessionId, overlayId }),
     getProvenance: agent.getProvenance({ sessionId, overlayId }),
@@ -86,8 +80,6 @@ async function answersWithIt({ agent }: Made, sessionId: string): Promise<string
       search: agent.search({ sessionId, query: "promise" }),
       searchSessions: agent.searchSessions({ query: "promise" }),
       recall: agent.recall({ sessionId, query: "promise" }),
-      compareShadows: agent.compareShadows({ sessionId }),
-      hindsight: agent.hindsight({ sessionId }),
       getCosts: agent.getCosts({ sessionId }),
       getUsage: agent.getUsage({ sessionId }),
       health: agent.health({ sessionId }),
@@ -115,7 +107,7 @@ function removeRooms({ palimpsest }: PalimpsestAgent): void {
 const ROOMS = { "with its rooms": () => undefined, "without the rooms that stored it": removeRooms };
 
 /** Every table that holds words of messages, or what was made of them. */
-const WITH_WORDS = ["drafts", "messages", "notes", "overlays", "search", "search_content", "search_data", "shadows"];
+const WITH_WORDS = ["drafts", "messages", "notes", "overlays", "search", "search_content", "search_data"];
 /** After an edit these still hold what was made of the old words, out of force, and no answer shows it. */
 const OUT_OF_FORCE = ["drafts", "notes", "overlays"];
 
@@ -126,7 +118,7 @@ test.each(Object.entries(ROOMS))("S2: %s, a clear and a delete leave the word in
   expect(await tablesWithIt(made)).toEqual(named(WITH_WORDS));
   await inside(made, async (manager, agent) => {
     prepare(agent);
-    await manager.clearMessages(SHADOWED);
+    await manager.clearMessages(SUMMARISED);
     await manager.delete(NOTED);
   });
   expect(await tablesWithIt(made)).toEqual([]);
@@ -134,9 +126,9 @@ test.each(Object.entries(ROOMS))("S2: %s, a clear and a delete leave the word in
 
 const silent: Script = (prompt) => (prompt.kind === "notes" ? "## Task\n- We go on." : summaryOf(prompt, "We go on."));
 
-/** From now on the models have nothing to tell, because a change of the messages may start a run. */
+/** From now on the model has nothing to tell, because a change of the messages may start a run. */
 function silence({ name }: Made): void {
-  for (const model of [name, `${name}/cheap`]) scriptModel(model, silent);
+  scriptModel(name, silent);
 }
 
 const CHANGES = {
@@ -152,7 +144,7 @@ const CHANGES = {
 test.each(Object.entries(CHANGES))("S3: after %s of the messages no answer has the word", async (_, change) => {
   const made = await told();
   silence(made);
-  for (const sessionId of [SHADOWED, NOTED]) {
+  for (const sessionId of [SUMMARISED, NOTED]) {
     expect(await answersWithIt(made, sessionId)).not.toEqual([]);
     await change(made, sessionId);
     expect(await answersWithIt(made, sessionId)).toEqual([]);
@@ -161,13 +153,10 @@ test.each(Object.entries(CHANGES))("S3: after %s of the messages no answer has t
   expect(await tablesWithIt(made)).toEqual(named(OUT_OF_FORCE));
 });
 
-test.each(Object.entries(CHANGES))(
-  "S3: after %s no index and no shadow has the word, added or not",
-  async (_, change) => {
-    const made = await told();
-    silence(made);
-    await inside(made, (_manager, agent) => removeRooms(agent));
-    for (const sessionId of [SHADOWED, NOTED]) await change(made, sessionId);
-    expect(await tablesWithIt(made)).toEqual(named(OUT_OF_FORCE));
-  },
-);
+test.each(Object.entries(CHANGES))("S3: after %s no index has the word, its room added or not", async (_, change) => {
+  const made = await told();
+  silence(made);
+  await inside(made, (_manager, agent) => removeRooms(agent));
+  for (const sessionId of [SUMMARISED, NOTED]) await change(made, sessionId);
+  expect(await tablesWithIt(made)).toEqual(named(OUT_OF_FORCE));
+});

@@ -13,7 +13,6 @@ import { forgeRecord, importFile } from "./imports.ts";
 import { keepNotes, keepNotesAs, writeNotes } from "./notes.ts";
 import type { Operation, Verb } from "../operations.ts";
 import { bringFunction } from "./own-functions.ts";
-import { declareShadows } from "./shadows.ts";
 import * as said from "../said.ts";
 import { moodAt } from "../summariser.ts";
 import { count } from "../tally.ts";
@@ -307,7 +306,6 @@ const ACTS: Record<Verb, Act> = {
   },
   writeNotes: ({ world, seat, op, marks }) => writeNotes(world, seat, { op, marks }),
 
-  declareShadows: ({ world, seat, op }) => declareShadows(world, seat, op),
   bringFunction: ({ world, seat, op }) => bringFunction(world, seat, op),
   writeBlock: ({ world, seat, op, marks }) => writeBlock(world, seat, { op, marks }),
 
@@ -335,8 +333,7 @@ const ACTS: Record<Verb, Act> = {
     return `${mood} for ${1 + (op.size % 7)} calls`;
   },
   answer: async ({ world }) => {
-    const answered = [world.model.answerOne(), world.shadow.answerOne()];
-    return answered.includes(true) ? "answered" : "nobody waits";
+    return world.model.answerOne() ? "answered" : "nobody waits";
   },
   pass: async ({ world, op }) => {
     const seconds = pick(PAUSES_SECONDS, op.size) ?? 1;

@@ -21,7 +21,6 @@ import { checkBlock } from "../blocks.ts";
 import { checkForgotten } from "./forgotten.ts";
 import { checkNotes } from "./notes.ts";
 import { checkOverlays } from "./overlays.ts";
-import { checkShadows, checkUnseen } from "./shadows.ts";
 import { seatChildren } from "./split.ts";
 import type { PaidDrafts } from "./paid.ts";
 import { marksIn, standingRules } from "../said.ts";
@@ -44,7 +43,7 @@ export interface CheckOptions {
   readonly thorough: boolean;
   /** The number of the operation before. It also varies what is looked at. */
   readonly n: number;
-  readonly paid: readonly PaidDrafts[];
+  readonly paid: PaidDrafts;
 }
 
 type Seen = { readonly seat: Seat; readonly views: readonly View[]; readonly drafts: ReadonlySet<string> };
@@ -53,11 +52,10 @@ export async function check(world: World, options: CheckOptions): Promise<void> 
   const seen = await world.inside((instance, storage) => {
     seatChildren(world, instance);
     const seen = world.seats.flatMap((seat) => checkSeat(world, { instance, storage, seat }, options));
-    checkShadows(world, storage);
     if (options.thorough || world.buried.size > 0) checkBuried(world, storage);
     return seen;
   });
-  for (const paid of options.paid) paid.check(world, seen);
+  options.paid.check(world, seen);
   for (const { seat, views } of seen) {
     await checkBlock(world, seat);
     for (const view of views) await checkConverts(world, seat, view);
@@ -85,7 +83,6 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   const notes = notesOf(instance.palimpsest, history);
   const currentOf = (leaf: string) => notes.current(leaf);
   checkNotes(world, { seat, versions: notes.list(), runs, overlays, currentOf });
-  checkUnseen(seat, "a summary or the notes", JSON.stringify([overlays, notes.list()]));
   checkForgotten(world, seat, { overlays, notes, storage: options.thorough ? storage : null });
   seat.overlays = overlays;
   seat.runs = runs;
@@ -175,7 +172,6 @@ function checkView(world: World, shown: Shown): void {
   count(world.tally.checks, "V1");
   if (expected.some(({ kind }) => kind === "overlay")) count(world.tally.met, "views with summaries");
   if (twin.line(leaf, masks) !== null) count(world.tally.met, "views with masks");
-  checkUnseen(seat, "the view", textOf(view));
   checkWords(world, shown);
   checkRules(world, shown);
 }
