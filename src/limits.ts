@@ -16,27 +16,24 @@ export const DEFAULT_PROTECT_HEAD = 3;
 export const HEAD_SHARE_OF_THRESHOLD = 10;
 
 /**
- * Tokens of all summaries and names in a view. By default they take a fifteenth of the threshold, and at least the tokens of a one-sentence
- * summary and some names. A share that a caller states has no such least. One summary takes at most a twelfth of that, and at most 4,000
- * tokens, because a longer one is a copy. Summaries beyond a quarter are folded, so that names have the other three quarters (decision 6).
+ * Tokens of all summaries of a view. By default they take a quarter of the threshold, and one summary a third of that, a twelfth of the
+ * threshold. A summary is asked for in at least as many tokens as a text takes that somebody can go on from, where a fifth of the
+ * threshold holds them, and in at most as many as a model writes in one answer (decision 6).
  */
-export const STACK_SHARE_OF_THRESHOLD = 15;
-export const MIN_STACK_TOKENS = 160;
-export const MIN_SUMMARY_TOKENS = 40;
-export const SUMMARIES_IN_A_STACK = 12;
-export const FOLD_BEYOND = 4;
-export const MAX_SUMMARY_TOKENS = 4_000;
+export const STACK_SHARE_OF_THRESHOLD = 4;
+export const MIN_SUMMARY_TOKENS = 700;
+export const SUMMARIES_IN_A_STACK = 3;
+export const MAX_SUMMARY_TOKENS = 8_000;
 
 /** An answer of up to this many tokens is never refused for its length. The exact length of a short answer is chance. */
 export const TOLERATED_SUMMARY_TOKENS = 400;
 
 /** Tokens of the sentence before a shown summary, of the heading above pinned facts, and of the message's frame. */
-export const SUMMARY_FRAME_TOKENS = 25;
+export const SUMMARY_FRAME_TOKENS = 60;
 
-/** Tokens of facts and names beside a summary that a caller adds to a session without a policy. */
+/** Tokens of what stands beside a summary that a caller adds to a session without a policy. */
 export const DEFAULT_PINNED_TOKENS = 1_000;
 export const DEFAULT_LOADED_TOKENS = 2_000;
-export const DEFAULT_NAMES_TOKENS = 1_000;
 
 /** Most bytes of content in one row. With its other columns, a row stays under the platform's 2 MB. */
 export const ROW_MAX_BYTES = 1_800_000;
@@ -51,8 +48,9 @@ export const MAX_FOCUS_CHARS = 2_000;
 export const MAX_BATCH_MESSAGES = 10_000;
 export const MAX_PAGE = 500;
 
-/** Tokens of a prompt's instructions and section hints, beside the source and the earlier summary. */
-export const PROMPT_OVERHEAD_TOKENS = 1_500;
+/** Tokens of a prompt's instructions and section hints, and of what it shows of the view around the source. */
+export const PROMPT_OVERHEAD_TOKENS = 2_000;
+export const PROMPT_AROUND_TOKENS = 3_000;
 
 /** Seconds between two checks of the watchdog while a run is live. */
 export const WATCHDOG_SECONDS = 15;
@@ -98,6 +96,12 @@ export const SKILL_DESCRIPTION_CHARS = 300;
 /** Most characters of a session's name, of its origin and of its model's name. */
 export const MAX_NAME_CHARS = 200;
 
+/**
+ * Tokens that a summariser may think before it answers, in its first try. Each further try gets twice as many, because a model that thinks
+ * longer ends without an answer.
+ */
+export const THINKING_TOKENS = 8_000;
+
 /** Time limit of a model call (ms). A full summary at twenty tokens a second takes less. */
 export const MODEL_CALL_MS = 240_000;
 
@@ -109,22 +113,6 @@ export const MODEL_RETRIES = 4;
 
 /** Shortest remaining time (ms) for another try. A model hardly ever answers in less. */
 export const LEAST_TRY_MS = 10_000;
-
-/** Most characters of one pinned fact, and of a rule or a task. Longer ones are data instead of names, or more than one sentence. */
-export const MAX_FACT_CHARS = 200;
-export const MAX_RULE_CHARS = 400;
-
-/** Most rules in the facts of a span. With the rest they take up to 100 kB of JSON, stored with each draft. */
-export const MAX_RULES = 200;
-
-/** Most open tasks, failures and changed files in the facts of a span, and the messages after which one counts as forgotten or settled. */
-export const MAX_OPEN_MESSAGES = 100;
-export const MAX_TASKS = 8;
-export const MAX_FAILURES = 8;
-export const MAX_CHANGED = 8;
-
-/** Smallest share of a source's facts that a draft must keep, pinned facts counted. A draft below it is sent back once. */
-export const MIN_SURVIVAL = 0.5;
 
 /** Times (ms) that a breaker stays open, longer after each failed probe. An hour's outage costs a handful of calls. */
 export const COOLDOWNS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000];

@@ -22,14 +22,12 @@ export interface Draft {
   readonly degraded: boolean;
   /** How often the covered text was summarised anew. A chunk's draft has generation 1. */
   readonly generation: number;
-  /** The facts found in its source. */
+  /** What of its source stands beside it, with the instructions that the model found. */
   readonly facts: Facts;
   /** The problems that the audit found. A draft with problems is kept for repair only. */
   readonly problems: readonly AuditProblem[];
-  /** The share of {@link facts} that the draft keeps, with pinned facts counted, from 0 to 1. */
-  readonly score: number;
-  /** The most important facts that the draft lost, where it lost too much. */
-  readonly lost: readonly string[];
+  /** What it names although it stands nowhere in what the model was shown. */
+  readonly unfounded: readonly string[];
   /** The whole span of the run that asked for the draft, as the span was then. */
   readonly source?: Span & { readonly digest: string };
 }

@@ -39,10 +39,10 @@ export function readAround(
   { sessionId, ...leaf }: Seen,
   { span, overlayIds }: Pick<SpanPlan, "span" | "overlayIds">,
   shownAs: (row: OverlayRow) => Pick<OverlayRecord, "summary" | "details"> = toRecord,
-): { around: Around; summaryTokens: number; namesOf: readonly string[]; freedTokens: number } {
+): { around: Around; summaryTokens: number; knows: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
   const found = history.surroundings(span, { ...leaf, maxBytes: AROUND_BYTES });
-  if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, namesOf: [], freedTokens: 0 };
+  if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, knows: [], freedTokens: 0 };
   const { before, behind } = found;
   const redaction = redactionOf(core.settings.get(sessionId));
   const rows = [...before.overlays, ...behind.overlays];
@@ -60,7 +60,7 @@ export function readAround(
       hidden: before.overlays.map((row) => redaction.facts(factsOf(core, toRecord(row), sessionId))),
     }),
     summaryTokens: summaries.reduce((sum, text) => sum + tokensOfSummary(text), 0),
-    namesOf: before.overlays.map(({ overlayId }) => overlayId),
-    freedTokens: behind.overlays.length + overlayIds.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
+    knows: before.overlays.map(({ overlayId }) => overlayId),
+    freedTokens: behind.overlays.length + overlayIds.length > 0 ? 0 : (overlays.at(-1)?.details.weights.last ?? 0),
   };
 }

@@ -45,7 +45,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   // The run's leaf may have been deleted. Then the active branch stays in view.
   const seen = { sessionId: run.sessionId, leafId: history.leafAfter(run.leafId) };
   const around = readAround(core, seen, plan);
-  const { namesOf } = around;
+  const { knows } = around;
   const shown = describeBoundary(core, run, { plan, carried });
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
   const spanTokens = spanTokensNow(core, run) - core.settings.counterOf(run.sessionId)(texts);
@@ -64,7 +64,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
       // A draft already holds the facts of its source.
       facts: lineage.draftKey == null ? facts : null,
       pinned,
-      namesOf,
+      knows,
       ...shown,
     },
   });

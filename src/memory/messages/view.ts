@@ -190,7 +190,7 @@ function viewElement(element: Element): ViewElement {
 export function outlineRow(element: Element): OutlineRow {
   if (element.kind === "overlay") {
     const { overlayId: id, details } = element.overlay;
-    const { level, generation, degraded, weights } = parseDetails(details);
+    const { level, generation, degraded, weights, sourceTokens } = parseDetails(details);
     const tokens = elementTokens(element);
     const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], texts: [], group: null };
     return {
@@ -199,7 +199,7 @@ export function outlineRow(element: Element): OutlineRow {
       role: "user",
       tokens,
       ...nothing,
-      overlay: { level, generation, degraded, summaryTokens: weights.summary },
+      overlay: { level, generation, degraded, summaryTokens: weights.summary, ...(sourceTokens !== null && { sourceTokens }) },
     };
   }
   const { row, fromStep, toStep } = element;

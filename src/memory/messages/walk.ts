@@ -95,7 +95,7 @@ export function* walkView<Content extends boolean>(
     if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
       const { overlayId, details } = overlay;
       const shown = { isLast: later.length === 0, tellsOpen: !later.some((known) => known.includes(overlayId)) };
-      later.push(parseDetails(details).namesOf);
+      later.push(parseDetails(details).knows);
       yield { kind: "overlay", overlay, ...shown };
       place = placeBefore(placeFrom(overlay), reader);
       continue;

@@ -11,7 +11,8 @@ import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../facts/f
 export interface Leaf extends Span {
   readonly kind: "leaf";
   readonly digest: string;
-  readonly draftKey: string;
+  /** The draft of this chunk alone. Null where the chunk carried on an earlier summary. */
+  readonly draftKey: string | null;
   /** Estimated tokens of its messages. */
   readonly tokens: number;
 }
@@ -62,18 +63,20 @@ export interface OverlayDetails {
   readonly facts: Facts | null;
   /** The draft that it shows. */
   readonly draftKey: string | null;
-  /** Facts kept word for word and shown with it. */
+  /** Estimated tokens of the messages under it, as they were when it was made. Null where that is not known. */
+  readonly sourceTokens: number | null;
+  /** What stands beside it word for word. */
   readonly pinned: Pinned;
   /**
-   * Earlier overlays whose hidden words may be among its names. If one of them changes, the names may be false. Empty
-   * when all names come from its own span.
+   * Earlier overlays whose instructions and loaded texts it shows. If one of them changes, those may be false. Empty when all come from
+   * its own span.
    */
-  readonly namesOf: readonly string[];
+  readonly knows: readonly string[];
   /**
-   * The parts of its tokens: what only the last overlay of a view shows, how much of that is open tasks and failures, and the
-   * summary with the line before it.
+   * The parts of its tokens: what only the last overlay of a view shows, how much of that are instructions, and the summary with the
+   * line before it.
    */
-  readonly weights: { readonly names: number; readonly open?: number; readonly summary: number };
+  readonly weights: { readonly last: number; readonly instructions?: number; readonly summary: number };
   /** The version of the session's notes that it shows. Null for a summary. */
   readonly notesVersion: number | null;
   /** Null when a caller added it. */
@@ -98,9 +101,10 @@ const BY_HAND: OverlayDetails = {
   madeOf: [],
   facts: null,
   draftKey: null,
+  sourceTokens: null,
   pinned: NOTHING_PINNED,
-  namesOf: [],
-  weights: { names: 0, summary: 0 },
+  knows: [],
+  weights: { last: 0, summary: 0 },
   notesVersion: null,
   boundary: null,
   tools: null,

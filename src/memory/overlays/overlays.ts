@@ -286,8 +286,8 @@ export class Overlays {
     if (this.#isLarger(row, found)) return { kind: "stale", reason: "larger" };
     // The names stay only if every overlay that they come from is in force, because only then they are known to be
     // true.
-    const { namesOf } = parseDetails(row.details);
-    const isTrue = namesOf.every((id) => this.#row(id)?.state === "active");
+    const { knows } = parseDetails(row.details);
+    const isTrue = knows.every((id) => this.#row(id)?.state === "active");
     this.#setState(isTrue ? row : this.withoutNames(row), "active");
     const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isOverSame(other, row)));
     return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
@@ -335,16 +335,21 @@ export class Overlays {
   /** The overlay without names and facts that may come from another overlay's messages. Unchanged when all names are its own. */
   withoutNames(row: OverlayRow): OverlayRow {
     const details = parseDetails(row.details);
-    if (details.namesOf.length === 0) return row;
+    if (details.knows.length === 0) return row;
     const isOwn = (messageId: string): boolean => {
       const seq = this.tree.find(messageId)?.seq ?? -1;
       return seq <= row.toSeq && (seq > row.fromSeq || (seq === row.fromSeq && row.fromStep === 0));
     };
-    const facts = details.pinned.facts.filter(({ messageId }) => isOwn(messageId));
-    return {
-      ...row,
-      ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...besideEarlier(details.pinned), facts } }),
+    const { instructions, ended, loaded } = details.pinned;
+    const own = <Each extends { readonly messageId: string }>(list: readonly Each[]): Each[] =>
+      list.filter(({ messageId }) => isOwn(messageId));
+    const pinned = {
+      ...details.pinned,
+      instructions: own(instructions),
+      ended: ended.filter(({ messageId, by }) => isOwn(messageId) && isOwn(by.messageId)),
+      loaded: own(loaded),
     };
+    return { ...row, ...this.#weighed(row, { ...details, knows: [], pinned }) };
   }
 
   #row(overlayId: string): OverlayRow | undefined {
@@ -420,8 +425,9 @@ export class Overlays {
     const earlier = (tellsOpen: boolean): number =>
       measure({ ...details, pinned: besideEarlier(details.pinned, tellsOpen) }, earlierSummary({ summary, details }));
     const [tokens, least] = [measure(details), earlier(false)];
-    const open = details.pinned.facts.length === 0 ? 0 : earlier(true) - least;
-    const weights = { names: tokens - least, ...(open > 0 && { open }), summary: measure(fillDetails({})) };
+    const instructions = details.pinned.instructions.length === 0 ? 0 : earlier(true) - least;
+    const own = measure(fillDetails({}));
+    const weights = { last: tokens - least, ...(instructions > 0 && { instructions }), summary: own };
     return { tokens, details: JSON.stringify({ ...details, weights }) };
   }
 
@@ -451,11 +457,11 @@ export class Overlays {
    * another one behind it shows none.
    */
   #isLarger(row: Pick<OverlayRow, "tokens" | "details">, { tokens, overlayIds }: SpanDigest): boolean {
-    const { namesOf, weights } = parseDetails(row.details);
-    const last = namesOf.at(-1);
+    const { knows, weights } = parseDetails(row.details);
+    const last = knows.at(-1);
     const before = last === undefined || overlayIds.length > 0 ? undefined : this.#row(last);
-    const freed = before?.state === "active" ? parseDetails(before.details).weights.names : 0;
-    return row.tokens - weights.names + (weights.open ?? 0) >= tokens || row.tokens >= tokens + freed;
+    const freed = before?.state === "active" ? parseDetails(before.details).weights.last : 0;
+    return row.tokens - weights.last + (weights.instructions ?? 0) >= tokens || row.tokens >= tokens + freed;
   }
 
   /**

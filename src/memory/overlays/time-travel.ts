@@ -85,8 +85,8 @@ export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRec
   if (holds) return overlay;
   const silent = {
     pinned: NOTHING_PINNED,
-    namesOf: [],
-    weights: { names: 0, summary: 0 },
+    knows: [],
+    weights: { last: 0, summary: 0 },
     facts: null,
     carried: [],
     opening: null,
@@ -132,7 +132,7 @@ function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
   const details = JSON.stringify({
     ...parseDetails(row.details),
     pinned: NOTHING_PINNED,
-    weights: { names: 0, summary: 0 },
+    weights: { last: 0, summary: 0 },
     opening: null,
   } satisfies OverlayDetails);
   const silent = { ...row, summary: WITHHELD, details };

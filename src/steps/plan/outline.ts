@@ -38,6 +38,8 @@ export interface OverlayShape {
   readonly degraded: boolean;
   /** Estimated tokens of its summary with the line before it. Absent means all of its tokens. */
   readonly summaryTokens?: number;
+  /** Estimated tokens of the messages under it. Absent where that is not known. */
+  readonly sourceTokens?: number;
 }
 
 export interface OutlineRow {

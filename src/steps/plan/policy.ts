@@ -5,13 +5,11 @@ import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import {
   DEFAULT_PROTECT_HEAD,
-  FOLD_BEYOND,
   HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
   MAX_OUTLINE_ROWS,
   MAX_NAME_CHARS,
   MAX_SUMMARY_TOKENS,
-  MIN_STACK_TOKENS,
   MIN_SUMMARY_TOKENS,
   STACK_SHARE_OF_THRESHOLD,
   SUMMARIES_IN_A_STACK,
@@ -40,13 +38,13 @@ export const TAIL_SHARE_OF_THRESHOLD = 3;
 export const DEFAULT_MIN_TAIL_MESSAGES = 2;
 
 /**
- * Tokens of rules, tasks and errors still in force beside a summary. They take a thirtieth of the threshold, at least this many tokens, and
- * at most a fifth.
+ * Tokens of the user's own words beside a summary, which are standing instructions first. They take a twentieth of the threshold, at least
+ * this many tokens, and at most a fifth.
  */
-export const PINNED_SHARE_OF_THRESHOLD = 30;
+export const PINNED_SHARE_OF_THRESHOLD = 20;
 export const MIN_PINNED_TOKENS = 400;
 export const MOST_PINNED_OF_THRESHOLD = 5;
-/** Tokens of skills, instruction files, the plan and open calls beside the last summary. They take a tenth of the threshold, at least this many, and at most a fifth. */
+/** Tokens of skills, instruction files and the plan beside the last summary. They take a tenth of the threshold, at least this many, and at most a fifth. */
 export const LOADED_SHARE_OF_THRESHOLD = 10;
 export const MIN_LOADED_TOKENS = 2_000;
 export const MOST_LOADED_OF_THRESHOLD = 5;
@@ -68,14 +66,11 @@ const MIN_SPAN_MESSAGES = 2;
 export const SPAN_SHARE_OF_THRESHOLD = 20;
 export const MIN_SPAN_TOKENS = 200;
 
-/** Default source tokens per summariser call. The span of a threshold of 60,000 fits into one call. A smaller window lowers it. */
-export const DEFAULT_CHUNK_TOKENS = 48_000;
+/** Default source tokens per summariser call. A model's window is usually the tighter limit. */
+export const DEFAULT_CHUNK_TOKENS = 120_000;
 
-/**
- * The largest share of a threshold for summaries and names. A larger one, beside tail and head, leaves too little room
- * to grow.
- */
-const MOST_SHARE = 1 / 4;
+/** The largest share of a threshold for summaries. A larger one, beside tail and head, leaves too little room to grow. */
+const MOST_SHARE = 1 / 3;
 
 /** The limits of a run on a view, resolved and validated. Recorded with the run, so that a replay makes the same plan. */
 export interface Policy {
@@ -97,14 +92,11 @@ export interface Policy {
   readonly minTailMessages: number;
   /** Most tokens of one summary. */
   readonly summaryTokens: number;
-  /** Most tokens of the pinned facts in force beside one summary. */
+  /** Most tokens of the user's own words beside one summary: standing instructions, then the newest of what the user said. */
   readonly pinnedTokens: number;
-  /** Most tokens of loaded texts (skills, instruction files, the plan, open calls) beside the last summary. */
+  /** Most tokens of loaded texts (skills, instruction files, the plan) beside the last summary. */
   readonly loadedTokens: number;
-  /**
-   * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a
-   * quarter of it, and names take what summaries leave of it. Pinned facts in force have a budget of their own.
-   */
+  /** Most tokens of all summaries of a view. Where another one has no room, they are folded into one. What stands beside them has budgets of its own. */
   readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */
   readonly maxSummaryRatio: number;
@@ -140,7 +132,7 @@ export type PolicyOptions = {
   readonly hardTokens?: number | undefined;
   /** Tokens of system prompt and tools, which the view can never use. Default 0. */
   readonly overheadTokens?: number | undefined;
-  /** The share of the threshold that summaries and names take together. Default: a fifteenth. */
+  /** The share of the threshold that all summaries take together. Default: a quarter. */
   readonly share?: number | undefined;
 };
 
@@ -192,22 +184,15 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   return policy;
 }
 
-/** Resolves the budget of all summaries and names, and of one summary. A stated share holds in the smallest view as well. */
+/** Resolves the budget of all summaries and of one. A stated share holds in the smallest view as well. */
 function resolveSummaryBudget(options: PolicyOptions, share: number): Pick<Policy, "stackTokens" | "summaryTokens"> {
   const { thresholdTokens: threshold } = options;
-  const isStated = options.share !== undefined;
-  const least = isStated ? 1 : MIN_STACK_TOKENS;
-  const stackDefault = Math.min(Math.max(least, Math.floor(threshold * share)), Math.ceil(threshold / 5));
-  const stated = options.stackTokens ?? stackDefault;
-  const leastSummary = isStated ? Math.min(MIN_SUMMARY_TOKENS, Math.ceil(stated / FOLD_BEYOND)) : MIN_SUMMARY_TOKENS;
+  const isStated = options.share !== undefined || options.stackTokens !== undefined;
+  const stack = options.stackTokens ?? Math.max(1, Math.floor(threshold * share));
+  const least = isStated ? 1 : Math.min(MIN_SUMMARY_TOKENS, Math.ceil(threshold / 5));
   const summaryTokens =
-    options.summaryTokens ??
-    Math.min(
-      MAX_SUMMARY_TOKENS,
-      Math.max(leastSummary, Math.floor(stated / SUMMARIES_IN_A_STACK)),
-      Math.ceil(threshold / 5),
-    );
-  return { stackTokens: options.stackTokens ?? Math.max(stackDefault, summaryTokens * FOLD_BEYOND), summaryTokens };
+    options.summaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, Math.max(least, Math.ceil(stack / SUMMARIES_IN_A_STACK)));
+  return { stackTokens: options.stackTokens ?? Math.max(stack, summaryTokens), summaryTokens };
 }
 
 type Head = Pick<Policy, "protectHead" | "headTokenBudget" | "headWithin" | "firstMessageTokens" | "openingTokens">;
@@ -248,7 +233,7 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   checkWhole("overheadTokens", overheadTokens, 0);
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
   const left = thresholdTokens - overheadTokens - tailTokenBudget;
-  const isStackTooLarge = stackTokens >= left && stackTokens > summaryTokens * FOLD_BEYOND;
+  const isStackTooLarge = stackTokens >= left && stackTokens > summaryTokens;
   if (headTokenBudget < left && !isStackTooLarge && summaryTokens < left) return;
   throw invalid(
     `thresholdTokens (${thresholdTokens}) leaves nothing to compact beside overheadTokens (${overheadTokens}), headTokenBudget (${headTokenBudget}), tailTokenBudget (${tailTokenBudget}), summaryTokens (${summaryTokens}) and stackTokens (${stackTokens}). Raise it or lower one of them.`,

@@ -1,25 +1,30 @@
 /**
  * Decides which earlier overlays a new one folds in, and which part of the view is due first.
  *
- * Overlays stand side by side like the digits of a binary counter. A new one has level 0. It folds in the overlay
- * before it while that one's level is not higher than its own, and each fold raises its level by one. So a message is
- * summarised anew at most once per level, and older overlays stay byte for byte the same. A stack that would exceed its
- * budget folds more. A text that was summarised anew too often is made again from its first drafts.
+ * The last summary is carried on until it is full. Then it is closed, and a new one begins beside it, so closed ones stay byte for byte the
+ * same. Where another one would have no room, all are folded into one. They are made from the messages again where those can be read at
+ * once, and also where a text was written anew too often.
  */
-import { FOLD_BEYOND, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { OutlineRow } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
 
-/** How often a message's text may be summarised anew before its summary is made from the first drafts again. */
+/** How often a message's text may be summarised anew before its summary is made from the messages again. */
 export const MAX_GENERATION = 8;
+
+/** A summary is full from this share of its budget on. What is new would push out what it says. */
+const FULL = 0.6;
+
+/** Messages are read again for a fold where they take at most this multiple of the threshold. More would cost more than it brings. */
+const REREAD = 2.5;
 
 /** A closed part of the view, as boundaries of its layout, and the properties of the new overlay over it. */
 export interface Stacked {
   readonly from: number;
   readonly to: number;
   readonly level: number;
-  /** True when folded overlays are made again from the drafts of their chunks instead of their summaries. */
+  /** True when folded overlays are made again from their messages instead of their summaries. */
   readonly rebuild: boolean;
 }
 
@@ -57,32 +62,32 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
     row.kind === "overlay" && at >= range.from && at < range.to ? [{ at, ...shapeOf(row) }] : [],
   );
   const last = overlays.at(-1);
-  let from = last === undefined ? range.from : last.at + 1;
-  let standing = overlays.reduce((sum, each) => sum + textTokens(each), 0);
-  let level = 0;
-  let generation = 1;
-  let degraded = false;
-  const budget = policy.stackTokens / FOLD_BEYOND - policy.summaryTokens;
+  if (last === undefined) return { ...range, level: 0, rebuild: false };
+  const isFull = textTokens(last) > policy.summaryTokens * FULL;
+  const closed = isFull ? overlays : overlays.slice(0, -1);
+  const standing = closed.reduce((sum, each) => sum + textTokens(each), 0);
   // The new one stands beside them.
   const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
-  let left = overlays.length;
-  for (const overlay of overlays.toReversed()) {
-    const safe = layout.ties[from] === null;
-    if (safe && overlay.level > level && standing <= budget && left <= places) break;
-    left--;
-    from = overlay.at;
-    standing -= textTokens(overlay);
-    level = Math.max(level, overlay.level) + 1;
-    generation = Math.max(generation, overlay.generation);
-    degraded ||= overlay.degraded;
+  const hasRoom = standing + policy.summaryTokens <= policy.stackTokens && closed.length <= places;
+  const folded = hasRoom ? overlays.slice(closed.length) : overlays;
+  let from = folded[0]?.at ?? last.at + 1;
+  // A boundary within a pair, and an uncovered part that no later fold would reach, are taken along.
+  let at = overlays.findIndex((each) => each.at === from);
+  while (layout.ties[from] !== null && (at === -1 ? overlays.length : at) > 0) {
+    at = (at === -1 ? overlays.length : at) - 1;
+    from = overlays[at]?.at ?? range.from;
   }
-  // Includes the uncovered part before the oldest overlay, which no later fold would reach.
+  const inside = overlays.filter((each) => each.at >= from);
   if (overlays[0]?.at === from || layout.ties[from] !== null) from = range.from;
-  return { from, to: range.to, level, rebuild: level > 0 && (degraded || generation >= MAX_GENERATION) };
+  const level = inside.reduce((most, each) => Math.max(most, each.level + 1), 0);
+  const worn = inside.some(({ degraded, generation }) => degraded || generation >= MAX_GENERATION);
+  const source = inside.reduce((sum, each) => sum + each.sourceTokens, 0);
+  const isReread = inside.length > 1 && source <= policy.thresholdTokens * REREAD;
+  return { from, to: range.to, level, rebuild: inside.length > 0 && (worn || isReread) };
 }
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {
-  return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, ...overlay };
+  return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, sourceTokens: Number.POSITIVE_INFINITY, ...overlay };
 }
 
 /** Tokens of a summary without its frame, because a summary's budget counts its text only. */

@@ -1,7 +1,7 @@
 /**
  * Fits chunks and folds into a summariser's window, with room for the prompt's own text and the answer.
  */
-import { PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
+import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
 import type { Plan, Policy } from "./plan.ts";
 
 /**
@@ -10,15 +10,15 @@ import type { Plan, Policy } from "./plan.ts";
  */
 export const MIN_CHUNK_TOKENS = 500;
 
-/** Summaries that a call must have room for beside its source. The answer may be twice its size. */
-const SUMMARIES_BESIDE_A_SOURCE = 2;
+/** Summaries that a call must have room for beside its source, which are those that it folds, or that stay in front of it, and the answer. */
+const SUMMARIES_BESIDE_A_SOURCE = 4;
 
 /** Summaries in the smallest call that folds: two sources and the answer. */
 const SUMMARIES_IN_A_FOLD = 3;
 
 /**
- * The policy with chunks small enough for a model of `windowTokens`. A chunk takes at most half of the window, because
- * the token estimate may be far off.
+ * The policy with chunks small enough for a model of `windowTokens`. A chunk takes at most two thirds of the window, because
+ * the token estimate may be off.
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
   const budget = budgetBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
@@ -44,8 +44,10 @@ export function findSmallWindow(policy: Policy, windowTokens: number): Plan | nu
 }
 
 function budgetBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
-  const budget = windowTokens - PROMPT_OVERHEAD_TOKENS - summaries * summaryTokens;
-  return Math.min(budget, Math.floor(windowTokens / 2));
+  // A small window shows less of what is around the source.
+  const around = Math.min(PROMPT_AROUND_TOKENS, Math.floor(windowTokens / 20));
+  const budget = windowTokens - PROMPT_OVERHEAD_TOKENS - around - summaries * summaryTokens;
+  return Math.min(budget, Math.floor((windowTokens * 2) / 3));
 }
 
 /** Groups drafts for merging, in order. Each group has at least two, so that every round makes progress. */
