@@ -97,8 +97,6 @@ const AND = ", ";
 const MAX_DEPTH = 5;
 /** Longer lists of touched files stand for all. */
 const MAX_TOUCHED_CHARS = 2_000;
-/** A larger text may be masked, although it was loaded. */
-const MAX_SHOWN_CHARS = 20_000;
 
 /** Field names of a tool's input, as different tools call them, in small letters and without marks, the first that has a value first. */
 const PATHS =
@@ -142,14 +140,6 @@ export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFr
     return found.map((each) => ({ characters: each.text.length, messageId, ...each }));
   });
   return loaded.reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
-}
-
-/** True for a call whose output is the text of a document or a plan. A mask would hide it, because no overlay has it. */
-export function showsLoaded(tool: ToolPart): boolean {
-  return readTool(tool).some((each) => {
-    const { length } = each.text;
-    return isWhole(each) && length > 0 && length <= Math.min(outputText(tool.output).length, MAX_SHOWN_CHARS);
-  });
 }
 
 /** The path of the file that a call wrote, edited or removed. Empty for any other part. */

@@ -114,7 +114,7 @@ export class FunctionRuns implements FunctionRoom {
       else {
         await noteHindsight(core, run.id);
         const { messages, shown } = await core.read(run.sessionId, () => {
-          const view = history.view(run.leafId, { isWhole: true });
+          const view = history.view(run.leafId);
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
         });
         const view = messages.map(redaction.message);

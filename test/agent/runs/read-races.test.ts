@@ -117,7 +117,6 @@ function wordsInForce(storage: DurableObjectStorage): Set<string> {
     ...rows("overlays").filter(({ state }) => state === "active"),
     ...rows("notes").filter(({ standing }) => standing === 1),
     ...rows("shadows"),
-    ...rows("masks"),
   ];
   return wordsIn(JSON.stringify(inForce));
 }
