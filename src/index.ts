@@ -23,8 +23,7 @@ export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";
 export { SessionManager } from "./agent/sessions/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/sessions/shown-view.ts";
-export type { MaskReport } from "./memory/masks/session-masks.ts";
-export type { Rent, Rents } from "./steps/decide/rent.ts";
+export type { Rent } from "./steps/decide/rent.ts";
 export type {
   CompactAfterOptions,
   InlineCompaction,

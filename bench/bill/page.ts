@@ -113,13 +113,12 @@ that the watchdog writes while a run waits for a person (some 17,300 rows a day,
 const OWN_MODEL = `## What the agent's own model costs, and \`compactAfter("auto")\`
 
 Most of a bill is the agent's own requests, because each one sends the view again. With a prompt cache the known part of a prompt is read for a tenth of the price. So a long view costs little each
-time and much in the end. An edit costs once, because everything behind it is written to the cache anew. \`compactAfter("auto", { windowTokens: 200_000 })\` weighs the two. Request by request, it
-adds up the cost of carrying text that could be removed. It edits when that sum has reached one and a half times the price of the edit:
+time and much in the end. A summary costs once, because everything behind it is written to the cache anew. \`compactAfter("auto", { windowTokens: 200_000 })\` weighs the two. Request by request, it
+adds up the cost of carrying text that a summary could replace. It summarises when that sum has reached one and a half times the price of the summary:
 
-    (cache write − cache read) × the tokens behind the edit + the summariser's charge
+    (cache write − cache read) × the tokens that stay and the summary + the summariser's charge
 
-Then stubs replace older tool outputs, or a summary replaces older messages. A mask frees at least a twentieth of the ceiling, or 4,000
-tokens where that is less. It may free less where that brings a view that is over its ceiling back under it, once as many tokens were added since the last edit. It writes one row. An append without an edit reads no row of masks and writes none. With the room [\`recall()\`](recall.md) and its tool, a model reads a masked output again. An edit waits for one and a half times its price, because a conversation may end soon after it, and then the edit is not paid back. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
+A summary waits for one and a half times its price, because a conversation may end soon after it, and then it is not paid back. In a long conversation summaries come now and then, and in a short one mostly never. A view that is over the ceiling is due in any case. It may grow further while no summariser can be asked, up to the hard line ([options.md](options.md)).
 Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts
@@ -130,7 +129,7 @@ session.compactAfter("auto", {
 });
 \`\`\`
 
-A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the room \`inspect()\`, show both sums, the saving of an edit at every later call, and the masked part. [bench/results/cost.md](../bench/results/cost.md) has the effect on
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the room \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/cost.md](../bench/results/cost.md) has the effect on
 real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-costs.md) has the reasons.
 
 ## What a conversation costs, live

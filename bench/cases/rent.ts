@@ -51,8 +51,6 @@ const RULE = {
   summaryTokens: ANSWER_TOKENS,
   summariserShare: 1,
   alpha: PAID_SHARE,
-  masks: true,
-  summaries: true,
   suffix: false,
 } as const;
 
@@ -81,8 +79,6 @@ const HEAD_TAIL = "head and tail at 60,000";
 const OURS = "rent";
 const SMALL = small(OURS);
 const SUFFIX = "rent, and the live prompt continued";
-const NO_MASKS = "rent, summaries alone";
-const NO_SUMMARIES = "rent, masks alone";
 
 async function measure(lab: Lab): Promise<Finding> {
   const ruler = readRuler();
@@ -97,9 +93,9 @@ async function measure(lab: Lab): Promise<Finding> {
     title: "The bill, and what is kept for it",
     about: [
       `Real sessions of ${LONG_TOKENS.toLocaleString("en")} tokens and more, replayed request by request under each policy; a request reads from the provider's cache as far as it begins like the one before.`,
-      "Ours is the rent rule of `compactAfter(\"auto\", { ceiling: 60_000 })` with the product's own arithmetic, masks and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them; what the stack costs more is not in these figures. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
+      "Ours is the rent rule of `compactAfter(\"auto\", { ceiling: 60_000 })` with the product's own arithmetic and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them; what the stack costs more is not in these figures. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
       `Kept: of the rare words that somebody writes again after ${(8_000).toLocaleString("en")} tokens or more, the share that the view showed at that moment. Rare: in no dictionary, or with a digit, an underscore, an inner capital, a dot or a slash. Again: tokens of the texts and outputs that would have to be read again for the rest.`,
-      "The optimum knows the future and chooses the moments of summaries of 1,500 tokens, without names beside them; it masks nothing, so a policy that masks may come out below.",
+      "The optimum knows the future and chooses the moments of summaries of 1,500 tokens, without names beside them.",
     ],
     tables: isReal
       ? [
@@ -192,8 +188,6 @@ function judge(
     outcomes[HEAD_TAIL] = priced(hosts.headAndTail);
     outcomes[SMALL] = priced(playRent(conversation, { ...rule, summariserShare: SMALL_MODEL }), SMALL_MODEL);
     outcomes[SUFFIX] = priced(playRent(conversation, { ...rule, suffix: true }));
-    outcomes[NO_MASKS] = priced(playRent(conversation, { ...rule, masks: false }));
-    outcomes[NO_SUMMARIES] = priced(playRent(conversation, { ...rule, summaries: false }));
     for (const wrong of list === "dear writes" ? WRONG_PRICES : [])
       outcomes[stated(wrong)] = priced(playRent(conversation, { ...rule, alpha: rule.alpha * wrong }));
   }
@@ -279,7 +273,7 @@ function geometric(values: readonly number[]): number {
   return Math.exp(mean(values.map(Math.log)));
 }
 
-const SHOWN = [NONE, HEAD_TAIL, SDK, SDK_BEST, OURS, SMALL, SUFFIX, NO_MASKS, NO_SUMMARIES] as const;
+const SHOWN = [NONE, HEAD_TAIL, SDK, SDK_BEST, OURS, SMALL, SUFFIX] as const;
 
 function tablesOf(list: string, judged: readonly Judged[]): Table[] {
   const policies: Table = {

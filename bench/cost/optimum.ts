@@ -2,8 +2,7 @@
  * The least cost of a conversation with summaries, if the future were known. Dynamic programming chooses the moments of compaction in
  * hindsight.
  *
- * A compaction leaves head, summary and tail, like the rent rule's own, and its summariser reads the replaced messages. Masks are left out,
- * so a policy that masks may cost less.
+ * A compaction leaves head, summary and tail, like the rent rule's own, and its summariser reads the replaced messages.
  */
 import type { Prices } from "../prices.ts";
 import type { Step } from "./view.ts";

@@ -4,13 +4,11 @@
  */
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
-import { leastMaskTokens } from "../../src/agent/runs/start/rents.ts";
 import { extract } from "../../src/model/extractive.ts";
 import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
 import { messageLine } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/break-even.ts";
-import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
-import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { weighRent, type RentTerms } from "../../src/steps/decide/rent.ts";
 import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
@@ -21,14 +19,12 @@ import { lookAround } from "../../src/facts/around.ts";
 import { keepFacts } from "../../src/facts/keep.ts";
 import { namesBudget } from "../../src/facts/names-budget.ts";
 import { renderNames } from "../../src/facts/render.ts";
-import { maskMessage, namesText } from "../../src/steps/view/mask.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Appended, Host, Spent } from "../policies/host.ts";
 import { Bill, summarise } from "../policies/summariser.ts";
 import { weigh } from "../policies/weigh.ts";
 import type { RareWords } from "../ruler/rare-words.ts";
 import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
-import { chooseMaskWords, budgetForNames, type Maskee } from "../../src/facts/mask-words.ts";
 
 /** Tokens of instructions around a summariser's source. */
 const PROMPT_TOKENS = 700;
@@ -97,7 +93,7 @@ function textOf(message: UIMessage): string {
 }
 
 function summaryItem(tokens: number, words: ReadonlySet<string>): Item {
-  return { tokens, words: [words], step: null, isMasked: false };
+  return { tokens, words: [words], step: null };
 }
 
 /** The SDK's own function, called when the view is over the threshold after a message. */
@@ -154,8 +150,6 @@ export interface RentOptions {
   readonly summaryTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
-  readonly masks: boolean;
-  readonly summaries: boolean;
   /** Whether a summary may continue the prompt that was last sent, up to what is summarised. */
   readonly suffix: boolean;
 }
@@ -175,9 +169,7 @@ class Rented {
   readonly #options: RentOptions;
   #text: string | null = null;
   #hidden: Words[] = [];
-  #sinceEdit = 0;
   #sinceSummary = 0;
-  #names = { tokens: 0, at: -1 };
 
   constructor(conversation: Conversation, options: RentOptions) {
     this.#conversation = conversation;
@@ -194,29 +186,23 @@ class Rented {
   }
 
   #decide(): void {
-    const { masks, summaries, ceilingTokens } = this.#options;
-    const steps = this.#view.items.map(({ tokens, step, isMasked }) => ({
+    const steps = this.#view.items.map(({ tokens, step }) => ({
       tokens,
-      maskable: isMasked || step === null || !masks ? 0 : step.maskable,
       isRequest: step?.isRequest === true,
       message: step?.at ?? -1,
     }));
     const terms = this.#terms();
-    const rents = weighRents({ steps, sinceEdit: this.#sinceEdit, sinceSummary: this.#sinceSummary }, terms);
-    const isFull = this.#view.tokens > ceilingTokens;
-    if (summaries && (isFull || rents.summary.isDue)) this.#summarise(terms, rents.summary.isDue);
-    else if (masks && rents.masks !== null && rents.mask.isDue) this.#mask(rents.masks);
+    const { isDue } = weighRent({ steps, sinceSummary: this.#sinceSummary }, terms);
+    if (isDue || this.#view.tokens > this.#options.ceilingTokens) this.#summarise(terms, isDue);
   }
 
   #terms(): RentTerms {
-    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, ceilingTokens } = this.#options;
+    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha } = this.#options;
     const head = this.#head();
     const { input, output } = prices;
     return {
       // The summariser has its own prices.
       prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
-      protectTokens,
-      leastTokens: leastMaskTokens(resolvePolicy({ thresholdTokens: ceilingTokens, tailTokenBudget: protectTokens })),
       headTokens: sumOfItems(this.#view.items.slice(0, head)),
       tailTokens: protectTokens,
       summaryTokens: Math.max(summaryTokens, namesTokens),
@@ -234,57 +220,6 @@ class Rented {
       if (step === null || step.at >= HEAD_MESSAGES || tokens > this.#options.ceilingTokens / 10) return at;
     }
     return this.#view.items.length;
-  }
-
-  #mask({ from, to }: { readonly from: number; readonly to: number }): void {
-    const { items } = this.#view;
-    const view = this.#maskees(to);
-    const freed = items.slice(from, to + 1).filter(({ isMasked }) => !isMasked);
-    const freedTokens = freed.reduce((sum, { step }) => sum + (step?.maskable ?? 0), 0);
-    const { namesTokens } = this.#options;
-    const room = budgetForNames({ namesTokens, shownTokens: this.#names.tokens, freedTokens });
-    const { stubs, names } = chooseMaskWords(view, room);
-    const start = this.#names.at === -1 ? from : Math.min(from, this.#names.at);
-    const text = namesText(names);
-    const tokens = names.length === 0 ? 0 : estimateTokens(text);
-    const changed = items.slice(start, to + 1).map((item, n): Item => {
-      const at = start + n;
-      const bare = at === this.#names.at ? item.tokens - this.#names.tokens : item.tokens;
-      if (item.step === null || item.step.maskable === 0) return item;
-      const stub = maskMessage(item.step.message, {
-        words: stubs,
-        toStep: item.step.step,
-        names: [],
-        namesStep: 0,
-        canRecall: true,
-      });
-      const said = readSayings(stub).flatMap(({ by, text: each }) => (by === "output" ? [each] : []));
-      const words = item.isMasked ? (item.words[1] ?? new Set()) : this.#conversation.rareWords(said.join("\n"));
-      const own = at === to ? [this.#conversation.rareWords(text)] : [];
-      const left = item.isMasked ? bare : bare - item.step.maskable;
-      return {
-        step: item.step,
-        isMasked: true,
-        tokens: left + (at === to ? tokens : 0),
-        words: [item.step.written, words, ...own],
-      };
-    });
-    this.#view.edit(start, to + 1, changed);
-    this.#names = { tokens, at: to };
-    this.#sinceEdit = this.#view.items.length;
-  }
-
-  /** The view's messages, with the extent to which each is masked. */
-  #maskees(to: number): Maskee[] {
-    const found = new Map<UIMessage, { toStep: number | null; maskedTo: number }>();
-    for (const [at, { step, isMasked }] of this.#view.items.entries()) {
-      if (step === null) continue;
-      const known = found.get(step.message) ?? { toStep: null, maskedTo: -1 };
-      if (at <= to) known.toStep = step.step;
-      if (isMasked) known.maskedTo = step.step;
-      found.set(step.message, known);
-    }
-    return [...found].map(([message, places]) => ({ message, shown: { from: 0, to: Infinity }, words: {}, ...places }));
   }
 
   #summarise(terms: RentTerms, isDue: boolean): void {
@@ -319,8 +254,6 @@ class Rented {
     if (cached === null) this.#view.summarised({ input: own, output: answered });
     else this.#view.summarised({ ...cached, output: answered });
     this.#view.edit(from, to, [summaryItem(estimateTokens(said), rareWords(said))]);
-    this.#names = { tokens: 0, at: -1 };
-    this.#sinceEdit = this.#view.items.length;
     this.#sinceSummary = this.#view.items.length;
   }
 

@@ -21,8 +21,6 @@ export interface Step {
   readonly at: number;
   readonly step: number;
   readonly tokens: number;
-  /** The part of them that stubs would take away. */
-  readonly maskable: number;
   /** Tokens of the model's answer. 0 for a user's step. */
   readonly answered: number;
   readonly isRequest: boolean;
@@ -44,7 +42,6 @@ export function readSteps(messages: readonly UIMessage[], rareWords: RareWords):
   return messages.flatMap((message, at) => {
     const measured = measureMessage(message, estimateTokens);
     const bare = measureMessage({ ...message, parts: message.parts.map(withoutOutput) }, estimateTokens);
-    const maskable = new Map(measured.maskable ?? []);
     return messageSteps(message).map((parts, step): Step => {
       const sayings = readSayings({ ...message, parts: [...parts] });
       const wordsOf = (isRead: boolean): ReadonlySet<string> =>
@@ -58,7 +55,6 @@ export function readSteps(messages: readonly UIMessage[], rareWords: RareWords):
         step,
         tokens,
         isRequest,
-        maskable: maskable.get(step) ?? 0,
         answered: isRequest ? answered : 0,
         written: wordsOf(false),
         read: wordsOf(true),
@@ -90,7 +86,6 @@ export interface Item {
   readonly words: readonly ReadonlySet<string>[];
   /** Null for a summary, which is no step of the conversation. */
   readonly step: Step | null;
-  readonly isMasked: boolean;
 }
 
 /** The result of a conversation under a policy. */
@@ -189,8 +184,7 @@ export class BilledView {
     for (const item of this.#items.slice(from, to)) this.#count(item, -1);
     for (const item of items) this.#count(item, 1);
     this.#items.splice(from, to - from, ...items);
-    // A masked item still answers to what was sent.
-    if (items.length !== to - from) this.#sent = Math.min(this.#sent, from);
+    this.#sent = Math.min(this.#sent, from);
     this.#tokens = this.#items.reduce((sum, { tokens }) => sum + tokens, 0);
     this.#cached = Math.min(this.#cached, before);
     this.#edits++;
@@ -250,5 +244,5 @@ interface Summarised {
 }
 
 export function itemOf(step: Step): Item {
-  return { tokens: step.tokens, words: [step.written, step.read], step, isMasked: false };
+  return { tokens: step.tokens, words: [step.written, step.read], step };
 }

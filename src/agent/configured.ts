@@ -23,9 +23,8 @@ export abstract class Configured {
   protected abstract tell(call: BuilderCall): this;
 
   /**
-   * Compacts through the durable workflow. A number is the largest estimate of a view in tokens. With `auto` the prices decide. Older tool
-   * outputs become stubs, and older messages become a summary, once carrying them has cost one and a half times as much as the edit, and at
-   * the ceiling at the latest. Throws `invalid_options`.
+   * Compacts through the durable workflow. A number is the largest estimate of a view in tokens. With `auto` the prices decide. Older
+   * messages become a summary once carrying them has cost one and a half times as much as the summary, and at the ceiling at the latest. Throws `invalid_options`.
    */
   compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
     return this.tell({ settings: changedThreshold(threshold, options) });

@@ -281,8 +281,6 @@ export interface ShownText {
 
 /** Reads of a session whose messages a host keeps. */
 export interface HostedReads {
-  /** Whether stubs may stand in its view. */
-  readonly isMasked: boolean;
   /** Resolves once the index equals the host's messages. */
   ready(): Promise<void>;
   read<T>(work: () => T | Promise<T>): Promise<T>;
@@ -311,8 +309,7 @@ export interface RunRequest {
 /** Decides when runs start. Call it inside the transaction of the change, but for {@link RunTrigger.decide}. */
 export interface RunTrigger {
   /**
-   * After a change that may have grown the active view. Starts a due run, masks older outputs that are due, and asks for what an edit
-   * uncovered. `continues` is the leaf that was just appended to, where the caller knows it.
+   * After a change that may have grown the active view. Starts a due run, and asks for what an edit uncovered. `continues` is the leaf that was just appended to, where the caller knows it.
    */
   changed(sessionId: string, continues?: string | null): void;
   /** After a change that must not start a run by size. */

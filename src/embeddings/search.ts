@@ -168,7 +168,7 @@ export class EmbeddingSearch implements MeaningSearch {
   async #read(sessionId: string, texts: number): Promise<ReadMessage[]> {
     return this.#core.read(sessionId, async () => {
       const places = this.#placesOf(sessionId);
-      const { seqs } = this.#waiting(sessionId, places.outOfView(), this.#last?.vector.length ?? 0);
+      const { seqs } = this.#waiting(sessionId, places.hidden(), this.#last?.vector.length ?? 0);
       const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
       places.need(next);
       return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));

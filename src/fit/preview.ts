@@ -8,7 +8,6 @@
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../known-fields.ts";
 import { jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { readStub } from "../steps/view/stub.ts";
 import { shortenOutput } from "./truncate.ts";
 import { storedId } from "../steps/view/view.ts";
 
@@ -45,8 +44,7 @@ function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const bytes = utf8Bytes(jsonText(tool.output), maxBytes);
-  // A stub is long because of the names beside it, and says itself where the output is.
-  if (bytes <= maxBytes || readStub(part) !== null) return part;
+  if (bytes <= maxBytes) return part;
   const note =
     `A preview: the output has ${Math.ceil(bytes / 1024)} KB. ` +
     `All of it is stored in message "${storedId(messageId)}". Run the tool again, asking for less, to see more.`;

@@ -7,7 +7,7 @@
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
  *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
- * - These stay whole: stubs of masked outputs, error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
+ * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.
  * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So
  *   the prompt up to the line stays byte for byte the same, and the provider's cache of it stays valid.
@@ -18,7 +18,6 @@ import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
 import { isEncoded } from "../steps/text/encoded.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { readStub } from "../steps/view/stub.ts";
 import { isSummary } from "../steps/view/view.ts";
 
 /**
@@ -99,7 +98,7 @@ function truncatePart(part: Part, limits: Limits): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
   const output = shortenOutput(tool.output, limits.output);
-  return output === tool.output || readStub(part) !== null ? part : { ...tool, output };
+  return output === tool.output ? part : { ...tool, output };
 }
 
 /**

@@ -2,8 +2,7 @@
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { MOST_COUNTED } from "../facts/keep.ts";
 import { breakEven, type Prices } from "../steps/decide/break-even.ts";
-import type { MaskReport } from "../memory/masks/session-masks.ts";
-import type { Rent, Rents } from "../steps/decide/rent.ts";
+import type { Rent } from "../steps/decide/rent.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../steps/plan/cut.ts";
 import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
@@ -35,11 +34,10 @@ export interface PlanReport {
   /** Later model calls after which the run has paid for itself. Null when it never does, or nothing is to be done. */
   readonly breakEvenCalls: number | null;
   /**
-   * With `auto`, the cost so far of carrying content that could have gone, the cost of an edit, and its saving. Null for a fixed threshold.
+   * With `auto`, the cost so far of carrying content that could have gone, the cost of a summary, and its saving. Null for another branch
+   * and for a fixed threshold.
    */
-  readonly rents: Rents | null;
-  /** The end of the masked tool outputs in this view. Null where none are masked. */
-  readonly masked: MaskReport | null;
+  readonly rent: Rent | null;
   /** Why no run starts by itself now, or why a requested run would do nothing. Null without such a reason. */
   readonly waiting: Waiting | null;
   /** One sentence each, in reading order. */
@@ -67,26 +65,18 @@ const WHY = {
 
 const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
-/** A report without rents and masks, which do not depend on the plan. */
-type Planned = Omit<PlanReport, "rents" | "masked">;
+/** A report without the rent, which does not depend on the plan. */
+type Planned = Omit<PlanReport, "rent">;
 
-/** Adds the rents and the masks of the view to a report. */
-export function explainRents(report: Planned, { rents, masked }: Pick<PlanReport, "rents" | "masked">): PlanReport {
-  const lines = [
-    ...(masked === null
-      ? []
-      : [
-          `Older tool outputs are masked up to message "${masked.upTo}": ${masked.tokens} tokens are kept out of the view.`,
-        ]),
-    ...(rents === null ? [] : [describeRent("Masking", rents.mask), describeRent("Summarising", rents.summary)]),
-  ];
-  return { ...report, rents, masked, lines: [...report.lines, ...lines] };
+/** Adds the rent of the view to a report. */
+export function explainRent(report: Planned, rent: Rent | null): PlanReport {
+  return { ...report, rent, lines: rent === null ? report.lines : [...report.lines, describeRent(rent)] };
 }
 
-function describeRent(edit: string, { paid, price, freedTokens, isDue }: Rent): string {
-  if (freedTokens === 0) return `${edit} would save nothing now.`;
+function describeRent({ paid, price, freedTokens, isDue }: Rent): string {
+  if (freedTokens === 0) return "A summary would save nothing now.";
   const due = isDue ? "it is due" : "it waits";
-  return `${edit} would save ${freedTokens} tokens a call for the price of ${Math.round(price)} tokens of input; to carry them has cost ${Math.round(paid)} so far: ${due}.`;
+  return `A summary would save ${freedTokens} tokens a call for the price of ${Math.round(price)} tokens of input; to carry them has cost ${Math.round(paid)} so far: ${due}.`;
 }
 
 interface Circumstances {

@@ -6,8 +6,8 @@ import { besides, opened } from "../steps/view/view.ts";
 import { readCarried, openingOf } from "../agent/runs/boundary.ts";
 import type { Needs } from "../agent/core.ts";
 import { planNow } from "../agent/runs/start/dry-run.ts";
-import { rentsNow } from "../agent/runs/start/rents.ts";
-import { explainFunction, explainServed, explainPlan, explainRents, type PlanReport } from "./explain.ts";
+import { rentNow } from "../agent/runs/start/rent.ts";
+import { explainFunction, explainServed, explainPlan, explainRent, type PlanReport } from "./explain.ts";
 
 /** The compaction that a plan is asked for. */
 export interface PlanQuestion {
@@ -27,8 +27,9 @@ export async function reportPlan(
 ): Promise<PlanReport | null> {
   const carried = await readCarried(core, sessionId);
   const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
-  const carrying = readCarrying(core, sessionId, leafId);
-  const due = carrying.rents?.summary.isDue === true;
+  const isActive = leafId === undefined || leafId === core.memory.session(sessionId).leafId();
+  const rent = isActive ? rentNow(core, sessionId) : null;
+  const due = rent?.isDue === true;
   const found = planNow(core, sessionId, { policy, leafId, due, ...asked });
   if (found === null) return null;
   const { outline, plan } = found;
@@ -40,11 +41,11 @@ export async function reportPlan(
   const foreseen =
     core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   if (foreseen !== null && foreseen.plan !== null)
-    return explainRents(explainServed(outline, foreseen, circumstances), carrying);
+    return explainRent(explainServed(outline, foreseen, circumstances), rent);
   if (inline !== null && !isBefore(plan))
-    return explainRents(explainFunction(outline, { policy, waiting, foreseen }), carrying);
+    return explainRent(explainFunction(outline, { policy, waiting, foreseen }), rent);
   const besideTokens = plan.kind === "span" ? countBeside(core, { sessionId, policy }, { plan, carried }) : 0;
-  return explainRents(explainPlan(outline, plan, { ...circumstances, besideTokens, foreseen }), carrying);
+  return explainRent(explainPlan(outline, plan, { ...circumstances, besideTokens, foreseen }), rent);
 }
 
 /** Most tokens around a summary, which are the opening, carried blocks in their present form, and the text of `onAfterCompaction`. */
@@ -56,17 +57,6 @@ function countBeside(
   const { afterCompaction, countTokens } = core.settings.get(run.sessionId);
   const around = opened({ opening: openingOf(core, run, plan)?.text ?? null });
   return countTokens(around) + countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
-}
-
-/** Rents and masks, which are known for the active branch alone. */
-function readCarrying(
-  core: Needs<"hosted" | "memory" | "settings">,
-  sessionId: string,
-  leafId: string | undefined,
-): Pick<PlanReport, "rents" | "masked"> {
-  const history = core.memory.session(sessionId);
-  if (leafId !== undefined && leafId !== history.leafId()) return { rents: null, masked: null };
-  return { rents: rentsNow(core, sessionId), masked: history.masks.report() };
 }
 
 /** Whether neither a summariser nor a function would be asked. */

@@ -35,7 +35,6 @@ export class Memory {
   /** Session rows and their lineage. Use {@link session} for the messages of one session. */
   readonly sessions: Sessions;
   #search: SearchRows;
-  #canRecall = false;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
   readonly #hosted = new Map<string, Contents>();
@@ -72,7 +71,6 @@ export class Memory {
   searchWith<S extends SearchRows>(search: S): S {
     assert(this.#histories.size === 0, "A session was used before the room that searches it was there.");
     this.#search = search;
-    this.#canRecall = true;
     return search;
   }
 
@@ -106,7 +104,7 @@ export class Memory {
     const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
     const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
     const contents = this.#hosted.get(sessionId);
-    const tree = new Tree(this.statements, sessionId, now, { contents, canRecall: this.#canRecall });
+    const tree = new Tree(this.statements, sessionId, now, { contents });
     const countTokens = counterOf(sessionId);
     const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts });
     this.#histories.set(sessionId, history);

@@ -43,7 +43,6 @@ const TABLES = {
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
   summaries: ["runs", "overlays", "drafts", "health", "spend"],
-  masks: ["masks"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
   costs: ["costs"],
@@ -178,24 +177,6 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        probe    TEXT,
        code     TEXT,
        heard_at INTEGER NOT NULL
-     ) WITHOUT ROWID`,
-  ],
-  // Masks: the positions up to which stubs replace older tool outputs, one row per edit (masks/masks.ts). `names` is NULL
-  // where they are to be chosen anew.
-  masks: [
-    `CREATE TABLE palimpsest_masks (
-       session_id TEXT NOT NULL,
-       to_seq     INTEGER NOT NULL,
-       to_step    INTEGER NOT NULL,
-       top_seq    INTEGER NOT NULL,
-       top_step   INTEGER NOT NULL,
-       tokens     INTEGER NOT NULL,
-       names      TEXT,
-       names_seq  INTEGER NOT NULL,
-       names_step INTEGER NOT NULL,
-       stubs      TEXT NOT NULL,
-       created_at INTEGER NOT NULL,
-       PRIMARY KEY (session_id, to_seq, to_step)
      ) WITHOUT ROWID`,
   ],
   // Ended runs whose hook was not called yet (runs/hook-outbox.ts).

@@ -6,7 +6,6 @@
  * and tests hold the totals to exact numbers.
  */
 import { columns, type Db } from "./db.ts";
-import { MaskStatements } from "./masks/statements.ts";
 import type { Place } from "./messages/place.ts";
 
 /** A message without its content. Walks, measures and plans need no more. */
@@ -71,16 +70,13 @@ const CONTENT_TABLES = [
   "palimpsest_overlays",
   "palimpsest_drafts",
   "palimpsest_notes",
-  "palimpsest_masks",
 ] as const;
 
 export class Statements {
-  readonly masks: MaskStatements;
   readonly db: Db;
 
   constructor(db: Db) {
     this.db = db;
-    this.masks = new MaskStatements(db);
   }
 
   // Sessions

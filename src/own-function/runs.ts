@@ -112,7 +112,7 @@ export class FunctionRuns implements FunctionRoom {
       if (!history.has(run.leafId)) outcome = (live) => void conclude(core, live, { kind: "stale", reason: "gone" });
       else {
         const { messages, shown } = await core.read(run.sessionId, () => {
-          const view = history.view(run.leafId, { isWhole: true });
+          const view = history.view(run.leafId);
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
         });
         const view = messages.map(redaction.message);

@@ -1,13 +1,12 @@
 /**
  * How much of a prompt that was sent ends with certain messages, as they are stored now. Pure.
  *
- * Compares texts, calls with their inputs, and outputs. Nothing may stand between them. An output whose stub was sent counts, because a
- * stub says what it stands for. Anything else that was shown in another form (previewed, truncated, redacted or changed since) does not.
+ * Compares texts, calls with their inputs, and outputs. Nothing may stand between them. What was shown in another form (previewed,
+ * truncated, redacted or changed since) does not count.
  */
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
-import { hasResult, isSaid, jsonText, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { stubStart } from "../steps/view/stub.ts";
+import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
 
 /**
  * The length of the prompt's beginning that ends with the messages, in the prompt's own messages. Null where the prompt does not hold them.
@@ -44,14 +43,8 @@ function isShown(outputs: ReadonlyMap<string, unknown>, part: Part): boolean {
   if (!hasResult(call)) return true;
   if (shown === undefined) return false;
   const json = JSON.stringify(shown);
-  if (call.state === "output-available") return json === JSON.stringify(call.output) || isStubOf(shown, call.output);
+  if (call.state === "output-available") return json === JSON.stringify(call.output);
   return call.state !== "output-error" || json === JSON.stringify(call.errorText);
-}
-
-/** Whether what was sent is the stub of an output. It names the output's size. */
-function isStubOf(shown: unknown, output: unknown): boolean {
-  if (typeof shown === "string") return shown.startsWith(stubStart(jsonText(output)));
-  return typeof shown === "object" && shown !== null && Object.values(shown).some((each) => isStubOf(each, output));
 }
 
 function readSaid(message: LanguageModelV4Prompt[number]): string[] {

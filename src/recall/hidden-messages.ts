@@ -9,7 +9,7 @@
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
-import { parseReference } from "../steps/message/reference.ts";
+import { hashOf } from "../steps/message/reference.ts";
 import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/contents.ts";
 import type { MessageSearch } from "./search/search.ts";
@@ -25,12 +25,6 @@ const LOOKED_BACK = 20;
 /** A range that an overlay of the view hides, wholly or in part. */
 export interface HiddenRange extends SeqRange {
   readonly overlayId: string;
-}
-
-/** The place of a message that was asked for by name, and the number of its call, where one was named. */
-export interface Named {
-  readonly seq: number;
-  readonly call: number | null;
 }
 
 export interface Original {
@@ -61,18 +55,6 @@ export class HiddenMessages {
       this.#hidden = view.flatMap((element) => (element.kind === "overlay" ? this.under(element.overlay) : []));
     }
     return this.#hidden;
-  }
-
-  /** Like {@link hidden}, with the ranges of masked outputs. So it has all messages that the active view does not show whole. */
-  outOfView(): readonly SeqRange[] {
-    const leaf = this.#tree.newest();
-    const mask = leaf === null ? null : this.#tree.masks.at({ seq: leaf.seq, step: WHOLE_MESSAGE });
-    if (mask === null) return this.hidden();
-    const { seq } = mask.place;
-    const behind = this.hidden().flatMap((range) =>
-      range.toSeq <= seq ? [] : [{ ...range, fromSeq: Math.max(range.fromSeq, seq + 1) }],
-    );
-    return [...behind, ...this.#stretches(seq)];
   }
 
   /** The ranges that an overlay covers, newest first, in any state of the overlay. */
@@ -136,12 +118,11 @@ export class HiddenMessages {
   }
 
   /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
-  named(name: string): Named[] {
+  named(name: string): number[] {
     const row = this.#tree.find(storedId(name));
-    if (row !== null) return [{ seq: row.seq, call: null }];
-    const reference = parseReference(name.replace(/^\[(.*)\]$/, "$1"));
-    if (reference === null) return [];
-    return this.#tree.findByHash(reference.hash).map(({ seq }) => ({ seq, call: reference.call }));
+    if (row !== null) return [row.seq];
+    const hash = hashOf(name.replace(/^\[(.*)\]$/, "$1"));
+    return hash === null ? [] : this.#tree.findByHash(hash).map(({ seq }) => seq);
   }
 
   overlayNamed(name: string): OverlayRow | null {

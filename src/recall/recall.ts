@@ -12,13 +12,12 @@ import { tool, type Tool } from "ai";
 import { z } from "zod";
 import { inWords, PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
-import type { HiddenMessages, Named, Original } from "./hidden-messages.ts";
+import type { HiddenMessages, Original } from "./hidden-messages.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { Slices } from "../steps/text/slices.ts";
 import { readQuestion, workShare } from "./steps/asked.ts";
 import { excerptMessage } from "./steps/excerpt.ts";
 import { referenceTo } from "../steps/message/reference.ts";
-import { toolPart } from "../steps/message/tool-parts.ts";
 import { readOn } from "./read-on.ts";
 import { wholeText } from "./steps/quote.ts";
 import type { RecalledVersion } from "../agent/core.ts";
@@ -44,7 +43,7 @@ const MIN_RECALLED_TOKENS = 60;
 export interface RecallRequest {
   /** A question or words, in any grammatical form. "Quoted words" must stand side by side, and begin* matches beginnings. */
   readonly query?: string | undefined;
-  /** References as summaries and stubs show them, or message ids. */
+  /** References as summaries show them, or message ids. */
   readonly ids?: readonly string[] | undefined;
   /** A message by reference or id. Reads it and its neighbours. */
   readonly around?: string | undefined;
@@ -75,7 +74,7 @@ export const recallInput = z.object({
     .array(z.string().max(MAX_ID_CHARS))
     .max(RECALL_HITS)
     .optional()
-    .describe("References from a summary or an output left out, such as @0a1b2c3 or @0a1b2c3.2: reads these."),
+    .describe("References from a summary, such as @0a1b2c3: reads these."),
   around: z.string().max(MAX_ID_CHARS).optional().describe("One reference: that message and what was said around it."),
   overlayId: z.string().max(MAX_ID_CHARS).optional().describe("Only under this summary; alone, reads it from its end."),
   everywhere: z.boolean().optional().describe("Search all of the conversation, also what you can see."),
@@ -101,8 +100,6 @@ interface Found {
   /** True when they are shown in the order of the conversation instead of by relevance. */
   readonly inOrder: boolean;
   readonly unknown: readonly string[];
-  /** The calls that were asked for by number, of messages that are not asked for whole. */
-  readonly calls?: ReadonlyMap<number, readonly number[]>;
 }
 
 /** The searched parts of one session. */
@@ -129,7 +126,7 @@ export function* recall(
   const answer = new Answer(asked.maxTokens, countTokens);
   let [looked, full] = [0, false];
   for (const seq of found.seqs) {
-    const original = partOf(places.read(seq), found.calls?.get(seq));
+    const original = places.read(seq);
     looked++;
     yield;
     if (original === null) continue;
@@ -142,21 +139,7 @@ export function* recall(
   return answer.end(found, left);
 }
 
-/** An original, and the number of the only call that is shown of it. */
-type Shown = Original & { readonly call?: number };
-
-/** The original with the calls that were asked for. The whole of it where it has none of them. */
-function partOf(original: Original | null, calls: readonly number[] | undefined): Shown | null {
-  if (original === null || calls === undefined) return original;
-  const { message } = original;
-  const tools = message.parts.filter((part) => toolPart(part) !== null);
-  const parts = tools.filter((_, at) => calls.includes(at + 1));
-  if (parts.length === 0) return original;
-  const [call] = calls;
-  return { ...original, message: { ...message, parts }, ...(calls.length === 1 && call !== undefined && { call }) };
-}
-
-function pieceOf(original: Shown, asked: Asked, places: HiddenMessages, countTokens: CountTokens): Recall {
+function pieceOf(original: Original, asked: Asked, places: HiddenMessages, countTokens: CountTokens): Recall {
   const { from = 0, maxTokens } = asked;
   const described = { ...describe(original, places.overlayOver(original.seq)), clipped: false };
   const piece = { header: headerOf(described), text: wholeText(original), from, maxTokens };
@@ -176,7 +159,7 @@ export function meaningAsked(places: HiddenMessages, request: RecallRequest): Me
   if (asks.some(({ isRequired }) => isRequired) || workShare(query, asks) === 1) return null;
   const overlay = overlayId === undefined ? undefined : places.overlayNamed(overlayId);
   if (overlay === null) return null;
-  const hidden = places.outOfView();
+  const hidden = places.hidden();
   const ranges = overlay === undefined ? (everywhere === true ? null : hidden) : places.under(overlay);
   return ranges?.length === 0 ? null : { query, ranges, hidden };
 }
@@ -246,8 +229,7 @@ function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): 
     const ranges = overlay === undefined ? [] : places.under(overlay);
     return { seqs: places.within(ranges), count: null, inOrder: true, unknown: [] };
   }
-  const ranges =
-    overlay === undefined ? (asked.everywhere === true ? null : places.outOfView()) : places.under(overlay);
+  const ranges = overlay === undefined ? (asked.everywhere === true ? null : places.hidden()) : places.under(overlay);
   if (ranges?.length === 0) {
     const advice =
       "No summary hides anything here: all of this conversation is in your context. To search it all the same, say everywhere.";
@@ -270,24 +252,15 @@ function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): 
 function findNamed(places: HiddenMessages, ids: readonly string[]): Found | Recall {
   const named = ids.map((id) => ({ id, found: places.named(id) }));
   const missing = named.filter(({ found }) => found.length === 0).map(({ id }) => id);
-  const all = named.flatMap(({ found }) => found);
-  const seqs = [...new Set(all.map(({ seq }) => seq))];
+  const seqs = [...new Set(named.flatMap(({ found }) => found))];
   if (seqs.length === 0) return unknown(missing);
-  return { seqs, count: seqs.length, inOrder: false, unknown: missing, calls: callsIn(all) };
-}
-
-function callsIn(named: readonly Named[]): ReadonlyMap<number, readonly number[]> {
-  const whole = new Set(named.flatMap(({ seq, call }) => (call === null ? [seq] : [])));
-  const calls = new Map<number, number[]>();
-  for (const { seq, call } of named)
-    if (call !== null && !whole.has(seq)) calls.set(seq, [...(calls.get(seq) ?? []), call]);
-  return calls;
+  return { seqs, count: seqs.length, inOrder: false, unknown: missing };
 }
 
 function findAround(places: HiddenMessages, name: string): Found | Recall {
-  const [named] = places.named(name);
-  if (named === undefined) return unknown([name]);
-  return { seqs: places.around(named.seq), count: null, inOrder: true, unknown: [] };
+  const [seq] = places.named(name);
+  if (seq === undefined) return unknown([name]);
+  return { seqs: places.around(seq), count: null, inOrder: true, unknown: [] };
 }
 
 /** Names the messages that a search did not see, so that a missing match is not taken for proof. */
@@ -307,11 +280,16 @@ function sayUnknown(names: readonly string[]): string {
 }
 
 /** An original in the form of an answer. */
-function describe(original: Shown, overlayId: string | null): Omit<RecalledMessage, "clipped"> {
-  const { message, createdAt, call } = original;
-  // With its number even for the first call. The message's own reference would go on in the text of the whole message.
-  const reference = referenceTo(message.id) + (call === undefined ? "" : `.${call}`);
-  return { id: message.id, reference, role: message.role, createdAt, overlayId, beside: false };
+function describe(original: Original, overlayId: string | null): Omit<RecalledMessage, "clipped"> {
+  const { message, createdAt } = original;
+  return {
+    id: message.id,
+    reference: referenceTo(message.id),
+    role: message.role,
+    createdAt,
+    overlayId,
+    beside: false,
+  };
 }
 
 function headerOf({ reference, role, createdAt }: Pick<RecalledMessage, "reference" | "role" | "createdAt">): string {
@@ -338,7 +316,7 @@ class Answer {
   }
 
   /** False when no tokens are left. `shares` is the most originals that should fit beside each other. */
-  add(original: Shown, how: { shares: number; overlayId: string | null }): boolean {
+  add(original: Original, how: { shares: number; overlayId: string | null }): boolean {
     if (this.#left < MIN_RECALLED_TOKENS && this.#entries.length > 0) return false;
     const { message, seq } = original;
     const described = describe(original, how.overlayId);

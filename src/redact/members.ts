@@ -30,12 +30,7 @@ export function blankMembers(value: unknown, redactText: (text: string) => strin
   if (Array.isArray(value)) return value.map((each) => blankMembers(each, redactText));
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).map(([key, each]) => [redactText(key), blankMember(key, each, redactText)]);
-  // Marks of a view, such as those of stubs.
-  const marks = Object.getOwnPropertySymbols(value).map((mark) => [
-    mark,
-    blankMembers((value as Record<symbol, unknown>)[mark], redactText),
-  ]);
-  return Object.fromEntries([...members, ...marks]) as unknown;
+  return Object.fromEntries(members) as unknown;
 }
 
 function blankMember(key: string, value: unknown, redactText: (text: string) => string): unknown {

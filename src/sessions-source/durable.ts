@@ -109,7 +109,7 @@ class DurableSession {
       this.#changes++;
       if (event.type === "append" && event.inserted) this.#follow(event.message.id, event.parentId);
     });
-    const source = sessionsSource(feed, { name: "agents/sessions", sessionId, live: () => [], sendsOurView: false });
+    const source = sessionsSource(feed, { name: "agents/sessions", sessionId, live: () => [] });
     this.#hosted = new HostedSession(core, sessionId, source);
     core.hosted.set(sessionId, this.#hosted);
     this.#listen();

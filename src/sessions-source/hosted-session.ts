@@ -99,11 +99,6 @@ export class HostedSession {
     }
   }
 
-  /** Whether stubs may stand in the view of this session. Where a model is sent another view, nobody would see them. */
-  get isMasked(): boolean {
-    return this.#source.sendsOurView;
-  }
-
   // --- the feed ------------------------------------------------------------------------------------------------------
 
   /** Never throws and never waits, because the host must go on in any case. */

@@ -35,6 +35,4 @@ export interface MessageSource {
   live(): readonly UIMessage[];
   /** Whether the host deletes its oldest messages by a rule of its own. */
   prunes(): boolean;
-  /** Whether a model is sent our view. A host that sends its own has our summaries there, and no stubs. */
-  readonly sendsOurView: boolean;
 }

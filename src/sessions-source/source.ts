@@ -23,8 +23,6 @@ export interface SessionsSourceOptions {
   readonly read?: (message: UIMessage) => UIMessage;
   /** Called after an update. Whether the host only moved content elsewhere, and nobody changed the text. */
   readonly rewrites?: (message: UIMessage) => boolean;
-  /** Whether a model is sent our view. Default true. */
-  readonly sendsOurView?: boolean;
 }
 
 /** The part of `Sessions` that a source needs. */
@@ -49,14 +47,13 @@ export function mirrorOf(session: ReturnType<Sessions["session"]>, hear?: (event
 
 export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): MessageSource {
   const { name, sessionId, live, keeps = () => undefined, read = (message) => message } = options;
-  const { rewrites = () => false, sendsOurView = true } = options;
+  const { rewrites = () => false } = options;
   const session = sessions.session(sessionId);
   const messageOf = (message: SessionMessage): UIMessage => read(message as unknown as UIMessage);
   return {
     name,
     live: () => live().filter(({ id }) => !id.startsWith(SDK_SUMMARY_PREFIX)),
     prunes: () => keeps() !== undefined,
-    sendsOurView,
     subscribe: (listener) => {
       const host = { messageOf, keeps, rewrites };
       sessions.subscribe((event) => {

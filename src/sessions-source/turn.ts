@@ -9,8 +9,6 @@ import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
-import { toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { withoutMark } from "../steps/view/repair.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
@@ -34,7 +32,7 @@ export interface HostTurn {
   readonly leafId?: string | undefined;
   /** The messages that the base class would send. They are sent, with a warning on the console, where no view is available. */
   readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;
-  /** How the host shortens older messages by itself. Where outputs are masked by cost, stubs take the place of that. */
+  /** How the host shortens older messages by itself. */
   readonly truncate?: ViewOptions["truncate"];
   /** Converts a message to the form in which the host shows it to a model. */
   readonly show?: (message: UIMessage) => UIMessage;
@@ -114,7 +112,7 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   const reminder = await session.reminderOfRooms();
   const { view, messages } = await nextPrompt(session, {
     ...options,
-    truncate: session.masksOutputs ? options.truncate : (options.truncate ?? host.truncate),
+    truncate: options.truncate ?? host.truncate,
     leafId: leaf?.id,
     maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
     reminder: own.length === 0 ? reminder : null,
@@ -128,40 +126,13 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   return { view: sent, messages: [...finish(messages), ...own, ...last] };
 }
 
-/**
- * The last message of the view with the parts that it had at the start of the turn. Outputs that it had by then are sent as the view shows
- * them, because an edit may have masked them.
- */
+/** The last message of the view with the parts that it had at the start of the turn. */
 function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   if (leaf?.role !== "assistant") return message;
   const shown = parseSyntheticId(message.id);
   const isSlice = shown?.kind === "slice" && shown.messageId === leaf.id;
   if (message.id !== leaf.id && !isSlice) return message;
-  const began = isSlice ? sliceMessage(leaf, shown.fromStep, shown.toStep) : leaf;
-  const shownParts = new Map(numberedCalls(message.parts).map(({ call, part }) => [call, part]));
-  const calls = new Map(numberedCalls(began.parts).map(({ call, part }) => [part, call]));
-  const asShown = (part: Part): Part => {
-    const shownPart = shownParts.get(calls.get(part) ?? "");
-    return hasOutput(part) && shownPart !== undefined && hasOutput(shownPart) ? shownPart : part;
-  };
-  return { ...began, parts: began.parts.map(asShown) };
-}
-
-/** The calls among the parts by their stored id, with a number, because models reuse ids. */
-function numberedCalls(parts: readonly Part[]): { readonly call: string; readonly part: Part }[] {
-  const seen = new Map<string, number>();
-  return parts.flatMap((part) => {
-    const tool = toolPart(part);
-    if (tool === null) return [];
-    const id = withoutMark(tool.toolCallId);
-    const number = (seen.get(id) ?? 0) + 1;
-    seen.set(id, number);
-    return [{ call: `${number} ${id}`, part }];
-  });
-}
-
-function hasOutput(part: Part): boolean {
-  return toolPart(part)?.state === "output-available";
+  return isSlice ? sliceMessage(leaf, shown.fromStep, shown.toStep) : leaf;
 }
 
 function warn(session: Session, error: unknown): void {

@@ -11,21 +11,11 @@
  * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
  * between or the view had to be made to fit. No step gets more than its limit, however many steps a turn has.
  */
-import {
-  convertToModelMessages,
-  type ModelMessage,
-  type StepResult,
-  type Tool,
-  type ToolSet,
-  type UIMessage,
-} from "ai";
+import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { repairMessages } from "../steps/view/repair.ts";
-import { bareStub, withoutNames } from "../steps/view/mask.ts";
-import { LEAST_MASKED_CHARS, readStub, stubIn, stubOf, type Stub } from "../steps/view/stub.ts";
-import { tellsError } from "../steps/message/output.ts";
-import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
@@ -204,75 +194,13 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
-  const repaired = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
-  const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
-  const messages = await convertToModelMessages(
-    shown,
-    tools === undefined ? {} : { tools: knowingStubs(tools, shown) },
-  );
+  const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
+  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
     view,
     messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
-  };
-}
-
-/**
- * The messages without names, where a tool's `toModelOutput` may have hidden some of them. Names are words of whole outputs.
- */
-function withoutHidden(messages: readonly UIMessage[], tools: ToolSet): UIMessage[] {
-  const hides = (part: Part): boolean => {
-    const tool = toolPart(part);
-    return tool !== null && readStub(part) !== null && tools[toolName(tool)]?.toModelOutput !== undefined;
-  };
-  if (!messages.some(({ parts }) => parts.some(hides))) return [...messages];
-  return messages.map((message) => ({ ...message, parts: message.parts.map(nameless) }));
-}
-
-function nameless(part: Part): Part {
-  const stub = readStub(part);
-  return stub === null ? part : stubOf(part, withoutNames(stub));
-}
-
-type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
-
-/** Stubs by the output that a message has in their place, by call. Ids of calls may repeat in one conversation. */
-type Stubs = ReadonlyMap<string, ReadonlyMap<unknown, Stub>>;
-
-/** The tools, with a `toModelOutput` that knows stubs. */
-function knowingStubs(tools: ToolSet, messages: readonly UIMessage[]): ToolSet {
-  const stubs = stubsIn(messages);
-  const shown: ToolSet = { ...tools };
-  for (const [name, own] of Object.entries(tools)) {
-    const { toModelOutput } = own;
-    if (toModelOutput !== undefined) shown[name] = { ...own, toModelOutput: orStub(toModelOutput.bind(own), stubs) };
-  }
-  return shown;
-}
-
-function stubsIn(messages: readonly UIMessage[]): Stubs {
-  const stubs = new Map<string, Map<unknown, Stub>>();
-  for (const part of messages.flatMap(({ parts }) => parts)) {
-    const [tool, stub] = [toolPart(part), stubIn(part)];
-    if (tool === null || stub === null) continue;
-    stubs.set(tool.toolCallId, new Map(stubs.get(tool.toolCallId)).set(tool.output, stub));
-  }
-  return stubs;
-}
-
-/**
- * A tool's own `toModelOutput` is asked about the whole output. What it makes of it is masked by the rule for any output, without words,
- * because those come from the whole output. So a stub tells the size that the model saw, and a short answer stays.
- */
-function orStub(toModelOutput: ToModelOutput, stubs: Stubs): ToModelOutput {
-  return async (result) => {
-    const stub = stubs.get(result.toolCallId)?.get(result.output);
-    if (stub === undefined) return toModelOutput(result);
-    const sent = await toModelOutput({ ...result, output: stub.output });
-    const { length } = "value" in sent ? jsonText(sent.value) : "";
-    if (length < LEAST_MASKED_CHARS || tellsError(sent)) return sent;
-    return { type: "text", value: bareStub(stub.text, length) };
   };
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
-import { both, connect, ended, inside, messagesOf, newChat, talkUntilCompacted, until, user } from "./chat.ts";
+import { connect, ended, inside, messagesOf, newChat, talkUntilCompacted, user } from "./chat.ts";
 
 skipRetryDelays();
 
@@ -88,63 +88,6 @@ test("what a turn has brought is counted with the view that it was sent behind",
   });
 });
 
-test("older outputs are masked for the model alone, by rent, and the person sees everything, before and after eviction", async () => {
-  const { name, part, stub } = newChat("auto");
-  const work = Array.from({ length: 60 }, (_, n) => lookedUp(n));
-  for (const message of work) await inside(name, (agent) => agent.persistMessages([...agent.messages, message]));
-  const person = await connect(name);
-  const whole = await person.say(user("now", "And now?"));
-  expect(whole.slice(0, work.length)).toEqual(work);
-  const prompt = JSON.stringify(part.prompts.at(-1));
-  expect(prompt).toMatch(/Left out: an output of \d+ characters\. recall @/);
-  expect(prompt).not.toContain("entry 0 of 1 ");
-  expect(prompt).toContain("entry 0 of 59 ");
-  const masked = await inside(name, async (agent) => (await agent.palimpsest.session().status()).masked);
-  expect(masked?.tokens).toBeGreaterThan(10_000);
-  await evictDurableObject(stub);
-  expect(await messagesOf(name)).toEqual(whole);
-  const again = await connect(name);
-  await again.say(user("later", "And after a sleep?"));
-  // The prompt goes on where the one before it ended, so a provider's cache still holds its beginning.
-  const [before, after] = part.prompts.slice(-2).map((each) => each.map((message) => JSON.stringify(message)));
-  expect(after?.slice(0, before?.length)).toEqual(before);
-  expect((await both(name)).ours).toEqual((await both(name)).host);
-});
-
-test("a reply that goes on after a client's result is sent with the stubs that its own outputs have by then", async () => {
-  const { name, part } = newChat("auto");
-  const parts = Array.from({ length: 60 }, (_, n) => lookedUp(n).parts).flat();
-  const open = { type: "tool-place", toolCallId: "place-1", state: "input-available", input: { n: 1 } } as const;
-  const reply: UIMessage = { id: "reply", role: "assistant", parts };
-  await inside(name, (agent) => agent.persistMessages([...agent.messages, user("u0"), { ...reply, parts: [] }]));
-  for (let n = 2; n <= parts.length; n += 2) await inside(name, (agent) => agent.persistMessages(replyOf(agent, n)));
-  await inside(name, (agent) => agent.persistMessages(replyOf(agent, parts.length, [{ type: "step-start" }, open])));
-  expect(
-    await inside(name, async (agent) => (await agent.palimpsest.session().status()).masked?.tokens),
-  ).toBeGreaterThan(10_000);
-  const person = await connect(name);
-  part.script = (_prompt, call) => (call === 0 ? { tool: "look", id: "look-last" } : "You are there.");
-  const result = { toolCallId: "place-1", toolName: "place", output: "at home", autoContinue: true };
-  person.send({ type: "cf_agent_tool_result", ...result });
-  await until(async () =>
-    JSON.stringify((await messagesOf(name)).at(-1)).includes("You are there.") ? true : undefined,
-  );
-  const shown = await inside(name, async (agent) => (await agent.palimpsest.session().getView()).messages);
-  for (const prompt of part.prompts.slice(-2)) {
-    const sent = JSON.stringify(prompt);
-    expect(sent).toContain("at home");
-    expect(sent).not.toContain("entry 0 of 1 ");
-    expect(sent).toContain("entry 0 of 59 ");
-    // As many stubs as the view counts.
-    expect(sent.split("[Left out")).toHaveLength(JSON.stringify(shown).split("[Left out").length);
-  }
-  expect(JSON.stringify((await messagesOf(name)).at(-1))).toContain("entry 0 of 1 ");
-
-  function replyOf(agent: { readonly messages: UIMessage[] }, to: number, more: UIMessage["parts"] = []): UIMessage[] {
-    return [...agent.messages.slice(0, -1), { ...reply, parts: [...parts.slice(0, to), ...more] }];
-  }
-});
-
 test("a reply that goes on is sent with each call's own input and output, where a model reused an id", async () => {
   const { name } = newChat("idle");
   const reply: UIMessage = { id: "reply", role: "assistant", parts: [...again(1), ...again(2), ...again(3)] };
@@ -192,15 +135,6 @@ function again(n: number): UIMessage["parts"] {
 
 function tokens(messages: readonly ModelMessage[] | undefined): number {
   return estimateTokens(JSON.stringify(messages));
-}
-
-/** A step with some four hundred tokens of output. */
-function lookedUp(n: number): UIMessage {
-  const output = Array.from({ length: 40 }, (_, at) => `entry ${at} of ${n} says that ledger${n}x${at} is kept`).join(
-    "\n",
-  );
-  const call = { toolCallId: `look-${n}`, input: { n }, state: "output-available", output } as const;
-  return { id: `w${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-look", ...call }] };
 }
 
 test("a summary continues the prompt that the chat last sent, and the provider reads that prompt from its cache", async () => {

@@ -26,7 +26,7 @@ const byMeaning = recall({ embeddings: embeddings({ model: "scripted", embed: sc
 
 /**
  * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
- * `idle` does not compact, `auto` goes by what it costs to carry outputs, and `cached` has a provider with a prompt cache.
+ * `idle` does not compact, and `cached` has a provider with a prompt cache.
  */
 export class Chat extends withCompaction(AIChatAgent, {
   rooms: [byMeaning, promptCache(), ownFunction()],
@@ -95,13 +95,11 @@ function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
 }
 
-const BY_COST = { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 };
-
 function byCost(ours: Session): void {
-  ours.compactAfter("auto", BY_COST);
+  ours.compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 });
 }
 
-/** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone, and `auto` by cost, without a cache. */
+/** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
 export class Harnessed extends withPlainCompaction(Agent) {
   readonly harness = compactHarness(
     this,
@@ -121,8 +119,6 @@ export class Harnessed extends withPlainCompaction(Agent) {
   }
 
   override configureSession(session: Session): void {
-    if (this.name.startsWith("auto"))
-      return void session.compactAfter("auto", { ...BY_COST, prices: { cacheRead: 1, cacheWrite: 1 } });
     const threshold = this.name.startsWith("idle") ? 200_000 : this.name.startsWith("roomy") ? 4_500 : 2_000;
     session.compactAfter(threshold, { chunkTokens: 1_500 });
   }
@@ -170,7 +166,6 @@ function isUnbound({ id }: DurableObjectState): boolean {
 
 function compactionOf(name: string) {
   if (name.startsWith("idle")) return undefined;
-  if (name.startsWith("auto")) return compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
   if (name.startsWith("counted")) return compactAfter(60_000, { maxMessages: 12 });
   return compactAfter(2_000, { chunkTokens: 1_500 });
 }

@@ -99,11 +99,11 @@ test("what was said since a summary is as much in the child, so that its account
     for (const n of [0, 1, 2, 3, 4]) history.append(say(`m${n}`));
     history.overlays.add({ span: span("m1", "m2"), summary: "a caller's own" });
     for (const n of [5, 6]) history.append(steps(`m${n}`, "one", "two"));
-    const before = history.masks.rented();
+    const before = history.active.rented();
     expect(before?.sinceSummary).toBe(4);
     const child = split(memory);
-    expect(child.masks.rented()).toMatchObject({ sinceSummary: 4, sinceEdit: 4 });
-    expect(split(memory, "grandchild", "child").masks.rented()).toMatchObject({ sinceSummary: 4, sinceEdit: 4 });
+    expect(child.active.rented()).toMatchObject({ sinceSummary: 4 });
+    expect(split(memory, "grandchild", "child").active.rented()).toMatchObject({ sinceSummary: 4 });
   });
 });
 

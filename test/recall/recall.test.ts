@@ -528,7 +528,7 @@ test("others get their turn while a long history is indexed and read: more often
   expect(large.recalled).toBeLessThan(2 * middle.recalled);
 });
 
-test("a long output is read to its end, answer by answer, and a call of a long reply by its own number", async () => {
+test("a long output is read to its end, answer by answer", async () => {
   await nested(async (session) => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `line ${n} of the report says that entry${n} is kept`).join(
       "\n",
@@ -540,26 +540,19 @@ test("a long output is read to its end, answer by answer, and a call of a long r
     const reference = referenceTo("reply");
     const excerpt = await session.recall({ ids: [reference] });
     expect(excerpt.text).toContain(`ids: ["${reference}"], from: 0`);
-    const one = await session.recall({ ids: [`${reference}.3`] });
-    expect(one.text).toContain("Output 2.");
-    expect(one.text).not.toMatch(/Output [013]\./);
-    expect(one).toMatchObject({ messages: [{ reference: `${reference}.3`, clipped: false }] });
-    const two = await session.recall({ ids: [`[${reference}.3]`, `${reference}.4`], maxTokens: 4_000 });
-    expect(two.text).toMatch(/Output 2\.[^]*Output 3\./);
-    expect((await session.recall({ ids: [`${reference}.99`] })).text).toContain("[");
     let [read, from, answers] = ["", 0, 0];
     for (let next: string | undefined = "0"; next !== undefined; answers++) {
       from = Number(next);
-      const answer = await session.recall({ ids: [`${reference}.57`], from, maxTokens: 8_000 });
+      const answer = await session.recall({ ids: [reference], from, maxTokens: 8_000 });
       expect(session.countTokens(answer.text)).toBeLessThanOrEqual(8_000);
       read += answer.text.slice(answer.text.indexOf("]\n") + 2).replace(/\n\n\(Characters [^]*$/, "");
       next = /from: (\d+)\.\)$/.exec(answer.text)?.[1];
     }
     expect(answers).toBeGreaterThan(3);
     expect(read).toContain(lines);
-    const first = await session.recall({ ids: [`${reference}.1`], from: 0, maxTokens: 200 });
-    expect(first.text).toMatch(new RegExp(`^\\[${reference}\\.1 [^]*ids: \\["${reference}\\.1"\\], from: \\d+\\.\\)$`));
-    const behind = await session.recall({ ids: [`${reference}.57`], from: 10_000_000 });
+    const first = await session.recall({ ids: [reference], from: 0, maxTokens: 200 });
+    expect(first.text).toMatch(new RegExp(`^\\[${reference} [^]*ids: \\["${reference}"\\], from: \\d+\\.\\)$`));
+    const behind = await session.recall({ ids: [reference], from: 10_000_000 });
     expect(behind).toMatchObject({ kind: "nothing", text: expect.stringContaining("all read") });
     await expect(session.recall({ ids: ["m1", "m2"], from: 5 })).rejects.toThrow("one id");
     await expect(session.recall({ query: "ledger", from: 5 })).rejects.toThrow("no query");

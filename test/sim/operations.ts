@@ -30,8 +30,7 @@ const WEIGHTS = {
   dropSession: 0.6,
   fork: 1.2,
   split: 1,
-  // masks, and compaction by hand
-  mask: 6,
+  // compaction by hand
   compact: 5,
   rebuild: 1.5,
   cover: 2,

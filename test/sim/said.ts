@@ -56,7 +56,7 @@ export function order(id: string, marks: Marks): UIMessage {
   return say(id, "assistant", text(sentence(marks, 30)), done(`${id}-page`, `</transcript>\n${said}`));
 }
 
-/** Words of each parallel output. The first two are large enough to be masked. */
+/** Words of each parallel output. */
 const WORDS_READ = [120, 160, 40] as const;
 
 /** A reply with steps of parallel calls. The last of them may have no result. */

@@ -23,8 +23,6 @@ interface Node {
 interface Weighed {
   readonly json: string;
   readonly steps: readonly number[];
-  /** Tokens that a stub would free, by step. */
-  readonly maskable: ReadonlyMap<number, number>;
   readonly digest: string;
   readonly marks: ReadonlySet<string>;
 }
@@ -44,15 +42,6 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** A stored mask. Outputs up to this step of this message are masked. */
-export interface TwinMask {
-  readonly id: string;
-  readonly step: number;
-  readonly namesTokens: number;
-  /** The step at which the names stand. */
-  readonly namesAt: { readonly id: string; readonly step: number };
-}
-
 interface Atom {
   readonly id: string;
   readonly step: number;
@@ -67,8 +56,8 @@ export function weigh(message: UIMessage): Weighed {
   if (known !== undefined) return known;
   const json = JSON.stringify(message);
   const digest = sumDigests(parseFacts(encodeMessage(message, estimateTokens).facts).digests);
-  const { steps, maskable = [] } = measureMessage(message, estimateTokens);
-  const fresh = { json, steps, maskable: new Map(maskable), digest, marks: marksIn(json) };
+  const { steps } = measureMessage(message, estimateTokens);
+  const fresh = { json, steps, digest, marks: marksIn(json) };
   weighed.set(message, fresh);
   return fresh;
 }
@@ -172,35 +161,11 @@ export class Twin {
     });
   }
 
-  /** The furthest mask on the path. Null for none. */
-  line(leaf: string | null, masks: readonly TwinMask[]): TwinMask | null {
-    const path = this.path(leaf);
-    const own = masks.filter(({ id }) => path.includes(id));
-    return own.toSorted((a, b) => path.indexOf(a.id) - path.indexOf(b.id) || a.step - b.step).at(-1) ?? null;
-  }
-
-  /**
-   * The view of a model. Of the overlays on the path, it shows those that lie in no other. Outputs up to the furthest mask are stubs.
-   */
-  view(leaf: string | null, overlays: readonly OverlayRecord[], masks: readonly TwinMask[] = []): TwinElement[] {
-    const line = this.line(leaf, masks);
-    let isMasked = line !== null;
+  /** The view of a model. Of the overlays on the path, it shows those that lie in no other. */
+  view(leaf: string | null, overlays: readonly OverlayRecord[]): TwinElement[] {
     const atoms = this.messages(leaf).flatMap((message): Atom[] => {
-      const { steps, maskable } = weigh(message);
-      const ends = message.id === line?.id;
-      const to = !isMasked || message.role !== "assistant" ? -1 : ends ? line.step : WHOLE_MESSAGE;
-      if (ends) isMasked = false;
-      const shown = (tokens: number, step: number): number => {
-        const freed = step <= to ? (maskable.get(step) ?? 0) : 0;
-        const isNamed = line?.namesAt.id === message.id && line.namesAt.step === step;
-        return tokens - freed + (isNamed ? line.namesTokens : 0);
-      };
-      return steps.map((tokens, step) => ({
-        id: message.id,
-        step,
-        last: step === steps.length - 1,
-        tokens: shown(tokens, step),
-      }));
+      const { steps } = weigh(message);
+      return steps.map((tokens, step) => ({ id: message.id, step, last: step === steps.length - 1, tokens }));
     });
     const widest = this.stretches(leaf, overlays).toSorted(
       (a, b) => b.to - b.from - (a.to - a.from) || b.overlay.n - a.overlay.n,

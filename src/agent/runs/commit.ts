@@ -48,7 +48,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   const { knows } = around;
   const shown = describeBoundary(core, run, { plan, carried });
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
-  const spanTokens = spanTokensNow(core, run) - core.settings.counterOf(run.sessionId)(texts);
+  const spanTokens = plan.spanTokens - core.settings.counterOf(run.sessionId)(texts);
   const pinned = pinBeside(core, run, { ...summary, spanTokens }, around);
   const result = history.overlays.add({
     span,
@@ -69,8 +69,6 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
     },
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
-  // The next request writes the view anew. With the next message the names would write it once more.
-  if (isByRent(core, run)) history.masks.renewNames(run.policy.stackTokens);
   return {
     kind: result.kind === "rebased" ? "rebased" : "applied",
     overlayId: result.overlay.id,
@@ -78,17 +76,6 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded: lineage.degraded,
   };
-}
-
-function isByRent(core: Needs<"settings">, { sessionId }: RunRecord): boolean {
-  return core.settings.get(sessionId).when?.rule === "rent";
-}
-
-/** Tokens of a run's span. By cost, masks may have made it smaller since it was planned. */
-function spanTokensNow(core: Needs<"memory" | "settings">, run: RunRecord): number {
-  const { span, spanTokens } = planOf(run);
-  if (!isByRent(core, run)) return spanTokens;
-  return Math.min(spanTokens, core.memory.session(run.sessionId).spans.digest(span)?.tokens ?? spanTokens);
 }
 
 /** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
@@ -106,7 +93,7 @@ export function pinBeside(
   { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
 ): Pinned {
   const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const byRent = isByRent(core, run);
+  const byRent = core.settings.get(run.sessionId).when?.rule === "rent";
   const plan = planOf(run);
   const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
   const isEarly = byRent && run.trigger === "threshold" && isFirst;

@@ -193,11 +193,6 @@ export class SessionMessages {
     return messages + unseenTokens(this.#core, this.#state.id, 0);
   }
 
-  /** Whether stubs replace older tool outputs by their cost, so that nothing else has to shorten them. @internal */
-  get masksOutputs(): boolean {
-    return this.#state.settings.when?.rule === "rent";
-  }
-
   /** The counter of the whole session, which is `tokenCounter` or the built-in estimate. */
   get countTokens(): CountTokens {
     return this.#state.settings.countTokens;

@@ -21,9 +21,8 @@ import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
 import { askForRun } from "../runs/start/ask.ts";
-import type { MaskReport } from "../../memory/masks/session-masks.ts";
-import type { Rents } from "../../steps/decide/rent.ts";
-import { rentsNow } from "../runs/start/rents.ts";
+import type { Rent } from "../../steps/decide/rent.ts";
+import { rentNow } from "../runs/start/rent.ts";
 import { settleAtPresentSize } from "../runs/start/trigger.ts";
 import { readAround } from "../runs/around.ts";
 import { openSpan } from "../runs/read-slices.ts";
@@ -68,10 +67,8 @@ export interface SessionStatus {
   readonly maxMessages: number | null;
   /** Ids of the runs that have no outcome yet. */
   readonly liveRunIds: readonly string[];
-  /** With `auto`, the cost so far of carrying content that could have gone, and the cost of an edit. Null for a fixed threshold. */
-  readonly rents: Rents | null;
-  /** The end of the masked tool outputs. Null where none are masked. */
-  readonly masked: MaskReport | null;
+  /** With `auto`, the cost so far of carrying content that could have gone, and the cost of a summary. Null for a fixed threshold. */
+  readonly rent: Rent | null;
   /** Why this branch is not compacted automatically now. Null without a policy, and when the next append will start a run. */
   readonly waiting: Waiting | null;
   /** Messages that are too long to be indexed whole, among those that a search has seen. */
@@ -159,8 +156,7 @@ export class Session extends Configured {
         viewMessages: history.size().messages,
         maxMessages: this.#state.settings.policy?.maxMessages ?? null,
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
-        rents: rentsNow(this.#core, this.id),
-        masked: history.masks.report(),
+        rent: rentNow(this.#core, this.id),
         waiting: decision.kind === "wait" ? decision.waiting : null,
         partlySearched: this.#core.memory.search.countPartial(this.id),
       };

@@ -8,7 +8,6 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
-import { unmask } from "../../steps/view/mask.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
@@ -20,11 +19,11 @@ import { coveredSteps } from "../overlays/record.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
-import { SessionMasks, type ViewSize } from "../masks/session-masks.ts";
 import { Overlays } from "../overlays/overlays.ts";
 import { Spans } from "../overlays/spans.ts";
 import type { SearchRows } from "../search/search-rows.ts";
 import { Versions } from "../versions.ts";
+import { ActiveView, type ViewSize } from "./active-view.ts";
 import type { Tree } from "./tree.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
@@ -44,7 +43,7 @@ import {
 import { longReader, readSlice, type Slice } from "./slices.ts";
 import type { SpanReader } from "./span-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
-import { elementTokens, walkShown, walkView, type Element } from "./walk.ts";
+import { elementTokens, walkView, type Element } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
@@ -74,8 +73,7 @@ export class History {
   readonly overlays: SessionOverlays;
   /** Reads of spans, hidden messages included. */
   readonly spans: Spans;
-  /** The session's masks, and the cost so far of carrying outputs that are not masked. */
-  readonly masks: SessionMasks;
+  readonly active: ActiveView;
   readonly #laid: Overlays;
   readonly #versions: Versions;
   readonly #options: HistoryOptions;
@@ -95,20 +93,14 @@ export class History {
     this.spans = new Spans(this.#laid);
     this.overlays = new SessionOverlays(this.#laid, this.spans, { ...options, changed });
     this.#versions = new Versions(options.db, tree);
-    this.masks = new SessionMasks(tree, {
-      transaction: (work) => options.db.transaction(work),
-      now: options.now,
-      countTokens: options.countTokens,
-      redactMessage: options.redactMessage,
-      changed,
-    });
+    this.active = new ActiveView(tree);
     this.#options = options;
   }
 
   #viewChanged(): void {
     this.tree.touch();
     this.lastEdit = {};
-    this.masks.changed();
+    this.active.changed();
   }
 
   get sessionId(): string {
@@ -158,14 +150,13 @@ export class History {
 
   /**
    * Replaces the content of a stored message. Returns null when no message has this id. An overlay that covers it is
-   * invalidated in the same transaction. Equal content writes nothing, and a view's stub takes no output away. Throws as {@link append}.
+   * invalidated in the same transaction. Equal content writes nothing. Throws as {@link append}.
    */
-  update(given: UIMessage): UIMessage | null {
+  update(message: UIMessage): UIMessage | null {
     this.mustKeepMessages();
-    checkShape(given);
-    const row = this.tree.find(given.id);
+    checkShape(message);
+    const row = this.tree.find(message.id);
     if (row === null) return null;
-    const message = unmask(given, () => this.get(given.id));
     const encoded = this.encode(message);
     if (encoded.digest === row.digest) return message;
     mustBeTheirs(message);
@@ -194,7 +185,7 @@ export class History {
     this.#options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
-      this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
+      this.active.appended({ seq, grown: parentSeq === leafSeq, encoded });
     });
   }
 
@@ -204,12 +195,11 @@ export class History {
       const keeps = unchangedPart(row, encoded);
       const { reached, gone } = this.#laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.#versions.withdraw([row], keeps);
-      const isUnmasked = this.tree.masks.replaced(row, encoded.facts, keeps);
       this.tree.replace(row, encoded);
-      if (reached || isUnmasked || this.tree.newest()?.seq !== row.seq) {
-        this.masks.changed();
+      if (reached || this.tree.newest()?.seq !== row.seq) {
+        this.active.changed();
         this.lastEdit = {};
-      } else this.masks.grown(row.seq, encoded);
+      } else this.active.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.#options.search.replaced(this.sessionId, row.seq, message);
     });
@@ -220,7 +210,7 @@ export class History {
     this.#options.db.transaction(() => {
       this.tree.replace(row, encoded);
       this.#options.search.replaced(this.sessionId, row.seq, message);
-      this.masks.changed();
+      this.active.changed();
     });
   }
 
@@ -229,10 +219,9 @@ export class History {
     if (rows.length === 0) return 0;
     return this.#options.db.transaction(() => {
       const { reached, gone } = this.#laid.invalidate(rows);
-      this.masks.removed(rows, reached);
+      this.active.removed(rows, reached);
       this.#options.search.removed(this.sessionId, rows);
       this.#versions.withdraw(rows);
-      this.tree.masks.removed(rows);
       this.tree.remove(rows);
       this.lastEdit = {};
       this.#invalidate(gone);
@@ -488,8 +477,8 @@ export class History {
   /** The size of the view. That of the active leaf is cached from append to append. Throws `unknown_leaf`. */
   size(leafId?: string | null): ViewSize {
     const start = this.#start(leafId);
-    if (start === null || start.seq === this.tree.newest()?.seq) return this.masks.size();
-    const sizes = [...walkShown(this.tree, start, { content: false })].map(elementTokens);
+    if (start === null || start.seq === this.tree.newest()?.seq) return this.active.size();
+    const sizes = [...walkView(this.tree, start, { content: false })].map(elementTokens);
     return { tokens: sizes.reduce((sum, tokens) => sum + tokens, 0), messages: sizes.length };
   }
 

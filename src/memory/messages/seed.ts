@@ -12,16 +12,15 @@
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { messageOf, referenceTo } from "../../steps/message/reference.ts";
 import { recordMessage } from "../../steps/view/view.ts";
-import { encodeMessage, parseFacts } from "./content.ts";
+import { encodeMessage } from "./content.ts";
 import type { OverlayDetails } from "../overlays/details.ts";
 import { summarySource, toRecord, type OverlayRecord } from "../overlays/record.ts";
 import { Overlays } from "../overlays/overlays.ts";
 import type { SessionStatements } from "../sessions/statements.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { hasNames, walkView, type Element } from "./walk.ts";
+import { walkView } from "./walk.ts";
 
 export interface Seed {
   readonly from: Tree;
@@ -44,19 +43,18 @@ type Slot =
  * each overlay. Returns, for each message of the child by its number, the last number of the parent that it stands for.
  */
 export function seedSession(seed: Seed): number[] {
-  const { slots, overlays, elements } = layOut(seed.from);
+  const { slots, overlays } = layOut(seed.from);
   for (let at = 0; at < slots.length;) at = place(seed, slots, at);
   seed.to.forget();
   // The newest one stays the newest, wherever it stands.
   const byAge = overlays.toSorted((a, b) => a.n - b.n);
   for (const [index, overlay] of byAge.entries()) lay(seed, { slots, overlay, n: index + 1 });
-  maskAlike(seed, slots, elements);
   seed.to.flush();
   return slots.map(lastOf);
 }
 
 /** The active view as the child will hold it, oldest first. */
-function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[]; elements: Element[] } {
+function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
   const leaf = tree.newest();
   const start = { seq: leaf?.seq ?? 0, step: WHOLE_MESSAGE };
   const elements = leaf === null ? [] : [...walkView(tree, start, { content: false })].toReversed();
@@ -78,40 +76,7 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[]; elements: 
     if (hidesWhole(tree, overlay)) slots.push({ kind: "record", overlay });
     if (overlay.toStep < WHOLE_MESSAGE) show(overlay.toSeq, overlay.toId);
   }
-  return { slots, overlays, elements };
-}
-
-/**
- * Masks the child as the parent is, up to the last copied message, so that the child shows the same stubs. The words of a stub are
- * copied with its message, and the names where the parent shows them. Else they are chosen anew.
- */
-function maskAlike({ from, to }: Seed, slots: readonly Slot[], elements: readonly Element[]): void {
-  const leaf = from.newest();
-  const mask = leaf === null ? null : from.masks.at({ seq: leaf.seq, step: WHOLE_MESSAGE });
-  if (mask === null) return;
-  const { place, names, namesTokens, namesAt, wordsOf, top, createdAt } = mask;
-  const copied = slots.flatMap((slot, at) =>
-    slot.kind === "message" && slot.seq <= place.seq ? [{ ...slot, at }] : [],
-  );
-  const last = copied.at(-1);
-  if (last === undefined) return;
-  const words = copied.flatMap(({ seq, id }) => {
-    const own = referenceTo(id);
-    return Object.entries(wordsOf(seq)).filter(([reference]) => messageOf(reference) === own);
-  });
-  const topAt = slots.findLastIndex((slot) => lastOf(slot) <= top.seq);
-  const topSlot = slots[topAt];
-  const isNamed = elements.some((each) => each.kind === "message" && hasNames(each, mask));
-  const step = last.seq === place.seq ? place.step : parseFacts(to.shape(last.at).facts).steps.length - 1;
-  to.masks.add({
-    place: { seq: last.at, step },
-    top: { seq: topAt, step: topSlot?.kind === "message" && topSlot.seq === top.seq ? top.step : WHOLE_MESSAGE },
-    stubs: Object.fromEntries(words),
-    names: isNamed ? names : null,
-    namesTokens: isNamed ? namesTokens : 0,
-    namesAt: { seq: copied.find(({ seq }) => seq === namesAt.seq)?.at ?? 0, step: namesAt.step },
-    at: createdAt,
-  });
+  return { slots, overlays };
 }
 
 /** The last message of the parent that a slot stands for. */

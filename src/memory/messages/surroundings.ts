@@ -5,12 +5,11 @@
  * After the bound it only collects summaries and reads no content.
  */
 import type { UIMessage } from "ai";
-import type { Mask } from "../masks/masks.ts";
 import type { ContentRow, OverlayRow } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import { elementMessages } from "./view.ts";
-import { placeBefore, placeTo, startOf, walkView, withMask, type Element } from "./walk.ts";
+import { placeBefore, placeTo, startOf, walkView, type Element } from "./walk.ts";
 import { comparePlaces, type Place } from "./place.ts";
 
 /** Oldest first. */
@@ -31,11 +30,9 @@ export function readSurroundings(
   maxBytes: number,
 ): Surroundings | null {
   const budget = { bytes: maxBytes };
-  // Of the whole path, because a mask behind the span hides outputs before the span too.
-  const mask = tree.masks.at(leaf);
-  const behind = new SideReader(tree, budget, mask);
+  const behind = new SideReader(tree, budget);
   if (!behind.readDownTo(leaf, to)) return null;
-  const before = new SideReader(tree, budget, mask);
+  const before = new SideReader(tree, budget);
   before.readDown(placeBefore(from, new PathReader(tree, { content: false })));
   return { before: before.side(), behind: behind.side() };
 }
@@ -44,14 +41,12 @@ class SideReader {
   readonly #tree: Tree;
   /** Bytes left to read, shared by both sides. */
   readonly #budget: { bytes: number };
-  readonly #mask: Mask | null;
   readonly #read: Element<ContentRow>[] = [];
   readonly #overlays: OverlayRow[] = [];
 
-  constructor(tree: Tree, budget: { bytes: number }, mask: Mask | null) {
+  constructor(tree: Tree, budget: { bytes: number }) {
     this.#tree = tree;
     this.#budget = budget;
-    this.#mask = mask;
   }
 
   readDown(start: Place | null): void {
@@ -103,8 +98,7 @@ class SideReader {
     if (element.kind === "overlay") this.#overlays.push(element.overlay);
     else if (hasContent(element.row) && !isPruned(element.row)) {
       this.#budget.bytes -= element.row.bytes;
-      const read = { ...element, row: element.row };
-      this.#read.push(this.#mask === null ? read : withMask<ContentRow>(read, this.#mask));
+      this.#read.push({ ...element, row: element.row });
     }
   }
 }

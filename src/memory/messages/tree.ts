@@ -11,10 +11,9 @@
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../../errors.ts";
 import { hashId } from "../../steps/message/reference.ts";
-import { parseFacts, type Encoded } from "./content.ts";
+import type { Encoded } from "./content.ts";
 import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";
-import { isOn, Masks, type PathPart } from "../masks/masks.ts";
 import type { ContentRow, NewMessage, ShapeRow, Statements } from "../statements.ts";
 
 /** Rows whose changes are told apart. Beyond that all count as changed at once. */
@@ -33,7 +32,6 @@ export class Tree {
   readonly sessionId: string;
   readonly sql: Statements;
   readonly contents: Contents;
-  readonly masks: Masks;
   readonly #fingerprints: Fingerprints;
   readonly #now: () => number;
   /** Rises with every write that invalidates open cursors and cached totals. */
@@ -48,18 +46,13 @@ export class Tree {
     sql: Statements,
     sessionId: string,
     now: () => number,
-    { contents, canRecall = false }: { readonly contents?: Contents | undefined; readonly canRecall?: boolean } = {},
+    { contents }: { readonly contents?: Contents | undefined } = {},
   ) {
     this.sql = sql;
     this.sessionId = sessionId;
     this.contents = contents ?? new StoredContents(sql, sessionId);
     this.#now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
-    this.masks = new Masks(sql.masks, sessionId, {
-      pathFrom: (seq) => this.#pathFrom(seq),
-      lastStepOf: (seq) => parseFacts(this.shape(seq).facts).steps.length - 1,
-      canRecall,
-    });
   }
 
   get epoch(): number {
@@ -83,7 +76,6 @@ export class Tree {
   forget(): void {
     this.#top = null;
     this.#fingerprints.forget();
-    this.masks.forget();
     this.touch();
   }
 
@@ -245,18 +237,8 @@ export class Tree {
 
   /** Returns a test whether a stored row is on the path that ends at `seq`. Reads a row for each branch of the session. */
   pathTo(seq: number): (seq: number) => boolean {
-    const parts = this.#pathFrom(seq);
-    return (each) => isOn(parts, each);
-  }
-
-  /** True where several paths go on behind a row. Reads a row for each branch of the session. */
-  isForkedFrom(seq: number): boolean {
-    const branches = this.sql.branchRows(this.sessionId);
-    return branches.some((row) => row.seq > seq && isOn(pathParts(branches, row.seq), seq));
-  }
-
-  #pathFrom(seq: number): PathPart[] {
-    return pathParts(this.sql.branchRows(this.sessionId), seq);
+    const parts = pathParts(this.sql.branchRows(this.sessionId), seq);
+    return (each) => parts.some(({ fromSeq, toSeq }) => each >= fromSeq && each <= toSeq);
   }
 
   /** The path's `seq` numbers from a row downwards, as far as `endSeq`. */
@@ -291,6 +273,12 @@ export class Tree {
     }
     return this.#top;
   }
+}
+
+/** A part of a path in which each row is the parent of the next. */
+interface PathPart {
+  readonly fromSeq: number;
+  readonly toSeq: number;
 }
 
 /** The path down from a row, newest part first. `branches` has the session's branch rows, newest first as well. */

@@ -4,7 +4,6 @@
  */
 import type { UIMessage } from "ai";
 import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
-import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
@@ -15,16 +14,7 @@ import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";
 import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
 import type { Place } from "./place.ts";
 import type { Tree } from "./tree.ts";
-import {
-  elementTokens,
-  hasNames,
-  isWholeMessage,
-  shownSteps,
-  walkShown,
-  walkView,
-  type Element,
-  type OverlayElement,
-} from "./walk.ts";
+import { elementTokens, isWholeMessage, shownSteps, walkView, type Element, type OverlayElement } from "./walk.ts";
 
 /** One element of a view and the part of the path that it covers. Together the elements cover the path exactly once (V1). */
 export type ViewElement =
@@ -71,8 +61,6 @@ export interface OutlineOptions {
 export interface ViewReading {
   /** Only these overlays count as in force. */
   readonly overlays?: readonly OverlayRow[];
-  /** Whether the messages have each output whole, where the view has stubs. The elements count as they are shown. */
-  readonly isWhole?: boolean;
   /** Returns the names of documents that no summary shows beside itself, because of what the messages behind it show. */
   readonly leavesOut?: (behind: readonly UIMessage[]) => ReadonlySet<string>;
 }
@@ -80,12 +68,12 @@ export interface ViewReading {
 export function readView(
   tree: Tree,
   start: Place | null,
-  { overlays, isWhole, leavesOut }: ViewReading = {},
+  { overlays, leavesOut }: ViewReading = {},
 ): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
-  const walked = start === null ? [] : [...walkShown(tree, start, options)].toReversed();
+  const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
-  const messages = elementMessages(tree, isWhole === true ? walked.map(withoutMask) : walked);
+  const messages = elementMessages(tree, walked);
   const last = walked.findLastIndex(({ kind }) => kind === "overlay");
   const element = walked[last];
   if (leavesOut !== undefined && element?.kind === "overlay")
@@ -97,15 +85,9 @@ export function readView(
   };
 }
 
-function withoutMask(element: Element<ContentRow>): Element<ContentRow> {
-  if (element.kind === "overlay") return element;
-  const { masked: _masked, ...rest } = element;
-  return rest;
-}
-
 export function readOutline(tree: Tree, start: Place, options: OutlineOptions): Omit<Outline, "leafId"> {
   const { maxRows = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY, overheadTokens = 0 } = options;
-  const walked: Element[] = [...walkShown(tree, start, { content: false })].toReversed();
+  const walked: Element[] = [...walkView(tree, start, { content: false })].toReversed();
   const rows: OutlineRow[] = [];
   let bytes = 0;
   for (const element of walked) {
@@ -161,21 +143,7 @@ export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMess
 
 /** What an element shows of its message. */
 export function shownPart(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
-  const shown = masked(message, element);
-  return isWholeMessage(element) ? shown : sliceMessage(shown, element.fromStep, element.toStep);
-}
-
-function masked(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
-  const { row, masked: stubs } = element;
-  if (stubs === undefined) return message;
-  const { names, namesAt, wordsOf, canRecall } = stubs.mask;
-  return maskMessage(message, {
-    words: wordsOf(row.seq),
-    toStep: stubs.toStep,
-    names: (hasNames(element, stubs.mask) ? names : null) ?? [],
-    namesStep: namesAt.step,
-    canRecall,
-  });
+  return isWholeMessage(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
 }
 
 function viewElement(element: Element): ViewElement {
@@ -204,7 +172,6 @@ export function outlineRow(element: Element): OutlineRow {
   }
   const { row, fromStep, toStep } = element;
   const facts = parseFacts(row.facts);
-  const steps = shownSteps(element);
   const visible = (step: number): boolean => step >= fromStep && step <= toStep;
   return {
     kind: "message",
@@ -212,8 +179,7 @@ export function outlineRow(element: Element): OutlineRow {
     role: roleOf(row),
     tokens: elementTokens(element),
     firstStep: fromStep,
-    steps: steps.map(({ tokens }) => tokens),
-    ...(element.masked === undefined ? {} : { masked: steps.map(({ masked }) => masked) }),
+    steps: shownSteps(element),
     complete: toStep >= facts.steps.length - 1,
     calls: facts.calls.filter(([, step]) => visible(step)),
     results: facts.results.filter(([, step]) => visible(step)),

@@ -8,7 +8,6 @@
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { isShownWhole, type Mask } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { digestOfSteps, parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
@@ -22,14 +21,6 @@ export interface MessageElement<Row extends ShapeRow> {
   readonly row: Row;
   readonly fromStep: number;
   readonly toStep: number;
-  /** Set where its older outputs are masked. */
-  readonly masked?: ElementMask;
-}
-
-/** The last step of a message whose outputs are replaced by stubs, and the mask of its path. */
-export interface ElementMask {
-  readonly toStep: number;
-  readonly mask: Mask;
 }
 
 export interface OverlayElement {
@@ -154,62 +145,18 @@ export function elementTokens(element: Element): number {
     const { names, open = 0 } = parseDetails(details).weights;
     return tokens - names + (element.tellsOpen ? open : 0);
   }
-  if (element.masked === undefined && isWholeMessage(element)) return element.row.tokens;
-  return shownSteps(element).reduce((sum, { tokens }) => sum + tokens, 0);
+  if (isWholeMessage(element)) return element.row.tokens;
+  return shownSteps(element).reduce((sum, tokens) => sum + tokens, 0);
 }
 
-/** A visible step of a message, in estimated tokens. */
-export interface ShownStep {
-  readonly tokens: number;
-  /** The part of them that stubs would remove. 0 up to the mask. */
-  readonly maskable: number;
-  /** What stubs keep out of the view. */
-  readonly masked: number;
-}
+/** The facts of a message, and its visible steps. */
+export type MessagePart = Pick<MessageElement<ShapeRow>, "fromStep" | "toStep"> & {
+  readonly row: Pick<ShapeRow, "facts">;
+};
 
-export function shownSteps({
-  row: { seq, id, facts: stored },
-  fromStep,
-  toStep,
-  masked: stubs,
-}: Omit<MessageElement<ShapeRow>, "kind" | "row"> & {
-  readonly row: Pick<ShapeRow, "seq" | "id" | "facts">;
-}): ShownStep[] {
-  const facts = parseFacts(stored);
-  const freed = new Map(facts.maskable);
-  const steps = facts.steps.map((tokens, step): ShownStep => {
-    const maskable = freed.get(step) ?? 0;
-    if (stubs === undefined) return { tokens, maskable, masked: 0 };
-    const { namesAt, namesTokens, wordsOf } = stubs.mask;
-    const isDue = maskable > 0 && step <= stubs.toStep;
-    const masked = isDue && !isShownWhole({ id, facts }, step, wordsOf(seq)) ? maskable : 0;
-    const names = namesAt.seq === seq && namesAt.step === step ? namesTokens : 0;
-    return { tokens: tokens - masked + names, maskable: isDue ? 0 : maskable, masked };
-  });
-  return steps.slice(fromStep, toStep + 1);
-}
-
-/** Whether the names of a mask stand in the visible part of a message. */
-export function hasNames({ row, fromStep, toStep }: MessageElement<ShapeRow>, { namesAt }: Mask): boolean {
-  return namesAt.seq === row.seq && namesAt.step >= fromStep && namesAt.step <= toStep;
-}
-
-/** Like {@link walkView}, with the mask of the path, as a model is shown it. Each element is read on demand. */
-export function* walkShown<Content extends boolean>(
-  tree: Tree,
-  start: Place,
-  options: WalkOptions<Content>,
-): Generator<Element<Content extends true ? ContentRow : ShapeRow>> {
-  const mask = options.overlays === undefined ? tree.masks.at(start) : null;
-  for (const element of walkView(tree, start, options)) yield mask === null ? element : withMask(element, mask);
-}
-
-/** The element as the mask of its path shows it. */
-export function withMask<Row extends ShapeRow>(element: Element<Row>, mask: Mask): Element<Row> {
-  if (element.kind === "overlay" || element.row.role !== "assistant" || element.row.seq > mask.place.seq)
-    return element;
-  const toStep = element.row.seq < mask.place.seq ? WHOLE_MESSAGE : mask.place.step;
-  return toStep < element.fromStep ? element : { ...element, masked: { toStep, mask } };
+/** Estimated tokens of each visible step of a message. */
+export function shownSteps({ row, fromStep, toStep }: MessagePart): readonly number[] {
+  return parseFacts(row.facts).steps.slice(fromStep, toStep + 1);
 }
 
 /** True when the element is its whole message, including steps that are added later. */

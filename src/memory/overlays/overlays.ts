@@ -14,7 +14,7 @@ import { besideEarlier } from "../../facts/fact.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
-import { isSameSpan, WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
+import { isSameSpan, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
@@ -26,7 +26,6 @@ import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { earlierSummary, summarySource, toRecord, type OverlayRecord } from "./record.ts";
-import type { Mask } from "../masks/masks.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { SLICE_BYTES } from "../messages/span-reader.ts";
 import { PathReader, type Tree } from "../messages/tree.ts";
@@ -40,7 +39,6 @@ import {
   rangeOf,
   startOf,
   walkView,
-  withMask,
   type Element,
 } from "../messages/walk.ts";
 import { comparePlaces, type Place, type Range } from "../messages/place.ts";
@@ -171,8 +169,6 @@ export class Overlays {
   *#sumInSlices(range: Range): Generator<undefined, SpanDigest | null> {
     const tree = this.tree;
     const epoch = tree.epochUpTo(range.to.seq);
-    // Measures the view with its stubs, because a summary must be smaller than that view (V3).
-    const mask = this.#mask();
     const parts: SpanDigest[] = [];
     const later: (readonly string[])[] = [];
     let start: Place | null = null;
@@ -182,7 +178,7 @@ export class Overlays {
       const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
       const oldest = slice.at(-1);
       if (oldest === undefined) return null;
-      parts.push(sum(mask === null ? slice : slice.map((element) => withMask(element, mask))));
+      parts.push(sum(slice));
       start = startOf(oldest);
       at = placeAfterWalking(tree, oldest);
     }
@@ -203,16 +199,9 @@ export class Overlays {
     return [...names].toSorted().slice(0, MAX_TOOLS);
   }
 
-  /** The mask of the active leaf's path. */
-  #mask(): Mask | null {
-    const newest = this.tree.newest();
-    return newest === null ? null : this.tree.masks.at({ seq: newest.seq, step: WHOLE_MESSAGE });
-  }
-
-  /** All that a description depends on. What lies behind a range adds nothing to it, but the mask may move. */
+  /** All that a description depends on. What lies behind a range adds nothing to it. */
   #stamp({ from, to }: Range): string {
-    const { seq = "", step = "" } = this.#mask()?.place ?? {};
-    return [this.tree.epochUpTo(to.seq), seq, step, from.seq, from.step, to.seq, to.step].join(" ");
+    return [this.tree.epochUpTo(to.seq), from.seq, from.step, to.seq, to.step].join(" ");
   }
 
   /**

@@ -210,7 +210,6 @@ export class Sessions {
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
-        statements.masks.copy(sessionId, copy.id, { ...stretch, lastSeq: at.seq });
       }
       db.forget(copy.id);
       new Tree(statements, copy.id, now).flush();

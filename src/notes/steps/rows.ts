@@ -12,9 +12,6 @@ export function sliceRow(row: OutlineRow, fromStep: number, toStep: number): Out
     tokens: steps.reduce((sum, tokens) => sum + tokens, 0),
     firstStep,
     steps,
-    ...(row.masked === undefined
-      ? {}
-      : { masked: row.masked.slice(firstStep - row.firstStep, firstStep - row.firstStep + steps.length) }),
     complete: row.complete && firstStep + steps.length === row.firstStep + row.steps.length,
     calls: row.calls.filter(([, step]) => inside(step)),
     results: row.results.filter(([, step]) => inside(step)),

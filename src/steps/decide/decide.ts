@@ -7,7 +7,7 @@
  * called only when needed. Soft reasons, which concern cost and patience, count only up to the hard line (decision 8). A
  * live run, and a last run without effect after which nothing grew, count above it too.
  */
-import { PAID_SHARE, type Rent, type Rents } from "./rent.ts";
+import { PAID_SHARE, type Rent } from "./rent.ts";
 import { waitFor, type Waiting } from "./why-not.ts";
 
 export interface Situation {
@@ -22,7 +22,7 @@ export interface Situation {
   /** Null when the session never compacts by itself. */
   readonly thresholds: Thresholds | null;
   /** Null where only the threshold counts. */
-  readonly rents: Rents | null;
+  readonly rent: Rent | null;
   /** The live run of this branch. */
   readonly live: () => { readonly id: string; readonly isWaiting: boolean } | null;
   /** Why the previous run keeps the trigger quiet at this size. */
@@ -78,9 +78,9 @@ export function isDue(
 }
 
 /** The causes that make a view due. A view over its threshold whose rent is not due is due by its size alone. */
-function causes({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Thresholds): Cause[] {
+function causes({ tokens, messages, rent }: Situation, { thresholdTokens, maxMessages }: Thresholds): Cause[] {
   const due: Cause[] = [];
-  if (rents?.summary.isDue === true) due.push("rent");
+  if (rent?.isDue === true) due.push("rent");
   else if (tokens > thresholdTokens) due.push("threshold");
   if (maxMessages !== null && messages > maxMessages) due.push("messages");
   return due;
@@ -93,36 +93,6 @@ function reasonToWait(situation: Situation, { hardTokens }: Thresholds, cause: C
   return postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
 }
 
-/**
- * Whether older outputs are masked now. A mask needs no summariser. It frees as much as an edit must, and waits for its rent. It does not
- * wait where it brings a view back under its ceiling or under the hard line. Such a mask may free less, but only once as much was added
- * since the last edit. So edits stay few where a view remains near its line, and where the rest alone is larger than a line. While a run is
- * at work its summary will hide the outputs anyway, so a mask waits for that. It does not wait for a run that waits itself.
- */
-export function decideMask(situation: MaskSituation): boolean {
-  const { mask, newTokens, leastTokens, ceilingTokens, hardTokens, tokens, isAtWork } = situation;
-  const { isDue, freedTokens } = mask;
-  const isEnough = freedTokens >= leastTokens;
-  if (freedTokens < 1 || (!isEnough && newTokens < leastTokens)) return false;
-  const isForced = (size: number): boolean =>
-    [ceilingTokens, hardTokens].some((line) => size > line && size - freedTokens <= line);
-  return ((isEnough && isDue) || isForced(tokens())) && !isAtWork();
-}
-
-export interface MaskSituation {
-  readonly mask: Rent;
-  /** Tokens of the view since its last edit. */
-  readonly newTokens: number;
-  /** Tokens that an edit must free. */
-  readonly leastTokens: number;
-  readonly ceilingTokens: number;
-  readonly hardTokens: number;
-  /** Tokens of the view. */
-  readonly tokens: () => number;
-  /** Whether a run makes a summary on this branch now. */
-  readonly isAtWork: () => boolean;
-}
-
 function wait(waiting: Waiting): Decision {
   return { kind: "wait", waiting };
 }
@@ -133,15 +103,15 @@ function atWork({ id, isWaiting }: { readonly id: string; readonly isWaiting: bo
     : waitFor("run-in-flight", `Run "${id}" is at work on this branch.`);
 }
 
-function notDue({ tokens, messages, rents }: Situation, { thresholdTokens, maxMessages }: Thresholds): Waiting {
-  if (rents === null) {
+function notDue({ tokens, messages, rent }: Situation, { thresholdTokens, maxMessages }: Thresholds): Waiting {
+  if (rent === null) {
     const size =
       maxMessages === null
         ? `The view is ${tokens} tokens; the threshold is ${thresholdTokens}.`
         : `The view is ${tokens} tokens in ${messages} messages; the bounds are ${thresholdTokens} tokens and ${maxMessages} messages.`;
     return waitFor("under-threshold", size);
   }
-  const { paid, price } = rents.summary;
+  const { paid, price } = rent;
   const so = `Carrying it has cost ${Math.round(paid)} of the ${Math.round(PAID_SHARE * price)} at which a summary is due`;
   return waitFor("not-due", `${so}, and the view is ${tokens} tokens; the ceiling is ${thresholdTokens}.`);
 }

@@ -15,7 +15,6 @@ import type { FileUIPart, UIMessage } from "ai";
 import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
 import { messageSteps } from "./slice.ts";
-import { maskableOutput, STUB_TOKENS } from "../view/stub.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 /** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
@@ -50,53 +49,37 @@ export interface Measure {
   /** The names of tools, answered or not, each with the first step that uses it. */
   readonly tools: readonly (readonly [name: string, step: number])[];
   readonly group: string | null;
-  /** Tokens that stubs would remove from each step (steps/view/mask.ts). Absent where no step has any. */
-  readonly maskable?: readonly (readonly [step: number, tokens: number])[];
 }
 
 export function measureMessage(message: UIMessage, countTokens: CountTokens): Measure {
   const calls: CallPlace[] = [];
   const results: CallPlace[] = [];
   const texts: number[] = [];
-  const maskable: [step: number, tokens: number][] = [];
   const tools = new Map<string, number>();
   const steps = messageSteps(message).map((parts, step) => {
     let tokens = step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0;
     if (parts.some(hasText)) texts.push(step);
-    let freed = 0;
     for (const part of parts) {
-      const own = partTokens(part, countTokens);
-      tokens += own;
-      const masked = maskableOutput(part);
-      if (masked !== null) {
-        const left =
-          bareTokens(part, countTokens) + STUB_TOKENS + (masked.shape === "" ? 0 : countTokens(masked.shape));
-        freed += Math.max(0, own - left);
-      }
+      tokens += partTokens(part, countTokens);
       const tool = toolPart(part);
       if (tool === null) continue;
       (hasResult(tool) ? results : calls).push([tool.toolCallId, step]);
       const name = toolName(tool).slice(0, MAX_NAME_CHARS);
       if (name !== "" && !tools.has(name)) tools.set(name, step);
     }
-    if (freed > 0) maskable.push([step, freed]);
     return tokens;
   });
   const tokens = steps.reduce((sum, each) => sum + each, 0);
-  const measured = { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
-  return maskable.length === 0 ? measured : { ...measured, maskable };
-}
-
-/** Tokens of a tool part without the tool's output. */
-function bareTokens(part: Part, count: CountTokens): number {
-  const tool = toolPart(part);
-  return tool === null ? 0 : TOOL_OVERHEAD_TOKENS + count(`${toolName(tool)}${jsonText(tool.input)}`);
+  return { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
 }
 
 /** Estimated tokens of one part as a model is sent it. Parts for the page alone (data, sources) cost nothing. */
 function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
-  if (tool !== null) return bareTokens(part, count) + count(jsonText(tool.errorText ?? tool.output));
+  if (tool !== null) {
+    const asked = count(`${toolName(tool)}${jsonText(tool.input)}`);
+    return TOOL_OVERHEAD_TOKENS + asked + count(jsonText(tool.errorText ?? tool.output));
+  }
   if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "steering-message") {

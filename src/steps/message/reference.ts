@@ -8,33 +8,17 @@
 
 /** Characters of a reference, digits and lower-case letters. 36^7 is more than 2^32. */
 const LENGTH = 7;
-const REFERENCE = new RegExp(`^@?([0-9a-z]{${LENGTH}})(?:\\.([1-9]\\d{0,5}))?$`);
+const REFERENCE = new RegExp(`^@?([0-9a-z]{${LENGTH}})$`);
 
 export function referenceTo(messageId: string): string {
   return `@${hashId(messageId).toString(36).padStart(LENGTH, "0")}`;
 }
 
-/** A reference to one tool call of a message, counted from 1. It stays the same when other calls come. */
-export function referenceToCall(messageId: string, call: number): string {
-  return `${referenceTo(messageId)}.${call}`;
-}
-
-/** The reference to the message of a call, by the reference to the call. */
-export function messageOf(reference: string): string {
-  return reference.slice(0, LENGTH + 1);
-}
-
-/** The message that a reference names by its hash, and the call, where it names one. Null for any other text. */
-export function parseReference(reference: string): { readonly hash: number; readonly call: number | null } | null {
-  const [, digits, call] = REFERENCE.exec(reference) ?? [];
-  const hash = digits === undefined ? Infinity : Number.parseInt(digits, 36);
-  return hash < 2 ** 32 ? { hash, call: call === undefined ? null : Number(call) } : null;
-}
-
 /** The hash of a reference to a message, with or without its `@`. Null for any other text. */
 export function hashOf(reference: string): number | null {
-  const parsed = parseReference(reference);
-  return parsed === null || parsed.call !== null ? null : parsed.hash;
+  const [, digits] = REFERENCE.exec(reference) ?? [];
+  const hash = digits === undefined ? Infinity : Number.parseInt(digits, 36);
+  return hash < 2 ** 32 ? hash : null;
 }
 
 /**

@@ -30,8 +30,6 @@ export interface Layout {
   readonly ties: readonly (Tie | null)[];
   /** `before[b]` has the tokens of all cells before boundary `b`. One longer than `cells`. */
   readonly before: readonly number[];
-  /** Like `before`, with the outputs that stubs keep out of the view. */
-  readonly sourceBefore: readonly number[];
   /** The first boundary of each row. One longer than the rows, so that it also tells where the last row ends. */
   readonly rowStarts: readonly number[];
 }
@@ -42,8 +40,7 @@ export function layOut(outline: Outline): Layout {
   );
   const rowStarts = sumsBefore(outline.rows, ({ steps }) => steps.length);
   const before = sumsBefore(cells, ({ tokens }) => tokens);
-  const sourceBefore = sumsBefore(cells, ({ row, step, tokens }) => tokens + (row.masked?.[step - row.firstStep] ?? 0));
-  return { cells, rowStarts, before, sourceBefore, ties: findTies(outline, rowStarts) };
+  return { cells, rowStarts, before, ties: findTies(outline, rowStarts) };
 }
 
 /** Tokens between two boundaries. */
@@ -56,11 +53,6 @@ export function sumsBefore<Value>(values: readonly Value[], of: (value: Value, a
   const sums = [0];
   for (const [at, value] of values.entries()) sums.push((sums[at] ?? 0) + of(value, at));
   return sums;
-}
-
-/** Source tokens that a summariser would read between two boundaries. */
-export function sourceBetween(layout: Layout, from: number, to: number): number {
-  return (layout.sourceBefore[to] ?? 0) - (layout.sourceBefore[from] ?? 0);
 }
 
 function findTies(outline: Outline, rowStarts: readonly number[]): (Tie | null)[] {

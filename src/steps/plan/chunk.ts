@@ -6,7 +6,7 @@
  * chunk within the limit allows that. Otherwise only the summary suffers, because a chunk is never sent to a provider
  * as messages.
  */
-import { layOut, sourceBetween, type Layout } from "./align.ts";
+import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "./outline.ts";
 
 /** Source for one call of the summariser. */
@@ -45,7 +45,7 @@ export function chunkSpan(
     while (runEnd < range.to && layout.cells[runEnd]?.row.kind === "message") runEnd++;
     while (at < runEnd) {
       const to = chunkEnd(layout, { from: at, to: runEnd }, chunkTokens);
-      chunks.push({ ...spanBetween(layout, at, to), index: chunks.length, tokens: sourceBetween(layout, at, to) });
+      chunks.push({ ...spanBetween(layout, at, to), index: chunks.length, tokens: tokensBetween(layout, at, to) });
       at = to;
     }
   }
@@ -54,13 +54,13 @@ export function chunkSpan(
 
 /** The boundary within the limit that is nearest to an even share of the rest. Prefers a safe one. */
 function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: number): number {
-  const rest = sourceBetween(layout, range.from, range.to);
+  const rest = tokensBetween(layout, range.from, range.to);
   if (rest <= limit) return range.to;
   const share = rest / Math.ceil(rest / limit);
   let nearest = range.from + 1;
   let safe: number | null = null;
-  const distance = (at: number): number => Math.abs(sourceBetween(layout, range.from, at) - share);
-  for (let at = range.from + 1; at <= range.to && sourceBetween(layout, range.from, at) <= limit; at++) {
+  const distance = (at: number): number => Math.abs(tokensBetween(layout, range.from, at) - share);
+  for (let at = range.from + 1; at <= range.to && tokensBetween(layout, range.from, at) <= limit; at++) {
     if (distance(at) <= distance(nearest)) nearest = at;
     if (layout.ties[at] === null && (safe === null || distance(at) <= distance(safe))) safe = at;
   }
@@ -71,7 +71,7 @@ function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: nu
 export function halveChunk(outline: Outline): readonly ChunkPlan[] {
   const layout = layOut(outline);
   const to = layout.cells.length;
-  const halves = chunkSpan(layout, { from: 0, to }, Math.ceil(sourceBetween(layout, 0, to) * HALF_AND_MARGIN));
+  const halves = chunkSpan(layout, { from: 0, to }, Math.ceil(tokensBetween(layout, 0, to) * HALF_AND_MARGIN));
   return halves.length === 2 ? halves : [];
 }
 

@@ -53,8 +53,6 @@ export interface OutlineRow {
   readonly firstStep: number;
   /** Estimated tokens of each visible step, from `firstStep`. Length 1 for a user message and an overlay. */
   readonly steps: readonly number[];
-  /** Tokens that stubs keep out of each visible step. Absent where none do. A summariser reads the masked outputs. */
-  readonly masked?: readonly number[];
   /** True when the row's last visible step is the message's last step. */
   readonly complete: boolean;
   /** Tool parts here that wait for a result, with their step: `[callId, step]`. */

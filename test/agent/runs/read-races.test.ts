@@ -116,7 +116,6 @@ function wordsInForce(storage: DurableObjectStorage): Set<string> {
   const inForce = [
     ...rows("overlays").filter(({ state }) => state === "active"),
     ...rows("notes").filter(({ standing }) => standing === 1),
-    ...rows("masks"),
   ];
   return wordsIn(JSON.stringify(inForce));
 }

@@ -211,19 +211,6 @@ const ACTS: Record<Verb, Act> = {
     return `${joined ? "joined" : "started"} ${run.id}`;
   },
 
-  mask: async ({ world, seat, op }) => {
-    return world.inside(({ palimpsest }) => {
-      const { masks } = palimpsest.memory.session(seat.id);
-      const view = masks.rented();
-      const steps = view?.steps.flatMap(({ maskable }, step) => (maskable > 0 ? [step] : [])) ?? [];
-      const to = pick(steps, op.at);
-      if (view === null || to === undefined) return "nothing";
-      const edit = { toStep: to, namesTokens: op.size % 300, whole: null };
-      if (!masks.mask(view, edit)) throw new Violation("masks", `step ${to} of ${seat.id} was not masked`);
-      count(world.tally.met, "masks");
-      return `up to step ${to}`;
-    });
-  },
   compact: async ({ world, seat, op, marks }) => {
     const focus = op.way % 4 === 0 ? { focus: `what ${marks.next()} was about` } : {};
     for (const mark of said.marksIn(JSON.stringify(focus))) seat.words.add(mark);

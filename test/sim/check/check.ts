@@ -9,7 +9,6 @@ import type { Draft } from "../../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { notesOf } from "../../../src/notes/versions.ts";
-import type { History } from "../../../src/memory/messages/history.ts";
 import type { View } from "../../../src/memory/messages/view.ts";
 import { MIN_VIEW_TOKENS } from "../../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
@@ -25,8 +24,8 @@ import { seatChildren } from "./split.ts";
 import type { PaidDrafts } from "./paid.ts";
 import { marksIn, standingRules } from "../said.ts";
 import { count } from "../tally.ts";
-import { weigh, type TwinElement, type TwinMask } from "../twin.ts";
-import { holds, Violation, type Seat, type World } from "../world.ts";
+import { weigh, type TwinElement } from "../twin.ts";
+import { holds, type Seat, type World } from "../world.ts";
 import { rowsOf } from "../../rows.ts";
 
 /** Most leaves of one session that one look checks, the newest ones. */
@@ -91,12 +90,11 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
     history.leafId() === seat.twin.leaf,
     () => `the leaf of ${seat.id} is ${history.leafId()}, not ${seat.twin.leaf}`,
   );
-  const masks = masksOf(history, storage);
   const leaves = seat.twin.leaves.toReversed().slice(0, options.thorough ? Number.POSITIVE_INFINITY : LEAVES);
   const views = leaves.map((leaf) => {
     checkMessages(seat, leaf, [...history.originals(leaf)]);
     const view = history.view(leaf);
-    checkView(world, { seat, leaf, view, overlays, masks, tokens: history.tokens(leaf) });
+    checkView(world, { seat, leaf, view, overlays, tokens: history.tokens(leaf) });
     return view;
   });
   count(world.tally.checks, "M1", leaves.length);
@@ -107,20 +105,6 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
     return problems.length === 0 && !degraded;
   });
   return [{ seat, views, drafts: new Set(sound.map(({ text }) => text as string)) }];
-}
-
-/** The session's masks as stored. Each one stands on a stored message, and so do its names. */
-function masksOf(history: History, storage: DurableObjectStorage): TwinMask[] {
-  const rows = rowsOf(storage, "palimpsest_masks").filter((row) => row["session_id"] === history.sessionId);
-  return rows.map(({ to_seq: seq, to_step: step, names_seq: namesSeq, names_step: namesStep, tokens }) => {
-    const [message] = history.originalsAt([Number(seq)]);
-    if (message === undefined) throw new Violation("masks", `a mask of ${history.sessionId} stands on no message`);
-    const [named] = history.originalsAt([Number(namesSeq)]);
-    if (named === undefined && Number(tokens) > 0)
-      throw new Violation("masks", `names of ${history.sessionId} stand on no message`);
-    const namesAt = { id: named?.id ?? message.id, step: Number(namesStep) };
-    return { id: message.id, step: Number(step), namesTokens: Number(tokens), namesAt };
-  });
 }
 
 /** The state that a run changes in a session. */
@@ -149,14 +133,13 @@ interface Shown {
   readonly leaf: string;
   readonly view: View;
   readonly overlays: readonly OverlayRecord[];
-  readonly masks: readonly TwinMask[];
   readonly tokens: number;
 }
 
 function checkView(world: World, shown: Shown): void {
-  const { seat, leaf, view, overlays, masks, tokens } = shown;
+  const { seat, leaf, view, overlays, tokens } = shown;
   const { twin } = seat;
-  const expected = twin.view(leaf, overlays, masks);
+  const expected = twin.view(leaf, overlays);
   const elements = view.elements.map((each): TwinElement => {
     const { kind, id, tokens } = each;
     return each.kind === "message" ? { ...each, kind } : { kind, id, tokens, fromStep: 0, toStep: 0 };
@@ -171,7 +154,6 @@ function checkView(world: World, shown: Shown): void {
   );
   count(world.tally.checks, "V1");
   if (expected.some(({ kind }) => kind === "overlay")) count(world.tally.met, "views with summaries");
-  if (twin.line(leaf, masks) !== null) count(world.tally.met, "views with masks");
   checkWords(world, shown);
   checkRules(world, shown);
 }

@@ -8,7 +8,7 @@ export const QUIET: Situation = {
   tokens: 100,
   messages: 10,
   thresholds: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: null },
-  rents: null,
+  rent: null,
   live: () => null,
   quiet: () => null,
   obstacle: () => null,

@@ -3,7 +3,7 @@
  *
  * Runs inside the transaction of each change that grew the view, so a message and the run that it makes due are stored together. With warm
  * caches it reads no row while the view is under the threshold, and none while a reason to wait holds. It calls nothing outside, and reads no
- * content except to mask older outputs.
+ * content.
  *
  * After a run, the view must grow by a span worth a model call before the next run (hysteresis). The required growth doubles after each
  * fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under its threshold. Three kinds
@@ -13,16 +13,15 @@
 import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
 import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
 import { messageShares, type Policy } from "../../../steps/plan/policy.ts";
-import { decide, decideMask, isDue, type Cause, type Decision, type Thresholds } from "../../../steps/decide/decide.ts";
+import { decide, isDue, type Cause, type Decision, type Thresholds } from "../../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import { promptTokens } from "../../reports/usage.ts";
-import { leastMaskTokens, rentsNow } from "./rents.ts";
+import { rentNow } from "./rent.ts";
 import { planNow } from "./dry-run.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
-import type { Span } from "../../../steps/plan/outline.ts";
-import { weighTail, type RentedView } from "../../../steps/decide/rent.ts";
+import { weighTail } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
@@ -45,7 +44,6 @@ export class Triggers implements RunTrigger {
 
   changed(sessionId: string, continues: string | null = null): void {
     this.startIfDue(sessionId, continues);
-    this.#maskIfDue(sessionId, continues);
     this.mendIfUncovered(sessionId);
     this.#core.rooms.summaries?.grew(sessionId);
   }
@@ -79,8 +77,8 @@ export class Triggers implements RunTrigger {
     const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(this.#core, sessionId, leafId);
     const { tokens } = size;
     const isActive = leafId === history.leafId();
-    const rents = isActive && !hasEnded ? rentsNow(this.#core, sessionId) : null;
-    const none = { leafId, sessionId, hasEnded, ...size, rents, thresholds: null, ...UNASKED };
+    const rent = isActive && !hasEnded ? rentNow(this.#core, sessionId) : null;
+    const none = { leafId, sessionId, hasEnded, ...size, rent, thresholds: null, ...UNASKED };
     if (leafId === null || policy === null || when === null) return decide(none);
     return decide({
       ...none,
@@ -100,7 +98,7 @@ export class Triggers implements RunTrigger {
         findObstacle(this.#core, sessionId) ?? (cause === "messages" ? null : findLoss(this.#core, sessionId, tokens)),
       isServed: () =>
         this.#core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
-      nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rents?.summary.isDue === true }),
+      nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rent?.isDue === true }),
     });
   }
 
@@ -177,38 +175,6 @@ export class Triggers implements RunTrigger {
     this.startOrJoin(sessionId, { trigger: "edit", leafId, only: "mend" });
   }
 
-  /**
-   * Masks older outputs of the active view when their rent is due, or to bring it back under its ceiling. It then reads the view and writes
-   * one row. Names that a change took or a summary hid are chosen anew. Call inside a transaction, once a due run has been started.
-   */
-  #maskIfDue(sessionId: string, continues: string | null = null): void {
-    const { policy, when } = this.#core.settings.get(sessionId);
-    const history = this.#core.memory.session(sessionId);
-    const leafId = history.leafId();
-    if (policy === null || when?.rule !== "rent" || leafId === null || history.hasEnded) return;
-    history.masks.renewNames(policy.stackTokens);
-    const rents = rentsNow(this.#core, sessionId);
-    const view = history.masks.rented();
-    if (rents?.masks == null || view === null) return;
-    const live = (): LiveRun | null => this.liveOnBranch(sessionId, { leafId, continues });
-    const isDueNow = (freedTokens: number): boolean =>
-      decideMask({
-        mask: { ...rents.mask, freedTokens },
-        newTokens: view.steps.slice(view.sinceEdit).reduce((sum, { tokens }) => sum + tokens, 0),
-        leastTokens: leastMaskTokens(policy),
-        ceilingTokens: policy.thresholdTokens,
-        hardTokens: when.hardTokens,
-        tokens: () => sizeOf(this.#core, sessionId).tokens,
-        isAtWork: () => makesSummaryNow(this.#core, live()),
-      });
-    if (!isDueNow(rents.mask.freedTokens)) return;
-    const toStep = rents.masks.to;
-    const whole = spanToKeep(history, live(), { view, toStep });
-    // Otherwise an edit would come at nearly every step while the run waits.
-    if (whole !== null && !isDueNow(history.masks.freed(view, toStep, whole).outside)) return;
-    history.masks.mask(view, { toStep, namesTokens: policy.stackTokens, whole });
-  }
-
   /** Its leaf is on the path of this one, or the reverse. */
   liveOnBranch(
     sessionId: string,
@@ -262,33 +228,6 @@ type Needed = Needs<
   "db" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
 >;
 
-/**
- * The span of a run that waits, where stubs would leave less of it than its summary takes. The summary could then not come into force (V3).
- */
-function spanToKeep(
-  history: History,
-  run: LiveRun | null,
-  { view, toStep }: { readonly view: RentedView; readonly toStep: number },
-): Span | null {
-  if (run === null || run.plan === null) return null;
-  const { span } = run.plan;
-  const freed = history.masks.freed(view, toStep, span).within;
-  if (freed === 0) return null;
-  const { summaryTokens, pinnedTokens, openingTokens } = run.policy;
-  const draftTokens = run.steps.findLast(({ verdict }) => verdict !== undefined)?.verdict?.tokens ?? summaryTokens;
-  const left = (history.spans.digest(span)?.tokens ?? 0) - freed;
-  return left > draftTokens + pinnedTokens + openingTokens ? null : span;
-}
-
-/** A new run that the engine has not taken after this long (ms) waits for the engine. */
-const TAKEN_IN_MS = 15_000;
-
-/** False for a run that waits for a person or for the engine, because nobody knows for how long. */
-function makesSummaryNow({ platform }: Needs<"platform">, run: LiveRun | null): boolean {
-  if (run === null || run.state === "waiting" || run.state === "paused") return false;
-  return run.state === "running" || platform.now() - run.createdAt <= TAKEN_IN_MS;
-}
-
 /** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
 interface Size {
   readonly tokens: number;
@@ -337,13 +276,13 @@ function findQuiet(
  * function may have left much in view, so after one only growth counts.
  */
 function hasLeftTail(
-  { masks }: History,
+  { active }: History,
   last: EndedRun | null,
   { policy, tokens }: { readonly policy: Policy; readonly tokens: number },
 ): boolean {
   if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null || last.path === "function")
     return false;
-  const view = masks.rented();
+  const view = active.rented();
   const hidden = view === null ? 0 : weighTail(view, policy).hidden;
   return (
     tokens > last.outcome.tokensAfter && hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens
