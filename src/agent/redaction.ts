@@ -7,7 +7,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
-import type { Fact, Facts } from "../facts/fact.ts";
+import type { Facts } from "../facts/fact.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface Redaction {
@@ -51,44 +51,22 @@ const AS_IT_CAME: Redaction = {
 
 function redactWith(rules: SecretRules): Redaction {
   const text = (given: string): string => rules.redactText(given);
-  const fact = (each: Fact): Fact => ({
-    ...each,
-    value: text(each.value),
-    ...(each.about === undefined ? {} : { about: text(each.about) }),
-  });
   return {
     names: ["redacted", rules.id],
     text,
     message: (message) => rules.redactMessage(message),
-    facts: ({ rules: orders, words, tasks, failures, changed, loaded, worked, ...rest }) => ({
-      ...rest,
-      rules: orders.map(fact),
-      words: { ...words, rows: keepClean(words.rows, text) },
-      tasks: tasks.map(fact),
-      failures: failures.map(fact),
-      changed: changed.map(fact),
-      loaded: loaded.map(({ edits, tasks: list, ...each }) => ({
+    facts: ({ instructions, ended, said, loaded }) => ({
+      instructions: instructions.map((each) => ({ ...each, quote: text(each.quote) })),
+      ended: ended.map((each) => ({ ...each, quote: text(each.quote), by: { ...each.by, quote: text(each.by.quote) } })),
+      said: said.map((each) => ({ ...each, text: text(each.text) })),
+      loaded: loaded.map(({ edits, tasks, ...each }) => ({
         ...each,
         name: text(each.name),
         text: text(each.text),
-        ...(edits && {
-          edits: edits.map((edit) => ({ ...edit, from: text(edit.from), ...(edit.to && { to: text(edit.to) }) })),
-        }),
-        ...(list === undefined ? {} : { tasks: list.map((task) => ({ ...task, text: text(task.text) })) }),
+        ...(edits && { edits: edits.map((edit) => ({ ...edit, from: text(edit.from), to: text(edit.to) })) }),
+        ...(tasks && { tasks: tasks.map((task) => ({ ...task, text: text(task.text) })) }),
       })),
-      worked: worked.map(text),
     }),
     carried: (carried) => carried.map((each) => ({ ...each, text: text(each.text) })),
   };
-}
-
-/**
- * The words that the rules leave unchanged. All words are checked in one text, because rules take as long for one word as for a page of
- * them.
- */
-function keepClean(rows: Facts["words"]["rows"], text: (given: string) => string): Facts["words"]["rows"] {
-  const given = rows.map(([word]) => word);
-  const left = text(given.join("\n")).split("\n");
-  const clean = left.length === given.length ? left : given.map(text);
-  return rows.filter(([word], at) => clean[at] === word);
 }

@@ -142,8 +142,8 @@ export function elementTokens(element: Element): number {
   if (element.kind === "overlay") {
     const { tokens, details } = element.overlay;
     if (element.isLast) return tokens;
-    const { names, open = 0 } = parseDetails(details).weights;
-    return tokens - names + (element.tellsOpen ? open : 0);
+    const { last, instructions = 0 } = parseDetails(details).weights;
+    return tokens - last + (element.tellsOpen ? instructions : 0);
   }
   if (isWholeMessage(element)) return element.row.tokens;
   return shownSteps(element).reduce((sum, tokens) => sum + tokens, 0);

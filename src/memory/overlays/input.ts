@@ -3,7 +3,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../facts/fact.ts";
-import type { Around } from "../../facts/keep.ts";
+import type { Before } from "../../facts/gather.ts";
 import type { OverlayDetails } from "./details.ts";
 
 export interface OverlayInput {
@@ -21,17 +21,12 @@ export interface OverlayInput {
   readonly details?: Partial<OverlayDetails>;
   /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
   readonly facts?: Facts | undefined;
-  /**
-   * The view beside the span, and the tokens by which its last summary shrinks, because the new one shows its names. Without it the span
-   * alone counts.
-   */
-  readonly beside?: { readonly around: Around; readonly freedTokens: number };
+  /** What earlier summaries of the view show, and the tokens by which the last one shrinks, because the new one shows that. */
+  readonly beside?: { readonly before: Before; readonly freedTokens: number };
   /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
   /** Token limit for loaded texts beside that summary. */
   readonly loadedTokens?: number | undefined;
-  /** Token limit for the names beside that summary. */
-  readonly namesTokens?: number | undefined;
 }
 
 /**

@@ -6,10 +6,10 @@
  * the digest that it was made from. It also passes the same fence as any overlay (C2, C3, V3), so old text never
  * returns. Overlays that the invalidated one had folded in need no work, because they are still in force beneath it.
  */
-import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import { DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import { keepFacts } from "../../facts/keep.ts";
-import { renderInForce } from "../../facts/render.ts";
+import { keepFacts } from "../../facts/gather.ts";
+import { renderInstructions, renderSaid } from "../../facts/render.ts";
 import type { Drafts } from "../drafts.ts";
 import type { Leaf, Opening } from "./details.ts";
 import { toRecord } from "./record.ts";
@@ -26,13 +26,15 @@ export interface Standing {
 export function showDraftsOf(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
-    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderInForce(details.pinned)));
+    const { instructions, said } = details.pinned;
+    const shown = standing.countTokens(renderInstructions(instructions)) + standing.countTokens(renderSaid(said));
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, shown);
     const { opening, madeOf } = details;
     for (const part of madeOf) if (part.kind === "leaf") showLeaf(standing, part, { pinnedTokens, opening });
   }
 }
 
-/** Gives each part the pinned-facts budget of the whole, so that an edit elsewhere removes no rule from the view. */
+/** Gives each part the budget of the whole, so that an edit elsewhere removes none of the user's words from the view. */
 function showLeaf(
   { laid, drafts, sessionId, countTokens }: Standing,
   leaf: Leaf,
@@ -41,9 +43,11 @@ function showLeaf(
   const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
   const span = { fromId, fromStep, toId, toStep };
   const range = laid.locate(span);
-  const draft = drafts.get(sessionId, draftKey);
+  const draft = draftKey === null ? null : drafts.get(sessionId, draftKey);
   if (range === null || draft === null || laid.describe(range)?.digest !== digest) return;
-  const { text, model, degraded, generation, facts } = draft;
+  const { text, model, degraded, generation, facts, unfounded } = draft;
+  const mostTokens = tokens - countTokens(text) - SUMMARY_FRAME_TOKENS;
+  const pinned = { ...keepFacts(facts, { mostTokens, pinnedTokens, countTokens }), unfounded };
   laid.add({
     span,
     summary: text,
@@ -55,7 +59,8 @@ function showLeaf(
       madeOf: [leaf],
       draftKey,
       opening: opening !== null && laid.isWithin(opening.messageId, range) ? opening : null,
-      ...keepFacts(text, facts, { spanTokens: tokens, pinnedTokens, namesTokens: DEFAULT_NAMES_TOKENS, countTokens }),
+      sourceTokens: tokens,
+      pinned,
     },
   });
 }

@@ -7,10 +7,9 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
-import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import { DEFAULT_LOADED_TOKENS, DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
-import { gatherFacts } from "../../facts/gather.ts";
-import { keepFacts } from "../../facts/keep.ts";
+import { gatherFacts, keepFacts } from "../../facts/gather.ts";
 import { overlayMessageId, storedId } from "../../steps/view/view.ts";
 import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
 import { toRecord } from "./record.ts";
@@ -68,31 +67,19 @@ export class SessionOverlays {
     return this.#change(() => this.laid.add(this.#withFacts(input)));
   }
 
-  /**
-   * Adds the facts of the span to a summary that comes without them, such as a caller's own. So every overlay pins the
-   * rules of its span.
-   */
+  /** Adds to a summary that comes without them, such as a caller's own, what stands beside it word for word. */
   #withFacts(input: OverlayInput): OverlayInput {
     const { details = {}, span, summary, beside } = input;
-    const {
-      pinnedTokens = DEFAULT_PINNED_TOKENS,
-      loadedTokens = DEFAULT_LOADED_TOKENS,
-      namesTokens = DEFAULT_NAMES_TOKENS,
-    } = input;
+    const { pinnedTokens = DEFAULT_PINNED_TOKENS, loadedTokens = DEFAULT_LOADED_TOKENS } = input;
     const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
     if (known || typeof summary !== "string") return input;
     const spanTokens = this.#spans.digest(span)?.tokens;
     if (spanTokens === undefined) return input;
-    const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(this.#options.redactMessage));
-    const budget = {
-      spanTokens: spanTokens + (beside?.freedTokens ?? 0),
-      pinnedTokens,
-      loadedTokens,
-      namesTokens,
-      countTokens: this.#options.countTokens,
-      ...(beside !== undefined && { around: beside.around }),
-    };
-    return { ...input, details: { ...details, facts, pinned: keepFacts(summary, facts, budget).pinned } };
+    const { countTokens, redactMessage } = this.#options;
+    const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(redactMessage));
+    const mostTokens = spanTokens + (beside?.freedTokens ?? 0) - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+    const pinned = keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens }, beside?.before);
+    return { ...input, details: { ...details, facts, pinned } };
   }
 
   /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */

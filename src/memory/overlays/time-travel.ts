@@ -91,8 +91,6 @@ export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRec
     carried: [],
     opening: null,
     context: null,
-    // It quotes what the summary lost.
-    survival: null,
   };
   return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }

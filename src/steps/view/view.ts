@@ -12,8 +12,8 @@
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
-import type { Pinned, PinnedFact } from "../../facts/fact.ts";
-import { IN_FORCE_HEADING, renderInForce, renderNames } from "../../facts/render.ts";
+import type { Instruction, Pinned } from "../../facts/fact.ts";
+import { renderInstructions, renderLoaded, renderSaid } from "../../facts/render.ts";
 import { withoutHeading } from "../text/safe-text.ts";
 
 /** The prefix of our own ids. No message from outside is stored under one. */
@@ -102,26 +102,25 @@ export function unmarked({ metadata, ...message }: UIMessage): UIMessage {
 export const RECORD_PREFIX = `${RESERVED_PREFIX}record:`;
 
 /** A summary as a stored message, for a session that does not hold the summarised messages. */
-export function recordMessage(source: SummarySource, rules: readonly PinnedFact[] = []): UIMessage {
+export function recordMessage(source: SummarySource, instructions: readonly Instruction[] = []): UIMessage {
   const { overlayId } = source;
-  const ruled = rules.map(({ value, messageId }) => ({ value, messageId }));
-  const metadata = { palimpsest: { kind: "record", overlayId, rules: ruled } };
-  // Nothing else of a summary is stored in the session that begins with it.
-  const whole = { ...source, ...(source.pinned !== undefined && { pinned: { ...source.pinned, alone: false } }) };
-  return { ...summaryMessage(whole), id: `${RECORD_PREFIX}${overlayId}`, metadata };
+  const recorded = instructions.map(({ quote, messageId }) => ({ quote, messageId }));
+  const metadata = { palimpsest: { kind: "record", overlayId, instructions: recorded } };
+  return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }
 
-/** The user's rules behind a stored summary, word for word, with the ids of the messages that stated them. */
-export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
+/** The user's instructions behind a stored summary, word for word, with the ids of the messages that stated them. */
+export function recordedInstructions(message: Pick<UIMessage, "id" | "metadata">): Instruction[] {
   if (!isSummaryRecord(message)) return [];
   // A row that was damaged from outside is decoded without metadata.
-  const { rules } = (message.metadata as { palimpsest?: { rules?: unknown } } | undefined)?.palimpsest ?? {};
-  return Array.isArray(rules) ? rules.filter(isRecordedRule) : [];
+  const { instructions } =
+    (message.metadata as { palimpsest?: { instructions?: unknown } } | undefined)?.palimpsest ?? {};
+  return Array.isArray(instructions) ? instructions.filter(isInstruction) : [];
 }
 
-function isRecordedRule(rule: unknown): rule is { value: string; messageId: string } {
-  const { value, messageId } = (rule ?? {}) as { value?: unknown; messageId?: unknown };
-  return typeof value === "string" && typeof messageId === "string";
+function isInstruction(value: unknown): value is Instruction {
+  const { quote, messageId } = (value ?? {}) as { quote?: unknown; messageId?: unknown };
+  return typeof quote === "string" && typeof messageId === "string";
 }
 
 /** Whether a stored message is the record of a summary, so nobody's own words. */
@@ -134,20 +133,23 @@ export function isSummary(message: Pick<UIMessage, "id">): boolean {
   return isSummaryRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
 }
 
-/** The summary as the model reads it. It is a user message, framed as a record so that it is not taken for a request. */
+/**
+ * The summary as the model reads it. It is a user message, which every provider takes, framed so that nobody takes it for a request. The
+ * frame says what it is, and that what follows is later.
+ */
 export function summaryMessage(source: SummarySource): UIMessage {
-  const { spanMessages } = source;
-  const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? ""} messages`.trimStart();
-  const origin = source.degraded === true ? ", made without a model" : "";
-  const loaded = (source.pinned?.loaded ?? []).filter(({ text }) => text !== "");
-  const documents = loaded.flatMap(({ kind, name }) => (kind === "context" ? [name] : []));
-  const names = renderNames(source.pinned?.names ?? []);
-  const inForce = stillInForce(source);
-  // Documents end what is in force and may be long, so names do not stand below them.
-  const isLong = loaded.some(({ kind }) => kind !== "plan" && kind !== "call");
-  const beside = isLong ? [names, inForce] : [inForce, names];
-  const summary = source.pinned?.alone === true ? "" : withoutHeading(withoutEmptySections(source.summary));
-  const parts = [summary, ...beside];
+  const { pinned } = source;
+  const documents = (pinned?.loaded ?? []).flatMap(({ kind, name, text }) =>
+    kind === "context" && text !== "" ? [name] : [],
+  );
+  const parts = [
+    frameOf(source),
+    withoutHeading(withoutEmptySections(source.summary)),
+    pinned === undefined ? "" : renderSaid(pinned.said),
+    withoutHeading(opened(source)),
+    pinned === undefined ? "" : renderInstructions(pinned.instructions),
+    pinned === undefined ? "" : renderLoaded(pinned.loaded),
+  ];
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",
@@ -155,15 +157,15 @@ export function summaryMessage(source: SummarySource): UIMessage {
       palimpsest: { kind: "overlay", overlayId: source.overlayId, ...(documents.length > 0 && { documents }) },
     },
     parts: [
-      {
-        type: "text",
-        text:
-          `[${count}, not a request${origin}]\n\n` +
-          parts.filter((part) => part !== "").join("\n\n") +
-          withoutHeading(besides(source)),
-      },
+      { type: "text", text: parts.filter((part) => part !== "").join("\n\n") + withoutHeading(besides(source)) },
     ],
   };
+}
+
+function frameOf({ spanMessages, degraded }: SummarySource): string {
+  const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? "earlier"} messages`;
+  const origin = degraded === true ? " It was made without a model, so it says little." : "";
+  return `[Summary of ${count} of this conversation, which stand here no more. A record, not a request.${origin} What follows it is later and holds where they differ. References like [@0a1b2c3] name the originals, for a tool that recalls them if there is one.]`;
 }
 
 /** The names of the entries of context blocks that a summary shows whole. Empty for any other message. */
@@ -173,17 +175,9 @@ export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metad
   return Array.isArray(documents) ? documents : [];
 }
 
-/** Pinned facts and the opening, under one heading, so that their tokens can be told apart from the summary. */
-function stillInForce(source: SummarySource): string {
-  const rules = source.pinned === undefined ? "" : renderInForce(source.pinned);
-  const began = withoutHeading(opened(source));
-  if (began === "") return rules;
-  return `${rules === "" ? IN_FORCE_HEADING : rules}\n${began}`;
-}
-
 /** The quoted opening of the conversation. */
 export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
-  return opening === null ? "" : `### How it began, word for word\n${opening}`;
+  return opening === null ? "" : `## How it began, word for word\n${opening}`;
 }
 
 /** The carried blocks and the caller's context, shown after the summary and the pinned facts. */
