@@ -8,7 +8,7 @@ import { leastMaskTokens } from "../../src/agent/runs/start/rents.ts";
 import { extract } from "../../src/model/extractive.ts";
 import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
 import { messageLine } from "../../src/prompt-cache/continue.ts";
-import type { Prices } from "../../src/steps/decide/break-even.ts";
+import type { Prices } from "../../src/steps/decide/when.ts";
 import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
 import { resolvePolicy } from "../../src/steps/plan/policy.ts";
 import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";

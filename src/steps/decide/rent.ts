@@ -7,7 +7,7 @@
  * some two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or
  * clock.
  */
-import type { Prices } from "./break-even.ts";
+import type { Prices } from "./when.ts";
 
 /** A step of a view: a model's answer with its tool outputs, a message of a user, or a summary. */
 export interface ViewStep {

@@ -18,7 +18,7 @@ import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts"
 import { promptTokens } from "../../reports/usage.ts";
 import { leastMaskTokens, rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
-import { findLoss, findObstacle } from "./postpone.ts";
+import { findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import type { Span } from "../../../steps/plan/outline.ts";
@@ -95,9 +95,7 @@ export class Triggers implements RunTrigger {
         const isOver = quiet !== null && isActive && cause !== "messages";
         return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
       },
-      // A bound on messages is not about cost.
-      obstacle: (cause) =>
-        findObstacle(this.#core, sessionId) ?? (cause === "messages" ? null : findLoss(this.#core, sessionId, tokens)),
+      obstacle: () => findObstacle(this.#core, sessionId),
       isServed: () =>
         this.#core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
       nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rents?.summary.isDue === true }),
