@@ -43,7 +43,7 @@ export type { UsageDollars, UsageReport } from "./agent/reports/usage-report.ts"
 export { isContextOverflow } from "./model/overflow.ts";
 export type { NotesForecast } from "./agent/core.ts";
 export type { HealthRow } from "./memory/runs/health.ts";
-export type { Prices } from "./steps/decide/break-even.ts";
+export type { Prices } from "./steps/decide/when.ts";
 export type { Budget, Spend } from "./steps/decide/budget.ts";
 export type { Waiting, WhyNot } from "./steps/decide/why-not.ts";
 export type { FitStep, Fitting } from "./fit/fit-view.ts";

@@ -1,6 +1,6 @@
 /** What real sessions cost under the rent rule beside other policies, request by request, and how much each policy still shows. */
 import type { UIMessage } from "ai";
-import type { Prices as Ratios } from "../../src/steps/decide/break-even.ts";
+import type { Prices as Ratios } from "../../src/steps/decide/when.ts";
 import type { Case } from "../case.ts";
 import { cheapest } from "../cost/optimum.ts";
 import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";

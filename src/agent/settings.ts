@@ -117,7 +117,6 @@ const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
   hardTokens: true,
   windowTokens: true,
   budget: true,
-  maxBreakEvenCalls: true,
   prices: true,
   overheadTokens: true,
   tokenCounter: true,
@@ -279,18 +278,13 @@ export function changedThreshold(
 ): (settings: SessionSettings) => SessionSettings {
   checkFields("compactAfter", options, COMPACT_AFTER);
   const { overheadTokens, tokenCounter, template, carryBlocks, ceiling, ...rest } = options;
-  const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
+  const { hardTokens, windowTokens, budget, prices, ...limits } = rest;
   const thresholdTokens = resolveThreshold(threshold, { ceiling, windowTokens });
   const isAuto = threshold === "auto";
   const defaults = isAuto ? { tailTokenBudget: Math.min(RENT_TAIL_TOKENS, Math.floor(thresholdTokens / 3)) } : {};
   const hard = hardTokens ?? windowTokens;
   const policy = resolvePolicy({ ...defaults, ...limits, thresholdTokens, overheadTokens, hardTokens: hard });
-  const waiting = { hardTokens, windowTokens, budget, prices };
-  const when = resolveWhen(thresholdTokens, {
-    ...waiting,
-    // A rent says by itself whether an edit is worth it.
-    maxBreakEvenCalls: isAuto ? (maxBreakEvenCalls ?? null) : maxBreakEvenCalls,
-  });
+  const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, prices });
   const sections = template === undefined ? null : parseTemplate(template);
   const counter = tokenCounter === undefined ? null : guardCounter(tokenCounter);
   return (settings) => ({

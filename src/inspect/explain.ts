@@ -1,7 +1,6 @@
 /** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { MOST_COUNTED } from "../facts/keep.ts";
-import { breakEven, type Prices } from "../steps/decide/break-even.ts";
 import type { Rent } from "../steps/decide/rent.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../steps/plan/cut.ts";
@@ -31,8 +30,6 @@ export interface PlanReport {
   readonly modelTokens: number;
   /** Tokens that the summariser would read and write in all, folds included, if nothing is paid for already. */
   readonly cost: SummariserCost;
-  /** Later model calls after which the run has paid for itself. Null when it never does, or nothing is to be done. */
-  readonly breakEvenCalls: number | null;
   /**
    * With `auto`, the cost so far of carrying content that could have gone, the cost of a summary, and its saving. Null for another branch
    * and for a fixed threshold.
@@ -81,7 +78,6 @@ function describeRent({ paid, price, freedTokens, isDue }: Rent): string {
 
 interface Circumstances {
   readonly policy: Policy;
-  readonly prices: Prices | undefined;
   /** The trigger's reason. The plan's own reason comes after it. */
   readonly waiting: Waiting | null;
   /** Most tokens that stand behind the summary. */
@@ -103,7 +99,7 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
     const why = waitFor(plan.reason, plan.detail);
     const lines = [describeView(outline, policy), `Nothing to do (${why.reason}): ${why.detail} ${why.advice}`];
     const unchanged = { viewTokens, expectedTokens: viewTokens, savedTokensPerCall: 0 };
-    const free = { modelTokens: 0, cost: FREE, breakEvenCalls: null };
+    const free = { modelTokens: 0, cost: FREE };
     return { plan, notes, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
   }
   const summary = Math.min(policy.summaryTokens, plan.spanTokens);
@@ -140,7 +136,6 @@ export function explainFunction(
     savedTokensPerCall: 0,
     modelTokens: 0,
     cost: FREE,
-    breakEvenCalls: null,
     waiting,
     lines,
   };
@@ -173,23 +168,17 @@ interface SpanReport extends Omit<Circumstances, "besideTokens" | "foreseen"> {
 }
 
 function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): Planned {
-  const { policy, prices, waiting, notes, shown, cost, modelTokens } = report;
+  const { policy, waiting, notes, shown, cost, modelTokens } = report;
   const viewTokens = outline.tokens;
   const savedTokens = plan.spanTokens - shown.budget;
   const expectedTokens = viewTokens - plan.spanTokens + shown.most;
-  const calls = breakEven({
-    savedTokens,
-    rewrittenTokens: shown.budget + plan.tailTokens,
-    summariser: { input: cost.inputTokens, output: cost.outputTokens },
-    ...(prices === undefined ? {} : { prices }),
-  });
   const lines = [
     describeView(outline, policy),
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
     ...describeHead(plan, policy),
     ...report.lines,
     `The view would be at most ${expectedTokens} tokens afterwards.`,
-    `Every later call reads some ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
+    `Every later call reads some ${savedTokens} tokens less.`,
     ...plan.moves.map((move) => `The ${move.boundary} boundary moved by ${move.tokens} tokens: ${WHY[move.why]}.`),
     ...(waiting === null
       ? []
@@ -204,7 +193,6 @@ function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): Plann
     savedTokensPerCall: savedTokens,
     modelTokens,
     cost,
-    breakEvenCalls: Number.isFinite(calls) ? calls : null,
     waiting,
     lines,
   };

@@ -34,10 +34,10 @@ export async function reportPlan(
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
-  const { when, inline } = core.settings.get(sessionId);
+  const { inline } = core.settings.get(sessionId);
   const decision = asked.manual ? null : core.trigger.decide(sessionId, branch);
   const waiting = decision?.kind === "wait" ? decision.waiting : null;
-  const circumstances = { policy, prices: when?.prices, waiting };
+  const circumstances = { policy, waiting };
   const foreseen =
     core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   if (foreseen !== null && foreseen.plan !== null)

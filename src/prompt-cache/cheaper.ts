@@ -2,7 +2,7 @@
  * Which of two calls costs less: a plain one, or one that continues the prompt in the provider's cache. Pure arithmetic over tokens and
  * price ratios.
  */
-import type { Prices } from "../steps/decide/break-even.ts";
+import type { Prices } from "../steps/decide/when.ts";
 
 export interface CallTokens {
   /** Tokens of the prompt that the plain call would send. */

@@ -91,7 +91,6 @@ test("plan says that the function names the range, and nothing of what the workf
       plan: { kind: "nothing", reason: "own-function" },
       cost: { calls: 0 },
       modelTokens: 0,
-      breakEvenCalls: null,
       savedTokensPerCall: 0,
     });
     expect(report.expectedTokens).toBe(report.viewTokens);

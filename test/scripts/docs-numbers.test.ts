@@ -34,7 +34,6 @@ import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
 import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
-import { DEFAULT_MAX_BREAK_EVEN_CALLS } from "../../src/steps/decide/when.ts";
 import { RENDER_TOOL_CHARS, RENDER_TEXT_CHARS } from "../../src/steps/draft/render.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
@@ -145,7 +144,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`chunkTokens\` | ${DEFAULT_CHUNK_TOKENS} |`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
     says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
-    says`| \`maxBreakEvenCalls\` | ${DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
     says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,
     says`without it \`auto\` with a ceiling (${limits.WORKER_THRESHOLD_TOKENS}) |`,

@@ -70,11 +70,12 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
   return {
-    kind: result.kind === "rebased" ? "rebased" : "applied",
+    kind: "applied",
     overlayId: result.overlay.id,
     tokensBefore: run.tokensBefore,
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded: lineage.degraded,
+    ...(result.kind === "applied" && result.rebased && { rebased: true }),
   };
 }
 

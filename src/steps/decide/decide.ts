@@ -27,8 +27,8 @@ export interface Situation {
   readonly live: () => { readonly id: string; readonly isWaiting: boolean } | null;
   /** Why the previous run keeps the trigger quiet at this size. */
   readonly quiet: (cause: Cause) => Waiting | null;
-  /** Why the summariser is not asked, or why a compaction of this size would be a loss. */
-  readonly obstacle: (cause: Cause) => Waiting | null;
+  /** Why the summariser is not asked. */
+  readonly obstacle: () => Waiting | null;
   /** Whether a summary is at hand that needs no model. An obstacle does not delay it. */
   readonly isServed: () => boolean;
   /** The result of a plan, after a run that found nothing to do. */
@@ -89,7 +89,7 @@ function causes({ tokens, messages, rent }: Situation, { thresholdTokens, maxMes
 function reasonToWait(situation: Situation, { hardTokens }: Thresholds, cause: Cause): Waiting | null {
   const quiet = situation.quiet(cause);
   if (quiet !== null) return quiet;
-  const postponed = situation.tokens > hardTokens ? null : situation.obstacle(cause);
+  const postponed = situation.tokens > hardTokens ? null : situation.obstacle();
   return postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
 }
 

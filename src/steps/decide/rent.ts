@@ -5,7 +5,7 @@
  * summary is due once its rent reaches one and a half times its price. As in the ski rental problem, the total is then at most some two and
  * a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
  */
-import type { Prices } from "./break-even.ts";
+import type { Prices } from "./when.ts";
 
 /** A step of a view: a model's answer with its tool outputs, a message of a user, or a summary. */
 export interface ViewStep {

@@ -1,18 +1,25 @@
 /**
- * Decides when a session is compacted automatically, by a threshold, a hard limit, a budget and a least benefit.
+ * Decides when a session is compacted automatically, by a threshold, a hard limit and a budget.
  *
  * Past the threshold a run is asked for. It waits, with a reason, while the breaker is open, the budget is spent or the
- * last run failed a moment ago. It also waits if it would cost more than it saves. Past the hard line it waits no
- * longer. If no model may be asked then, the run ends in an extractive summary, which needs none.
+ * last run failed a moment ago. Past the hard line it waits no longer. If no model may be asked then, the run ends in an extractive summary, which needs none.
  */
 import { inWords, PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
-import type { Prices } from "./break-even.ts";
 import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
 
-/** Model calls within which a compaction should pay for itself. They are a few long turns, and a usual turn takes some thirty. */
-export const DEFAULT_MAX_BREAK_EVEN_CALLS = 300;
+/** Prices per token, relative to each other. `input` and `output` are the summariser's. */
+export interface Prices {
+  /** A token that the summariser reads. */
+  readonly input: number;
+  /** A token that it writes. */
+  readonly output: number;
+  /** A token of the conversation's prompt that is read from the provider's cache. */
+  readonly cacheRead: number;
+  /** A token of that prompt that is sent anew, and written to the cache. */
+  readonly cacheWrite: number;
+}
 
 export interface When {
   /** With `ceiling`, a view over the threshold is due. With `rent`, a view is also due once its rent is (rent.ts). */
@@ -22,11 +29,6 @@ export interface When {
   /** The context window of the conversation's own model, in tokens. Null when it was not given. */
   readonly windowTokens: number | null;
   readonly budget: Budget;
-  /**
-   * A compaction waits if it would pay for itself only after more model calls than this. Null means that none waits for
-   * that.
-   */
-  readonly maxBreakEvenCalls: number | null;
   readonly prices: Prices;
 }
 
@@ -37,23 +39,20 @@ export interface WhenOptions {
   readonly windowTokens?: number | undefined;
   /** Tokens that summarising may cost, in and out of the summariser. Default: without bound. */
   readonly budget?: BudgetOptions | undefined;
-  readonly maxBreakEvenCalls?: number | null | undefined;
   /** Price ratios. Default: cache read 0.1, cache write 1.25, input 1, output 5. */
   readonly prices?: { readonly [Key in keyof Prices]?: Prices[Key] | undefined } | undefined;
 }
 
 /** Fills in the defaults and checks each number. Throws `invalid_options`. */
 export function resolveWhen(thresholdTokens: number, options: WhenOptions): When {
-  const { windowTokens = null, maxBreakEvenCalls = DEFAULT_MAX_BREAK_EVEN_CALLS } = options;
+  const { windowTokens = null } = options;
   const hardTokens = options.hardTokens ?? windowTokens ?? Math.ceil(thresholdTokens * HARD_LINE);
   atLeast("windowTokens", windowTokens ?? thresholdTokens, thresholdTokens);
   atLeast("hardTokens", hardTokens, thresholdTokens);
-  if (maxBreakEvenCalls !== null) atLeast("maxBreakEvenCalls", maxBreakEvenCalls, 1);
   return {
     rule: "ceiling",
     hardTokens,
     windowTokens,
-    maxBreakEvenCalls,
     budget: resolveBudget(options.budget),
     prices: resolvePrices(options.prices ?? {}),
   };

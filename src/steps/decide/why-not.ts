@@ -5,7 +5,7 @@
 import type { NothingReason } from "../plan/plan.ts";
 
 /** Reasons of cost and patience. They do not count over the hard line, or when a person insists. */
-export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent" | "not-worth-it";
+export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent";
 
 /** Why nothing was compacted, or will be. */
 export type WhyNot =
@@ -46,7 +46,6 @@ const ADVICE = {
   "breaker-open":
     "Restore the summariser and wait for the next probe, or call compact with ignoreBudget: true to ask it now.",
   "budget-spent": "Raise the budget in compactAfter, or call compact with ignoreBudget: true.",
-  "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
   "session-ended": "Go on in the session that continues it (newestSession).",
   "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",
   "up-to-date": "Nothing to do: everything is covered already.",
@@ -58,7 +57,7 @@ export function waitFor(reason: WhyNot, detail: string): Waiting {
   return { reason, detail, advice: ADVICE[reason] };
 }
 
-const SOFT: ReadonlySet<string> = new Set<SoftReason>(["cooling-down", "breaker-open", "budget-spent", "not-worth-it"]);
+const SOFT: ReadonlySet<string> = new Set<SoftReason>(["cooling-down", "breaker-open", "budget-spent"]);
 
 export function isSoft(reason: string): reason is SoftReason {
   return SOFT.has(reason);

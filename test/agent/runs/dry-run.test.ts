@@ -94,6 +94,7 @@ describe("whether notes would serve is said beforehand as the run then finds it"
     expect(run.whyModel).toMatchObject({ reason: "no-notes" });
     expect(report.lines.join(" ")).toMatch(/A model is asked although notes are kept \(no-notes\): .*refreshNotes/);
     expect(report.cost.calls).toBeGreaterThan(0);
+    expect(report.lines.join(" ")).toContain(`${report.savedTokensPerCall} tokens less`);
   });
 
   test("so much came behind them that the view would still be too large", async () => {

@@ -229,22 +229,6 @@ test("a deleted session leaves no row of what it cost (S2)", async () => {
   });
 });
 
-// --- what it must be worth ----------------------------------------------------------------------------------------------
-
-test("a compaction that costs more than it saves waits until the view is large enough, or over the hard line", async () => {
-  const { agent } = await withPolicy(sound, { maxBreakEvenCalls: 1 });
-  await agent.appendAll({ messages: talk(0, 17) });
-  const { waiting } = await agent.status({});
-  expect(waiting).toMatchObject({ reason: "not-worth-it" });
-  const { breakEvenCalls, cost, savedTokensPerCall, lines } = await agent.plan({});
-  expect(breakEvenCalls).toBeGreaterThan(0);
-  expect(cost.calls).toBeGreaterThan(0);
-  expect(lines.join(" ")).toContain(`${savedTokensPerCall} tokens less`);
-  expect(await agent.runs({})).toHaveLength(0);
-  await agent.appendAll({ messages: talk(17, 30) });
-  expect(kinds(await settle(agent))).toContain("applied");
-});
-
 // --- by hand ------------------------------------------------------------------------------------------------------------
 
 test("asked by hand while the model is down, a run ends at once with the reason; told to ignore that it asks, and an overflow never waits", async () => {

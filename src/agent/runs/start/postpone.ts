@@ -1,5 +1,5 @@
 /**
- * Reasons why a compaction is not worth starting now, as values.
+ * Reasons why a compaction does not start now, as values.
  *
  * Checks the soft reasons (cost and patience) without reading the view. Decides nothing about branches and growth (trigger.ts) and nothing
  * about the cut (steps/plan/plan.ts). Safe because no such reason stops the compaction of a view over the hard line. The run then ends in
@@ -8,7 +8,6 @@
 import { COOLDOWNS_MS } from "../../../limits.ts";
 import type { MayAsk } from "../../../memory/runs/health.ts";
 import type { LiveRun } from "../../../memory/runs/runs.ts";
-import { breakEven, expectCompaction } from "../../../steps/decide/break-even.ts";
 import { explainSpent } from "../../../steps/decide/budget.ts";
 import { waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
 import type { Needs } from "../../core.ts";
@@ -39,19 +38,6 @@ export function findModelObstacle(
   if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);
   const spent = findOverdraft(core, sessionId);
   return spent === null ? null : waitFor("budget-spent", spent);
-}
-
-/** Why a compaction of a view of this size would not pay, by estimate. */
-export function findLoss(core: Needs<"settings">, sessionId: string, viewTokens: number): Waiting | null {
-  const { policy, when, overheadTokens } = core.settings.get(sessionId);
-  if (policy === null || when === null || when.maxBreakEvenCalls === null) return null;
-  const calls = breakEven({ ...expectCompaction(policy, { viewTokens, overheadTokens }), prices: when.prices });
-  if (calls <= when.maxBreakEvenCalls) return null;
-  const figure = Number.isFinite(calls) ? `after ${calls} further model calls` : "never";
-  return waitFor(
-    "not-worth-it",
-    `A compaction of ${viewTokens} tokens would pay for itself ${figure}; it should within ${when.maxBreakEvenCalls}.`,
-  );
 }
 
 /** Whether a run may ask this model. The same run gets the same answer to a probe again. Call inside a transaction. */

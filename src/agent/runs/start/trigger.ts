@@ -18,7 +18,7 @@ import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts"
 import { promptTokens } from "../../reports/usage.ts";
 import { rentNow } from "./rent.ts";
 import { planNow } from "./dry-run.ts";
-import { findLoss, findObstacle } from "./postpone.ts";
+import { findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
 import { weighTail } from "../../../steps/decide/rent.ts";
@@ -93,9 +93,7 @@ export class Triggers implements RunTrigger {
         const isOver = quiet !== null && isActive && cause !== "messages";
         return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
       },
-      // A bound on messages is not about cost.
-      obstacle: (cause) =>
-        findObstacle(this.#core, sessionId) ?? (cause === "messages" ? null : findLoss(this.#core, sessionId, tokens)),
+      obstacle: () => findObstacle(this.#core, sessionId),
       isServed: () =>
         this.#core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
       nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rent?.isDue === true }),
@@ -294,7 +292,7 @@ function quietUpTo(last: EndedRun, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
   // The base is the size after a summary, or otherwise the size that the run looked at, so appends during the run count as growth.
-  const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
+  const settled = outcome.kind === "applied" ? outcome.tokensAfter : last.tokensBefore;
   return mayFollow(last) ? 0 : settled + policy.minSpanTokens * requiredSpans(last);
 }
 
