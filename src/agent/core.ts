@@ -28,7 +28,6 @@ import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
-import type { Survival } from "../facts/survival.ts";
 import type { Decision } from "../steps/decide/decide.ts";
 import type { PlanOptions, SpanPlan } from "../steps/plan/plan.ts";
 import type { ApprovalReading, DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
@@ -185,7 +184,7 @@ export interface SummaryRoom {
   audit(
     run: LiveRun,
     answer: Pick<DraftInput, "text" | "finishReason" | "facts">,
-  ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival };
+  ): readonly AuditProblem[];
   /** Does a step of a run of its own. */
   doStep(call: StepCall, step: string, args: readonly unknown[]): unknown;
   /** Reads what a step left unread, outside of its transaction, in slices. Returns any other answer of a step as it is. */

@@ -5,7 +5,7 @@
  */
 import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import { EXTRACTIVE_NAME } from "../extractive/extract.ts";
+import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
 
 /** What a million tokens cost, in one currency for all models. */
 export interface ModelPrices {

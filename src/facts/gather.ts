@@ -60,7 +60,7 @@ export interface KeepBudget {
 
 /** What the view showed before the span of a summary: the facts of what earlier summaries hide. */
 export interface Before {
-  readonly facts: readonly Pick<Facts, "instructions" | "ended" | "loaded">[];
+  readonly facts: readonly Facts[];
 }
 
 /**
@@ -72,7 +72,7 @@ export function keepFacts(
   { pinnedTokens, loadedTokens = 0, mostTokens = Infinity, countTokens }: KeepBudget,
   earlier: Before = { facts: [] },
 ): Pinned {
-  const hidden = mergeFacts([...earlier.facts.map((each) => ({ ...NO_FACTS, ...each })), { ...facts, said: [] }]);
+  const hidden = mergeFacts([...earlier.facts, facts]);
   const { instructions, ended } = hidden;
   const ruled = countTokens(renderInstructions(instructions));
   const words = Math.min(pinnedTokens - ruled, mostTokens - ruled);

@@ -5,16 +5,12 @@
  * text. It is framed as a record (src/steps/view/view.ts) and carries a reserved id. It counts failed tool calls, so no error is
  * left out silently.
  */
-import { withoutEmptySections } from "../steps/draft/empty-sections.ts";
 import type { UIMessage } from "ai";
-import { FIT_EXTRACT_TOKENS, FIT_SECTIONS_TOKENS } from "../limits.ts";
-import { extractSummary } from "../extractive/extract.ts";
+import { FIT_EXTRACT_TOKENS } from "../limits.ts";
+import { fallbackSummary } from "../steps/draft/fallback.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { PinnedFact } from "../facts/fact.ts";
 import { readLoaded, type Loaded } from "../facts/loaded.ts";
-import { readLoadedNames } from "../facts/loaded/render-loaded.ts";
-import { IN_FORCE_HEADING } from "../facts/render.ts";
-import { contains } from "../facts/contains.ts";
+import { readLoadedNames } from "../facts/render.ts";
 import { safeLine } from "../steps/text/safe-text.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
@@ -36,15 +32,10 @@ export interface ExtractOptions {
   readonly template?: Template | undefined;
   /** The number of messages that it replaces. The newest of them may be replaced in part. */
   readonly messages: number;
-  /** The user's rules in them. */
-  readonly rules: readonly PinnedFact[];
+  /** Lines of the user's standing instructions in them. */
+  readonly rules: readonly string[];
   readonly countTokens: CountTokens;
 }
-
-/** The template of one without room for eight headings. */
-const SHORT: Template = {
-  sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /rules|errors|state/i.test(title)),
-};
 
 export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
   const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
@@ -53,31 +44,23 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   if (budget < FIT_EXTRACT_TOKENS) return notice(gap, options);
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
-  const extracted = extractSummary({
+  const summary = fallbackSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
-    template: budget < FIT_SECTIONS_TOKENS ? SHORT : template,
+    titles: template.sections.map(({ title }) => title),
     summaryTokens: budget,
     countTokens,
   });
-  const summary = withoutEmptySections(extracted);
-  const says = contains(summary);
-  const missing = rules.filter(({ value }) => !says(value));
-  return synthetic(gap, [frame, summary, loaded, renderRules(missing)]);
+  return synthetic(gap, [frame, summary, loaded, renderRules(rules)]);
 }
 
 /** Names the instruction files, skills and plans in the messages and beside their summaries, the newest last. */
 function nameLoaded(gap: readonly UIMessage[], fits: (text: string) => boolean): string {
   const names = gap.flatMap((message) => {
     const [part] = message.parts;
-    if (isSummary(message) && part?.type === "text") {
-      const text = fieldText(part.text);
-      const at = text.lastIndexOf(`\n${IN_FORCE_HEADING}\n`);
-      return at === -1 ? [] : readLoadedNames(text.slice(at));
-    }
-    const found = readLoaded(message, { messageId: message.id, nameCall: toolName });
-    return found.filter(({ kind, text }) => kind !== "call" && text !== "").map(nameWithReference);
+    if (isSummary(message) && part?.type === "text") return readLoadedNames(fieldText(part.text));
+    return readLoaded(message, message.id).flatMap((each) => (each.text === "" ? [] : [nameWithReference(each)]));
   });
   let left = [...new Set(names)];
   const tell = (): string =>

@@ -222,7 +222,7 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): FitState {
   const { messages, units, count, template } = scene;
   const goes = units.filter((unit) => gone.includes(unit.zone));
   const all = weigh(goes, count);
-  const kept = new Set(scene.rules.pick(putTogether(messages, goes)).map(({ value }) => value));
+  const kept = new Set(scene.rules.pick(putTogether(messages, goes)));
   const pieces: FitElement[] = [];
   const summarized: Unit[] = [];
   let saved = 0;
@@ -231,7 +231,7 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): FitState {
     const weight = weigh(gap, count);
     const tokens = Math.floor((scene.scale * FIT_EXTRACT_SHARE * weight) / all);
     const gone = putTogether(messages, gap);
-    const rules = scene.rules.pick(gone).filter(({ value }) => kept.has(value));
+    const rules = scene.rules.pick(gone).filter((line) => kept.has(line));
     const summary = extractiveMessage(gone, {
       tokens,
       template,

@@ -1,25 +1,18 @@
 /**
- * Keeps the user's rules word for word where fitting cuts or removes the text that states them.
+ * Keeps the user's standing instructions where fitting cuts or removes a summary that shows them.
  *
- * Reads the original view and writes text beside the remaining one. fit-view.ts decides which parts remain. It is safe
- * because rules come only from users' words and from facts pinned beside summaries (src/facts/gather.ts). Words of a
- * summary, a tool or a model never become rules. A message's rules stay with that message, so they do not change an
- * earlier prefix.
+ * Reads the original view and writes text beside the remaining one. fit-view.ts decides which parts remain. It is safe because a summary's
+ * instructions were checked against the user's messages when it was made, and nothing else is taken for one.
  */
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { NO_FACTS, type Fact, type PinnedFact } from "../facts/fact.ts";
-import { gatherRules } from "../facts/gather.ts";
-import { pickInForce } from "../facts/pick.ts";
-import { renderInForce } from "../facts/render.ts";
-import { contains } from "../facts/contains.ts";
-import { messageSteps } from "../steps/message/slice.ts";
-import { fieldText, innerParts, type Part } from "../steps/message/tool-parts.ts";
+import { IN_FORCE_HEADING, readInForce } from "../facts/render.ts";
+import { isSummary } from "../steps/view/view.ts";
+import { fieldText, type Part } from "../steps/message/tool-parts.ts";
 import type { Unit } from "./units.ts";
 
 /**
- * Share of the budget's scale (units.ts) for the user's rules beside an extractive summary or a cut message. In the smallest useful
- * budget it holds one long rule.
+ * Share of the budget's scale (units.ts) for instructions beside what is left. In the smallest useful budget it holds one long line.
  */
 const FIT_RULES_SHARE = 1 / 4;
 
@@ -27,7 +20,6 @@ export class Rules {
   readonly #messages: readonly UIMessage[];
   readonly #budgetTokens: number;
   readonly #count: CountTokens;
-  readonly #known = new Map<string, readonly Fact[]>();
 
   /** For the original view, in a budget of this scale (units.ts). */
   constructor(messages: readonly UIMessage[], scale: number, count: CountTokens) {
@@ -36,45 +28,31 @@ export class Rules {
     this.#count = count;
   }
 
-  /** The rules of these messages that fit together into the budget. */
-  pick(messages: readonly UIMessage[]): readonly PinnedFact[] {
-    return this.#pick(gatherRules(messages));
+  /** The instructions in these messages that fit together into the budget, the newest first where not all do. */
+  pick(messages: readonly UIMessage[]): readonly string[] {
+    return this.#pick(messages.flatMap((message) => (isSummary(message) ? linesIn(message.parts) : [])));
   }
 
-  /** The unit's rules that its new parts no longer say, as text to show beside them. Empty for none. */
+  /** The unit's instructions that its new parts no longer say, as text to show beside them. Empty for none. */
   lostFrom(unit: Unit, parts: readonly Part[]): string {
-    const rules = this.#rulesOf(unit);
-    if (rules.length === 0) return "";
-    const says = contains(wordsOf(parts));
-    return renderRules(this.#pick(rules.filter(({ value }) => !says(value))));
+    const message = this.#messages[unit.message];
+    if (message === undefined || !isSummary(message)) return "";
+    const left = new Set(linesIn(parts));
+    return renderRules(this.#pick(linesIn(message.parts).filter((line) => !left.has(line))));
   }
 
-  #rulesOf(unit: Unit): readonly Fact[] {
-    const key = `${unit.message} ${unit.step}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const message = this.#messages[unit.message] as UIMessage;
-    const rules = gatherRules([{ ...message, parts: [...(messageSteps(message)[unit.step] ?? [])] }]);
-    this.#known.set(key, rules);
-    return rules;
-  }
-
-  #pick(rules: readonly Fact[]): readonly PinnedFact[] {
-    const options = { budgetTokens: this.#budgetTokens, countTokens: this.#count };
-    return pickInForce({ ...NO_FACTS, rules }, options).rules;
+  #pick(lines: readonly string[]): readonly string[] {
+    let kept = [...new Set(lines)];
+    while (kept.length > 0 && this.#count(renderRules(kept)) > this.#budgetTokens) kept = kept.slice(1);
+    return kept;
   }
 }
 
-/** Rules under the heading of pinned facts. Empty for none. */
-export function renderRules(rules: readonly PinnedFact[]): string {
-  return renderInForce({ rules, facts: [], loaded: [], left: 0 });
+/** Instructions under the heading that they have beside summaries. Empty for none. */
+export function renderRules(lines: readonly string[]): string {
+  return lines.length === 0 ? "" : [IN_FORCE_HEADING, ...lines].join("\n");
 }
 
-function wordsOf(parts: readonly Part[]): string {
-  return parts
-    .flatMap((part) => {
-      if (part.type === "text") return [fieldText(part.text)];
-      return part.type === "steering-message" ? [wordsOf(innerParts(part))] : [];
-    })
-    .join("\n");
+function linesIn(parts: readonly Part[]): string[] {
+  return parts.flatMap((part) => (part.type === "text" ? readInForce(fieldText(part.text)) : []));
 }

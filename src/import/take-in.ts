@@ -149,9 +149,9 @@ function idsOf(
 
 function lay(state: SessionState, { summary, fromMessageId, toMessageId }: StoredSummary): string | null {
   const span: Span = { fromId: fromMessageId, fromStep: 0, toId: toMessageId, toStep: WHOLE_MESSAGE };
-  const { pinnedTokens, stackTokens: namesTokens } = state.settings.policy ?? {};
+  const { pinnedTokens } = state.settings.policy ?? {};
   try {
-    const commit = state.write((history) => history.overlays.add({ span, summary, pinnedTokens, namesTokens }), {
+    const commit = state.write((history) => history.overlays.add({ span, summary, pinnedTokens }), {
       quiet: true,
     });
     return commit.kind === "stale" ? `it does not fit there (${commit.reason})` : null;

@@ -1,6 +1,5 @@
 /** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
-import { MOST_COUNTED } from "../facts/keep.ts";
 import type { Rent } from "../steps/decide/rent.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../steps/plan/cut.ts";
@@ -222,28 +221,27 @@ function describeHead({ head }: SpanPlan, policy: Policy): string[] {
 }
 
 /**
- * Tokens in the span's place, by the budgets and at most. A summary is largest with references on every bullet. Where it is small, names
- * take the rest, and a session's counter may count them higher than their budget does. A commit that would make the view larger is refused
- * (V3).
+ * Tokens in the span's place, by the budgets and at most. A summary is largest with references on every line. A commit that would make the
+ * view larger is refused (V3).
  */
 function shownTokens(
   { spanTokens }: SpanPlan,
   { policy, besideTokens }: Pick<Circumstances, "policy" | "besideTokens">,
 ): { budget: number; most: number } {
-  const { stackTokens, summaryTokens, pinnedTokens, loadedTokens } = policy;
+  const { summaryTokens, pinnedTokens, loadedTokens } = policy;
   const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
-    budget: Math.min(spanTokens, stackTokens + around),
+    budget: Math.min(spanTokens, summaryTokens + around),
     // A summary that is as large as its span is refused.
-    most: Math.min(spanTokens - 1, Math.max(stackTokens * MOST_COUNTED, written) + around + loadedTokens),
+    most: Math.min(spanTokens - 1, written + around + loadedTokens),
   };
 }
 
 /** The fate of the summaries in the span. */
 function earlierRead({ overlayIds, rebuild }: SpanPlan): string {
   if (overlayIds.length === 0) return "";
-  return rebuild ? ", and the first drafts of the earlier summaries" : ", and updates the earlier summary";
+  return rebuild ? ", and the messages under the earlier summaries" : ", and updates the earlier summary";
 }
 
 function sourceTokens({ chunks }: SpanPlan): number {
@@ -253,8 +251,9 @@ function sourceTokens({ chunks }: SpanPlan): number {
 /** A call for each chunk, and one that folds them where there are several. Each answer counts at its largest. */
 function costOf(plan: SpanPlan, summaryTokens: number): SummariserCost {
   const drafts = plan.chunks.length;
-  const folds = drafts + plan.overlayIds.length > 1 ? 1 : 0;
-  const folded = folds * (drafts + plan.overlayIds.length) * summaryTokens;
+  // The only chunk carries on the earlier summary in the same call.
+  const folds = drafts > 1 ? 1 : 0;
+  const folded = (folds * drafts + plan.overlayIds.length) * summaryTokens;
   return {
     calls: drafts + folds,
     inputTokens: sourceTokens(plan) + folded,

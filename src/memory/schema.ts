@@ -42,7 +42,7 @@ const TABLES = {
   sessions: ["sessions", "messages"],
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
-  summaries: ["runs", "overlays", "drafts", "health", "spend"],
+  runs: ["runs", "overlays", "drafts", "health", "spend"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
   costs: ["costs"],

@@ -1,22 +1,16 @@
 /**
- * A language model that needs no real model. It answers a summariser's prompt with a deterministic extract of the text inside.
+ * A language model that needs no real model. It answers a summariser's prompt with quotations of the text inside.
  *
  * It implements the AI SDK's language-model interface over a pure function, without a network, an account or a clock. It is safe as the
  * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
-import { EXTRACTIVE_NAME, extractSummary, type ExtractInput as Extracted } from "../extractive/extract.ts";
+import { EXTRACTIVE_NAME, fallbackSummary, type FallbackInput } from "../steps/draft/fallback.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
-import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
+import { parsePrompt } from "../steps/draft/prompt.ts";
+import { DEFAULT_TEMPLATE, type Section } from "../steps/draft/template.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { promptOf, generateResultOf, streamOf } from "./plain-answer.ts";
-
-/**
- * The input of this model. It counts its own tokens with the estimate, as a real model counts with its tokenizer, independent of the
- * session.
- */
-type ExtractInput = Omit<Extracted, "countTokens">;
 
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;
@@ -24,7 +18,7 @@ const DEFAULT_BUDGET = 1_000;
 const [PROVIDER = "", MODEL_ID = ""] = EXTRACTIVE_NAME.split(":");
 
 /**
- * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made. It summarises any
+ * The model without a model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made. It summarises any
  * other text as a user's message.
  */
 export function extractiveModel(): LanguageModelV3 {
@@ -39,36 +33,33 @@ export function extractiveModel(): LanguageModelV3 {
   };
 }
 
-const OWN_TASKS = new Map<string, (task: Extracted) => string>();
+/** A task with the sections of its prompt. */
+export type OfflineTask = FallbackInput & { readonly sections: readonly Section[] };
 
-/** Tells every extractive model how to answer the prompt of a room's own task. A second call replaces the first. */
-export function answerOwnTask(name: string, answer: (task: Extracted) => string): void {
+const OWN_TASKS = new Map<string, (task: OfflineTask) => string>();
+
+/** Tells every such model how to answer the prompt of a room's own task. A second call replaces the first. */
+export function answerOwnTask(name: string, answer: (task: OfflineTask) => string): void {
   OWN_TASKS.set(name, answer);
 }
 
-/** Returns the text that the extractive model would answer. */
-export function extract(task: ExtractInput): string {
-  return extractSummary({ ...task, countTokens: estimateTokens });
-}
-
 function answer(options: LanguageModelV3CallOptions): LanguageModelV3GenerateResult {
-  const { prompt, maxOutputTokens } = options;
+  const { prompt, maxOutputTokens = Infinity } = options;
   const asked = promptOf(options);
   const system = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
   const references = `${system}\n${asked}`.includes(REFERENCE_RULE);
-  const task = { ...readTask(asked), references };
-  const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
-  const own = OWN_TASKS.get(task.kind ?? "");
-  const text =
-    own !== undefined
-      ? own({ ...bounded, countTokens: estimateTokens })
-      : extract({ ...bounded, pinsBeside: task.alone === false });
-  return generateResultOf(asked, text);
-}
-
-function readTask(asked: string): ExtractInput & Partial<Pick<ParsedPrompt, "kind" | "alone">> {
-  const task = parsePrompt(asked);
-  if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
-  const transcript = `[#1 user]\n${asked}`;
-  return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
+  const parsed = parsePrompt(asked);
+  const { kind, sections, ...task } = parsed ?? {
+    kind: "chunk",
+    summaryTokens: DEFAULT_BUDGET,
+    sections: DEFAULT_TEMPLATE.sections,
+    transcript: `[#1 user]\n${asked}`,
+    previous: null,
+    drafts: [],
+  };
+  const titles = (sections.length === 0 ? DEFAULT_TEMPLATE.sections : sections).map(({ title }) => title);
+  const summaryTokens = Math.min(task.summaryTokens, maxOutputTokens);
+  const given = { ...task, sections, titles, summaryTokens, countTokens: estimateTokens, references };
+  const own = OWN_TASKS.get(kind);
+  return generateResultOf(asked, own === undefined ? fallbackSummary(given) : own(given));
 }

@@ -4,7 +4,6 @@
  * As in draft.ts, each reads from the agent, asks a model at most once and stores the answer in the agent. The draft's text is the model's
  * answer, which holds only the sections that change. The agent applies it to the notes and audits the result when it stores the draft.
  */
-import { digest } from "../steps/text/digest.ts";
 import { renderNotes } from "./steps/document.ts";
 import { factsOfElements } from "./steps/facts.ts";
 import { describeSections, NOTES_TASK } from "./steps/prompt.ts";
@@ -26,18 +25,11 @@ export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted>
   return source.kind === "notes" ? ask(by, source) : source;
 }
 
-/** Asks once more for an answer that was refused or lost too much, and names the problems. */
+/** Asks once more for an answer that was refused, and names the problems. */
 export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftReceipt): Promise<Drafted> {
-  const sound = rejected.problems.length === 0;
-  const key = sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey;
-  const source = await notesPort(by.port).read(by.mark, {
-    model: by.model.name,
-    again: { rejected: rejected.key, key },
-  });
-  if (source.kind !== "notes") return source;
-  if (!sound) return ask(by, source);
-  const lost = `The notes lack what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`;
-  return ask(by, { ...source, problems: [lost] });
+  const again = { rejected: rejected.key, key: rejected.soundKey };
+  const source = await notesPort(by.port).read(by.mark, { model: by.model.name, again });
+  return source.kind === "notes" ? ask(by, source) : source;
 }
 
 async function ask(by: Drafting<CompactionPort>, source: NotesSource): Promise<Drafted> {
@@ -70,6 +62,7 @@ async function ask(by: Drafting<CompactionPort>, source: NotesSource): Promise<D
     degraded: false,
     generation: 1,
     facts: factsOfElements(elements, source.overlayFacts),
+    unfounded: [],
     again: problems.length > 0,
     answers: { kind: "own" },
   });

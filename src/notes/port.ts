@@ -28,9 +28,7 @@ import { planFromNotes } from "./steps/range.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS } from "../facts/fact.ts";
-import { keepFacts } from "../facts/keep.ts";
-import { mergeFacts } from "../facts/merge.ts";
-import type { Survival } from "../facts/survival.ts";
+import { mergeFacts } from "../facts/gather.ts";
 import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
@@ -40,7 +38,7 @@ import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, isBefore, readRowSlices } from "./source.ts";
-import { namesBeside } from "./ready.ts";
+import { } from "./ready.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";
@@ -119,7 +117,6 @@ export function readNotes(
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
     problems: rejected?.problems.map(({ detail }) => detail) ?? [],
     rejected: rejected?.text ?? null,
-    lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,
   };
   return { kind: "unread", run, rows, source, may: { continues, attempt: call.mark.attempt } };
@@ -182,22 +179,18 @@ function tellShape(
   };
 }
 
-/** The result of applying an answer to the notes, and the facts of their whole source that it would keep. */
+/** The problems of applying an answer to the notes. */
 export function auditNotes(
   core: Needs<NotesNeeds | "settings">,
   run: LiveRun,
-  { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
-): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
+  { text, finishReason }: Pick<DraftInput, "text" | "finishReason">,
+): readonly AuditProblem[] {
   const settings = core.settings.get(run.sessionId);
   const { countTokens } = settings;
   const { shape } = resolveNotes(keptNotes(settings) ?? {}, run.policy);
-  const base = baseOf(core, run);
-  const before = wordSections(core, run, { base, shape });
+  const before = wordSections(core, run, { base: baseOf(core, run), shape });
   const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
-  const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
-  const budget = { pinnedTokens: run.policy.pinnedTokens, namesTokens: namesBeside(run.policy), countTokens };
-  const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
-  return { problems: audit.ok ? [] : audit.problems, survival };
+  return audit.ok ? [] : audit.problems;
 }
 
 export function saveNotes(call: StepCall, key: string): RunEnded {

@@ -7,7 +7,7 @@
  * keep. A version that describes kept messages is passed over for an older one, so an overlay describes only what is under it (C3). A "no"
  * only means that the model is asked.
  */
-import { MIN_SURVIVAL } from "../limits.ts";
+import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import { notesOf, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
@@ -19,8 +19,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import { planFromNotes } from "./steps/range.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../facts/fact.ts";
-import { gatherFacts } from "../facts/gather.ts";
-import { keepFacts } from "../facts/keep.ts";
+import { gatherFacts, keepFacts } from "../facts/gather.ts";
 import { isOver, type Policy, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../steps/view/view.ts";
 import { openingOf } from "../agent/runs/boundary.ts";
@@ -133,7 +132,6 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
   "not-covered",
   "too-small",
   "unsound",
-  "lost-too-much",
   "over-threshold",
 ]);
 
@@ -172,7 +170,7 @@ function wordNotes(
 
 function judge(
   run: AskedRun,
-  draft: Omit<ReadyNotes, "namesTokens" | "tokensAfter"> & { readonly shape: NotesShape },
+  draft: Omit<ReadyNotes, "tokensAfter"> & { readonly shape: NotesShape },
   { outline, carried, countTokens, openingOf }: Circumstances,
 ): NotesVerdict {
   const { shape, ...ready } = draft;
@@ -190,12 +188,8 @@ function judge(
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
   const { pinnedTokens, loadedTokens } = run.policy;
-  const namesTokens = namesBeside(run.policy);
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
-  const { pinned, survival } = keepFacts(summary, facts, budget);
-  if (survival.score < MIN_SURVIVAL) {
-    return decline("lost-too-much", "The notes lack too many of the rules, open tasks and names of what they tell of.");
-  }
+  const mostTokens = plan.spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+  const pinned = keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens });
   const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: openingOf(plan) });
   const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const tokensAfter = outline.tokens - plan.spanTokens + countTokens(text);
@@ -213,12 +207,7 @@ function judge(
       `The view would still have more than ${maxMessages} messages: ${messagesAfter} are kept beside the notes.`,
     );
   }
-  return { ...ready, namesTokens, tokensAfter };
-}
-
-/** Most tokens of the names beside notes. */
-export function namesBeside({ stackTokens }: Policy): number {
-  return Math.floor(stackTokens / NAMES_DIVISOR);
+  return { ...ready, tokensAfter };
 }
 
 /** Messages and summaries that stay in view with the notes. */

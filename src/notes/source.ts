@@ -9,7 +9,7 @@ import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type Sessio
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS, type Facts } from "../facts/fact.ts";
-import { mergeFacts } from "../facts/merge.ts";
+import { mergeFacts } from "../facts/gather.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";

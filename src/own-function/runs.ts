@@ -34,7 +34,6 @@ import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { NO_FACTS, type Facts } from "../facts/fact.ts";
-import { keepFacts } from "../facts/keep.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import { beginApproval, decideApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
@@ -285,10 +284,8 @@ function propose(
 ): void {
   const text = given.summary;
   const key = digest("own function", run.id, text);
-  const { pinnedTokens, stackTokens: namesTokens } = run.policy;
   const countTokens = core.settings.counterOf(run.sessionId);
-  const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
-  const sound = { finishReason: "stop", degraded: false, problems: [], score: survival.score, lost: [] };
+  const sound = { finishReason: "stop", degraded: false, problems: [], unfounded: [] };
   core.memory.drafts.save(run.sessionId, {
     key,
     text,
@@ -372,6 +369,7 @@ function choose(
     overlayIds: folded.map(({ id }) => id),
     level: most("level", 0),
     rebuild: false,
+    chunkTokens: 0,
     chunks: [],
     parts: folded.map(({ id, tokens }) => ({ kind: "overlay", id, tokens, summaryTokens: tokens })),
     headTokens: tokensOf(shown.slice(0, from)),

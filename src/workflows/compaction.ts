@@ -1,7 +1,7 @@
 /**
  * One compaction as a straight line of durable steps. Every decision is here, and the functions that it calls only act.
  *
- *     plan the cut ─▶ summarize and add 1 of 1
+ *     plan the cut ─▶ summarize and add 1 of 1          one call, which also gets the summary that it carries on
  *     plan the cut ─▶ summarize k of n … ─▶ merge and add 1 of 1
  *     plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ approval ─▶ add compaction
  *
@@ -16,7 +16,7 @@
  * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema. A chunk's step name
  * holds its place and the digest of its source, so a replay finds the same name.
  *
- * The run always ends. Where no model's answer passes its audit, an extractive summary replaces it (see ladder.ts) and the overlay says
+ * The run always ends. Where no model's answer passes its audit, a summary without a model replaces it (see ladder.ts) and the overlay says
  * `degraded`.
  */
 import type { WorkflowStep } from "cloudflare:workers";
@@ -80,7 +80,8 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
   const work: Work = { step, port, asked, askedForChunks, addsAtOnce: !plan.needsApproval };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
-  const isWhole = plan.parts.length === 1;
+  // The only chunk, behind the summaries that it carries on, makes the whole summary.
+  const isWhole = chunks.length === 1 && plan.parts.at(-1)?.kind === "chunk";
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
     part.kind === "chunk" ? summarize(work, { ...part, isWhole }, chunks.length) : [part],
   );
@@ -88,7 +89,9 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const ended = parts.find((part) => part.kind === "ended");
   if (ended !== undefined) return ended;
 
-  const sources = parts.filter((part) => part.kind !== "ended");
+  const made = parts.filter((part) => part.kind !== "ended");
+  const whole = isWhole && made.filter(({ kind }) => kind === "draft").length === 1;
+  const sources = whole ? made.filter(({ kind }) => kind === "draft") : made;
   const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
   const summary = await merge(work, sources, { limitTokens: plan.chunkTokens, leaves });
   if (summary.kind === "ended") return summary;
@@ -139,8 +142,7 @@ async function summarize(
   of: number,
 ): Promise<(IndexedDraft | RunEnded)[]> {
   const { step, port } = work;
-  const { index, draft: known, isWhole = false } = chunk;
-  if (known !== null) return [{ ...known, index }];
+  const { index, isWhole = false } = chunk;
   const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;
   const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
     const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));

@@ -9,22 +9,33 @@ import { NonRetryableError } from "cloudflare:workflows";
 import type { UIMessage } from "ai";
 import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
 import type { CallCost } from "../model/call-cost.ts";
-import { extract, extractiveModel } from "../model/extractive.ts";
+import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
-import { STAND_IN_NAME } from "../extractive/extract.ts";
 import { tellsSomething } from "../steps/draft/summary-shape.ts";
-import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
+import {
+  LEAST_TRY_MS,
+  MAX_CHARS_PER_TOKEN,
+  MODEL_CALL_MS,
+  PROMPT_AROUND_TOKENS,
+  THINKING_TOKENS,
+  TOLERATED_SUMMARY_TOKENS,
+} from "../limits.ts";
 import type { Facts } from "../facts/fact.ts";
-import { gatherFacts } from "../facts/gather.ts";
-import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
+import { findUnfounded } from "../facts/founded.ts";
+import { gatherFacts, mergeFacts } from "../facts/gather.ts";
+import { checkInstructions, readAnswer, type Shown } from "../facts/instructions.ts";
+import { renderInstructions } from "../facts/render.ts";
+import { hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
+import { buildPrompt, type PromptAround, type PromptInput } from "../steps/draft/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type {
+  AroundSource,
   Brief,
   ChunkDraft,
   CompactionPort,
@@ -74,23 +85,40 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
     adds: by.adds,
   });
   if (source.kind !== "source") return source;
-  const transcript = renderTranscript(
-    source.messages.map((message) => ({ kind: "message", message })),
-    { maxChars: source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN },
-  );
-  const facts = gatherFacts(source.messages);
-  const numbers = numberMessages(source.messages);
+  const { messages, previous, around } = source;
+  const transcript = render(messages, source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN);
+  const numbers = numberMessages(messages);
   const named = [...numbers.values()].map(referenceTo);
-  const refer = (text: string): string => keepReferences(parseReferences(text, numbers), named);
+  const known = [...named, ...[previous ?? "", ...around.earlier].flatMap(referencesIn)];
+  const refer = (text: string): string => keepReferences(parseReferences(text, numbers), known);
+  const gathered = gatherFacts(messages);
+  const facts = mergeFacts([source.facts, gathered]);
+  const shown = { messages, numbers, before: [...around.instructions, ...facts.instructions] };
   return ask(
     by,
-    { ...source, facts, generation: 1, degraded: false, refer },
-    {
-      kind: "chunk",
-      transcript,
-      problems: again?.problems,
-    },
+    { ...source, facts, degraded: false, refer, shown },
+    { kind: "chunk", transcript, previous, around: tellAround(around, gathered), problems: again?.problems },
   );
+}
+
+/** Characters of all that is shown of one side of the source. */
+const AROUND_CHARS = (PROMPT_AROUND_TOKENS * MAX_CHARS_PER_TOKEN) / 3;
+
+function render(messages: readonly UIMessage[], maxChars: number): string {
+  return renderTranscript(
+    messages.map((message) => ({ kind: "message", message })),
+    { maxChars },
+  );
+}
+
+function tellAround({ head, earlier, following, instructions }: AroundSource, { loaded }: Facts): PromptAround {
+  return {
+    before: render(head, AROUND_CHARS * 2),
+    earlier: earlier.join("\n\n"),
+    after: render(following, AROUND_CHARS),
+    instructions: renderInstructions(instructions),
+    kept: loaded.flatMap(({ name, text }) => (text === "" ? [] : [`- ${name}`])).join("\n"),
+  };
 }
 
 /** A summary or a draft that a merged draft is made of. */
@@ -109,10 +137,10 @@ export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], a
 }
 
 /** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
-const MENDABLE: ReadonlySet<string> = new Set<AuditProblemKind>(["too-large", "missing-sections"]);
+const MENDABLE: ReadonlySet<string> = new Set<AuditProblemKind>(["too-large", "unfounded"]);
 
 /**
- * Asks once more for a draft that failed its audit or lost too much, and names its problems. A draft that is no summary (a refusal, an
+ * Asks once more for a draft that failed its audit, and names its problems. A draft that is no summary (a refusal, an
  * echo, an answer to what the transcript asks for) is not shown again. The model reads its source instead.
  */
 export async function repairDraft(
@@ -127,16 +155,14 @@ export async function repairDraft(
 }
 
 async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
-  const sound = rejected.problems.length === 0;
   const source = await by.port.readDrafts(by.mark, {
     sources: [{ kind: "draft", key: rejected.key }],
-    repairOf: sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey,
+    repairOf: rejected.soundKey,
     model: by.model.name,
     adds: by.adds,
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
-  if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`);
   // A repair keeps the generation of the draft, because it does not write the source's text anew.
   const generation = Math.max(1, source.generation - 1);
   return ask(
@@ -147,8 +173,8 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
 }
 
 /**
- * The model of the rung that cannot fail. It reads the same prompt as any other, cannot be down, and makes a summary of the source's own
- * sentences. Its drafts are marked as degraded.
+ * The model of the rung that cannot fail. It reads the same prompt as any other, cannot be down, and quotes the source. Its drafts are
+ * marked as degraded.
  */
 export const EXTRACTIVE: ChosenModel = { model: extractiveModel(), name: STAND_IN_NAME, windowTokens: 1_000_000 };
 
@@ -178,6 +204,8 @@ interface DraftSource {
   /** A chunk's messages, and the prompt that the agent last sent. */
   readonly messages?: readonly UIMessage[];
   readonly sent?: SentPrompt;
+  /** What instructions are checked against. Absent where the source has no messages, and then the answer names none. */
+  readonly shown?: Shown;
   /** Removes from an answer the references to messages that cannot be true. */
   refer(text: string): string;
 }
@@ -185,39 +213,41 @@ interface DraftSource {
 async function ask(
   by: Drafting,
   source: DraftSource,
-  input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "problems">,
+  input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "around" | "problems">,
 ): Promise<Drafted> {
   const { model } = by;
-  const { brief, key, generation, facts, askTokens } = source;
+  const { brief, key, generation, askTokens } = source;
   const promptInput: PromptInput = {
     ...input,
     focus: brief.focus,
     template: brief.template,
     summaryTokens: askTokens,
-    alone: brief.policy.pinnedTokens === 0,
     // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   };
   const asked = chooseCall(model, source, promptInput);
   const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const text = source.refer(stripInvisible(answer.text));
+  const read = readAnswer(stripInvisible(answer.text));
   const extracted = model === EXTRACTIVE;
-  // A source in which the extractive model finds nothing has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;
+  const found = source.shown === undefined || extracted ? [] : [checkInstructions(read, source.shown)];
+  const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
+  // A repair sees the draft alone, so what the draft names stands in it.
+  const unfounded = extracted || input.kind === "repair" ? [] : findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`);
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
-    tellsSomething(text, hints) ||
-    tellsSomething(extract({ ...brief, summaryTokens: TOLERATED_SUMMARY_TOKENS, transcript, previous, drafts }));
+    tellsSomething(read.summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));
   return saveAnswer(by, {
     key,
-    text,
+    text: source.refer(read.summary),
     model: asked.model.name,
     finishReason,
     cost: extracted ? null : cost,
     degraded: extracted || source.degraded,
     generation,
     facts,
+    unfounded,
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
     adds: by.adds,
@@ -289,6 +319,8 @@ export async function askOnce(
     prompt,
     before,
     maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 2,
+    // A try that thought too long ended without an answer.
+    thinkingTokens: Math.min(THINKING_TOKENS * 2 ** (by.mark.attempt - 1), Math.floor(by.model.windowTokens / 8)),
     // The body of a timed-out step keeps running. Without this limit its request would go on, and be paid for, beside its retry.
     limitMs: Math.max(LEAST_TRY_MS, Math.min(MODEL_CALL_MS, leftMs)),
   });

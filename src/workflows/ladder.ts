@@ -1,6 +1,6 @@
 /**
- * The ladder of one draft. The rungs are a model, one repair that names the problems, smaller parts, the next model, and an extractive
- * summary, which needs no model. For notes, the last rung keeps the version before.
+ * The ladder of one draft. The rungs are a model, one repair that names the problems, smaller parts, the next model, and a summary that
+ * needs no model. For notes, the last rung keeps the version before.
  *
  * Each rung is a durable step with its own retries. The last one cannot fail, so a summariser never blocks a run.
  */
@@ -25,7 +25,7 @@ export interface Rungs {
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
   /**
-   * The last rung, which asks no model. Notes have no extractive summary. Without a sound answer the rung ends the run, and the version
+   * The last rung, which asks no model. Notes have no such summary. Without a sound answer the rung ends the run, and the version
    * before stays.
    */
   extract(mark: StepMark): Promise<Drafted>;
@@ -67,24 +67,18 @@ export async function climbDown<Smaller>(
   rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
 ): Promise<Drafted | Smaller> {
   const { asked, place, smaller } = rungs;
-  let spare: DraftReceipt | null = null;
   for (const [index, model] of asked.models.entries()) {
     if (!asked.isWorthAsking(model)) continue;
     const answered = await askModel(step, model, { ...rungs, place: index === 0 ? place : `${place} · ${model.name}` });
-    if (answered?.kind === "ended" || (answered !== null && isFaultless(answered))) return answered;
-    spare = keepsMore(spare, answered);
+    if (answered !== null) return answered;
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
-  // The agent weighs the losses of notes when the notes are used. Refusing them here would ask for them without end.
-  if (rungs.verb === "update" && spare !== null) return spare;
   const last = rungs.verb === "update" ? "keep" : "extract";
-  const extract = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.extract(markOf(at)));
-  // A model's draft that loses much is still worth more than an extractive summary that loses as much.
-  return extract.kind === "draft" && spare !== null && spare.score >= extract.score ? spare : extract;
+  return step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.extract(markOf(at)));
 }
 
-/** Returns null when no answer of the model was sound. A sound answer may still have lost too much. */
+/** Returns null when no answer of the model was sound. */
 async function askModel(
   step: WorkflowStep,
   model: ChosenModel,
@@ -115,23 +109,19 @@ export function markOf(at: Attempt): StepMark {
   return { step: at.step.name, attempt: at.attempt };
 }
 
-function isSound(draft: DraftReceipt): boolean {
-  return draft.problems.length === 0;
+/** A summary. What it names without a source is marked where a repair did not put it right. */
+function isSound({ problems }: DraftReceipt): boolean {
+  return problems.every(({ kind }) => kind === "unfounded");
 }
 
-function isFaultless(draft: DraftReceipt): boolean {
-  return isSound(draft) && draft.lost === 0;
+function isFaultless({ problems }: DraftReceipt): boolean {
+  return problems.length === 0;
 }
 
-/** Returns the sound draft of two, or the one that keeps more when both are sound. Returns null when neither is sound. */
+/** Returns the better sound draft of two, or null when neither is sound. */
 function better(first: DraftReceipt, second: DraftReceipt): DraftReceipt | null {
-  if (!isSound(first) || !isSound(second)) return isSound(second) ? second : isSound(first) ? first : null;
-  return keepsMore(first, second);
-}
-
-function keepsMore(first: DraftReceipt | null, second: DraftReceipt | null): DraftReceipt | null {
-  if (first === null || second === null) return first ?? second;
-  return second.score > first.score ? second : first;
+  if (isSound(second)) return second;
+  return isSound(first) ? first : null;
 }
 
 /** A refusal or a length error depends on the source, so the next draft may do better. */

@@ -13,7 +13,7 @@ import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Outline } from "../steps/plan/outline.ts";
-import type { Facts } from "../facts/fact.ts";
+import type { Facts, Instruction } from "../facts/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
 import type { ChunkPlan } from "../steps/plan/chunk.ts";
 import type { Template } from "../steps/draft/template.ts";
@@ -43,8 +43,6 @@ export type OutlineReading =
 export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
   readonly kind: "chunk";
   readonly digest: string;
-  /** An earlier run's draft of exactly this chunk, where a rebuild found one. The chunk then needs no summary. */
-  readonly draft: DraftReceipt | null;
   /** True for one of the two halves of a chunk that no model could summarise. */
   readonly half: boolean;
 }
@@ -96,10 +94,6 @@ export interface DraftReceipt {
   readonly reused: boolean;
   /** Problems that the audit found. A draft with problems may be repaired, and no other run uses it. */
   readonly problems: readonly AuditProblem[];
-  /** Share of its source's facts that the draft keeps, pinned facts included, from 0 to 1. */
-  readonly score: number;
-  /** 0 where the draft kept enough facts. Otherwise the number of important ones that it lost. The draft is sound all the same. */
-  readonly lost: number;
   /** Problems of the draft as the summary of the whole span. Empty when it would pass. */
   readonly unfit: readonly AuditProblemKind[];
 }
@@ -142,12 +136,31 @@ interface SummaryAskable extends Askable {
   readonly askTokens: number;
 }
 
+/** What a summariser is shown beside its source, because the reader of the summary sees it too. */
+export interface AroundSource {
+  /** The beginning of the view. */
+  readonly head: readonly UIMessage[];
+  /** The summaries in front of the source that stay, oldest first. */
+  readonly earlier: readonly string[];
+  /** The beginning of what follows the span. */
+  readonly following: readonly UIMessage[];
+  /** The instructions that hold before the source. */
+  readonly instructions: readonly Instruction[];
+}
+
 export type ChunkReading =
   | (SummaryAskable & {
       readonly kind: "source";
       readonly key: string;
       /** Oldest first. */
       readonly messages: readonly UIMessage[];
+      /** The summaries that the answer carries on and replaces. Null where it begins a new one. */
+      readonly previous: string | null;
+      /** Facts of the messages under those. */
+      readonly facts: Facts;
+      /** How often the text of those will have been written anew. 1 without any. */
+      readonly generation: number;
+      readonly around: AroundSource;
       /** The prompt that the agent last sent. Absent where none is known, and on every try but the first. */
       readonly sent?: SentPrompt;
     })
@@ -165,8 +178,6 @@ export type DraftsReading =
       readonly degraded: boolean;
       /** How often the text of the covered messages will have been written anew. */
       readonly generation: number;
-      /** The most important facts that the drafts lost, word for word. A repair puts them in. */
-      readonly lost: readonly string[];
       /** Facts of all folded sources. */
       readonly facts: Facts;
     })
@@ -186,6 +197,8 @@ export interface DraftInput {
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
+  /** What the text names although it stands nowhere in what the model was shown. */
+  readonly unfounded: readonly string[];
   /** True for a second try whose prompt named the problems of the first. */
   readonly again: boolean;
   /** The request, which decides how the draft is audited. */

@@ -7,8 +7,10 @@ import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits.ts";
 import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
 import type { LiveRun } from "../../memory/runs/runs.ts";
-import { beginningWords, wholeWords } from "../../facts/opening.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
+import { renderTranscript, wholeCharacters } from "../../steps/draft/render.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { textsOf } from "../../steps/message/tool-parts.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
@@ -55,6 +57,24 @@ export function openingOf(
     .map((id) => history.overlays.get(id)?.details.opening ?? null)
     .find((each) => each !== null);
   return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
+}
+
+/** The full text of messages. A single user message is quoted as it is. */
+function wholeWords(messages: readonly UIMessage[]): string {
+  const [first] = messages;
+  if (messages.length === 1 && first?.role === "user") return textsOf(first.parts).join("\n");
+  return renderTranscript(
+    messages.map((message) => ({ kind: "message" as const, message })),
+    { reasoningChars: 0 },
+  );
+}
+
+/** The beginning of a message within so many tokens. */
+function beginningWords({ parts }: UIMessage, tokens: number, countTokens: CountTokens): string {
+  const text = textsOf(parts).join("\n");
+  let cut = wholeCharacters(text, 0, tokens * 8);
+  while (cut !== "" && countTokens(cut) > tokens) cut = wholeCharacters(cut, 0, Math.floor(cut.length * 0.9));
+  return cut === text ? text : `${cut} […]`;
 }
 
 /** The present texts of the blocks that a session's summaries carry along. */

@@ -1,19 +1,18 @@
 /**
  * The one commit of a summary, from a model of the workflow, a caller's function, or notes.
  *
- * Pins the facts that the text does not say, passes the fence, and stores the same details beside the overlay on every path. The caller has
+ * Chooses what stands beside the text, passes the fence, and stores the same details beside the overlay on every path. The caller has
  * audited the text, because each path handles a refusal in its own way.
  */
-import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
-import { EXTRACTIVE_NAME, STAND_IN_NAME } from "../../extractive/extract.ts";
+import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
-import { keepFacts, tokensOfSummary } from "../../facts/keep.ts";
-import { exceedsShare, namesBudget, tellsWithout } from "../../facts/names-budget.ts";
+import { keepFacts, type Before } from "../../facts/gather.ts";
+import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { besides, opened } from "../../steps/view/view.ts";
-import { readAround } from "./around.ts";
+import { readBefore } from "./before.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
@@ -26,8 +25,8 @@ export interface Summary {
   readonly lineage: Lineage;
   /** Texts of context blocks at the time of the summary. */
   readonly carried: readonly Carried[];
-  /** Most tokens of the names beside it. By default they take what the summaries of the view leave. */
-  readonly namesTokens?: number;
+  /** What the text names although it stands nowhere in what its author was shown. Default: nothing. */
+  readonly unfounded?: readonly string[];
 }
 
 /** The author of a summary, and its parts. */
@@ -44,12 +43,11 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   const history = core.memory.session(run.sessionId);
   // The run's leaf may have been deleted. Then the active branch stays in view.
   const seen = { sessionId: run.sessionId, leafId: history.leafAfter(run.leafId) };
-  const around = readAround(core, seen, plan);
-  const { knows } = around;
+  const { before, knows, freedTokens } = readBefore(core, seen, plan);
   const shown = describeBoundary(core, run, { plan, carried });
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
-  const spanTokens = plan.spanTokens - core.settings.counterOf(run.sessionId)(texts);
-  const pinned = pinBeside(core, run, { ...summary, spanTokens }, around);
+  const spanTokens = plan.spanTokens + freedTokens - core.settings.counterOf(run.sessionId)(texts);
+  const pinned = { ...pinBeside(core, run, { text, facts, spanTokens }, before), unfounded: summary.unfounded ?? [] };
   const result = history.overlays.add({
     span,
     summary: text,
@@ -65,6 +63,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
       facts: lineage.draftKey == null ? facts : null,
       pinned,
       knows,
+      sourceTokens: sourceTokensOf(core, run),
       ...shown,
     },
   });
@@ -79,42 +78,25 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   };
 }
 
-/** What stands beside a summary of a run's span: facts in force, loaded texts and names, within the budgets of the run's policy. */
+/** Tokens of the messages under a plan's span, also of those under the overlays that it folds in. Null where one does not tell. */
+function sourceTokensOf(core: Needs<"memory">, run: RunRecord): number | null {
+  const { chunks, parts } = planOf(run);
+  const { overlays } = core.memory.session(run.sessionId);
+  const own = parts.map((part) =>
+    part.kind === "chunk" ? (chunks[part.index]?.tokens ?? 0) : (overlays.get(part.id)?.details.sourceTokens ?? null),
+  );
+  return own.reduce<number | null>((sum, tokens) => (sum === null || tokens === null ? null : sum + tokens), 0);
+}
+
+/** What stands beside a summary of a run's span, within the budgets of the run's policy. */
 export function pinBeside(
   core: Needs<"settings">,
   run: RunRecord,
-  {
-    text,
-    facts,
-    namesTokens,
-    lineage,
-    spanTokens = planOf(run).spanTokens,
-  }: Pick<Summary, "text" | "facts" | "namesTokens"> &
-    Partial<Pick<Summary, "lineage">> & { readonly spanTokens?: number },
-  { around, summaryTokens, freedTokens }: ReturnType<typeof readAround>,
+  { text, facts, spanTokens = planOf(run).spanTokens }: Pick<Summary, "text" | "facts"> & { readonly spanTokens?: number },
+  before: Before,
 ): Pinned {
-  const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
-  const byRent = core.settings.get(run.sessionId).when?.rule === "rent";
-  const plan = planOf(run);
-  const isFirst = around.hidden.length === 0 && plan.overlayIds.length === 0;
-  const isEarly = byRent && run.trigger === "threshold" && isFirst;
-  const pin = (summary: string, shown: string): Pinned =>
-    keepFacts(summary, facts, {
-      spanTokens: spanTokens + freedTokens,
-      pinnedTokens,
-      loadedTokens,
-      namesTokens:
-        namesTokens ?? namesBudget({ stackTokens, takenTokens: summaryTokens + tokensOfSummary(shown), isEarly }),
-      // By rent the bill counts them as the session does, and an edit's price holds this much for them.
-      mostCounted: byRent ? 1 : undefined,
-      countTokens: core.settings.counterOf(run.sessionId),
-      around,
-    }).pinned;
-  const shown = withoutEmptySections(text);
-  const isExtract = lineage?.model === EXTRACTIVE_NAME || lineage?.model === STAND_IN_NAME;
-  if (isExtract && exceedsShare(shown, stackTokens)) {
-    const pinned = pin("", "");
-    if (tellsWithout(shown, pinned)) return { ...pinned, alone: true };
-  }
-  return pin(text, shown);
+  const countTokens = core.settings.counterOf(run.sessionId);
+  const { pinnedTokens, loadedTokens } = run.policy;
+  const mostTokens = spanTokens - countTokens(withoutEmptySections(text)) - SUMMARY_FRAME_TOKENS;
+  return keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens }, before);
 }

@@ -24,7 +24,7 @@ import { redactionOf } from "../redaction.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { sentPrompt } from "./drafts/sent-prompt.ts";
-import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
+import { findSources, lineageOf, mustDraft, readSource, rereadPlan, resolveEnds, type Sources } from "./drafts/sources.ts";
 import { outlineNow } from "./start/dry-run.ts";
 import { mayAsk } from "./start/postpone.ts";
 import {
@@ -92,11 +92,10 @@ export class RunPort implements CompactionPort {
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
       const found = history.spans.digest(span);
-      const plan = { ...proposed, span };
+      const plan = rereadPlan(history, { ...proposed, span });
       const sources = found === null ? null : findSources(core, run, plan, found);
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
-      const { chunks, digests } = sources;
-      call.note({ plan: { ...plan, chunks }, planDigest: found.digest, chunkDigests: digests });
+      call.note({ plan, planDigest: found.digest, chunkDigests: sources.digests });
       return tellPlan(call, sources, models);
     });
   }
@@ -138,7 +137,6 @@ export class RunPort implements CompactionPort {
         index: at,
         tokens,
         digest: digests[place] ?? "",
-        draft: null,
         half: true,
       }));
     });
@@ -194,7 +192,7 @@ export class RunPort implements CompactionPort {
     chunks: readonly ChunkDraft[] | undefined,
   ): Promise<DraftReceipt | RunEnded> {
     if (chunks === undefined || stored.kind === "ended") return stored;
-    if (stored.lost + stored.problems.length + stored.unfit.length > 0) return stored;
+    if (stored.problems.length + stored.unfit.length > 0) return stored;
     const { key } = stored;
     // A paused instance finishes its present step, and what follows waits for the resume.
     const added = await this.#commit(
@@ -250,9 +248,9 @@ export class RunPort implements CompactionPort {
       const plan = planOf(run);
       const draft = mustDraft(core, run, commit.key);
       const { span, level } = plan;
-      const { text, facts, model, degraded, generation, key: draftKey } = draft;
+      const { text, facts, model, degraded, generation, unfounded, key: draftKey } = draft;
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
-      const outcome = commitSummary(core, run, { span, text, facts, lineage, carried });
+      const outcome = commitSummary(core, run, { span, text, facts, lineage, carried, unfounded });
       return call.conclude(outcome);
     });
   }
@@ -307,8 +305,8 @@ function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
   const plan = planOf(run);
   const found = core.memory.session(run.sessionId).spans.digest(plan.span);
   if (found !== null && found.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
-  // The chunks of a rebuild and halves follow its own chunks, and are found anew.
-  const own = plan.chunks.slice(0, plan.parts.filter(({ kind }) => kind === "chunk").length);
+  // Halves follow the plan's own chunks, and are found anew.
+  const own = plan.chunks.filter(({ halfOf }) => halfOf === undefined);
   const sources = found === null ? null : findSources(core, run, { ...plan, chunks: own }, found);
   return sources === null ? call.end({ kind: "stale", reason: "gone" }) : tellPlan(call, sources, models);
 }

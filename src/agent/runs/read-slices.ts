@@ -5,8 +5,7 @@
  */
 import type { UIMessage } from "ai";
 import type { Facts } from "../../facts/fact.ts";
-import { gatherFacts } from "../../facts/gather.ts";
-import { mergeFacts } from "../../facts/merge.ts";
+import { gatherFacts, mergeFacts } from "../../facts/gather.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { redactionOf } from "../redaction.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";

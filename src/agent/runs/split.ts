@@ -76,11 +76,11 @@ function splitNow(
   }
   const { run } = startSplit(core, sessionId, { ...request, ignoreBudget: true });
   assert(run.kind === "split", "A split was just asked for.");
-  const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = run.policy;
+  const { pinnedTokens, loadedTokens } = run.policy;
   const { leafId } = run;
   const result = core.memory
     .session(sessionId)
-    .overlays.add({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens, namesTokens });
+    .overlays.add({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens });
   if (result.kind === "stale") throw notAdded(result.reason);
   core.endRun(run, switchToChild(core, run, result.overlay.id));
   return core.runs.mustGet(run.id);

@@ -24,7 +24,7 @@ import { askForRun } from "../runs/start/ask.ts";
 import type { Rent } from "../../steps/decide/rent.ts";
 import { rentNow } from "../runs/start/rent.ts";
 import { settleAtPresentSize } from "../runs/start/trigger.ts";
-import { readAround } from "../runs/around.ts";
+import { readBefore } from "../runs/before.ts";
 import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/visible-span.ts";
 
@@ -231,13 +231,13 @@ export class Session extends Configured {
     const commit = await state.read(() =>
       state.write<CommitResult>((history) => {
         if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
-        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = state.settings.policy ?? {};
+        const { pinnedTokens, loadedTokens } = state.settings.policy ?? {};
         const seen = { sessionId: state.id, leafId: history.leafAfter(span.toId) };
         const { overlayIds = [] } = history.spans.digest(span) ?? {};
-        const { namesOf, ...beside } = readAround(this.#core, seen, { span, overlayIds });
-        const details = { namesOf };
+        const { knows, ...beside } = readBefore(this.#core, seen, { span, overlayIds });
+        const details = { knows };
         const facts = gathered?.facts;
-        return history.overlays.add({ span, summary, facts, beside, details, pinnedTokens, loadedTokens, namesTokens });
+        return history.overlays.add({ span, summary, facts, beside, details, pinnedTokens, loadedTokens });
       }),
     );
     if (commit.kind !== "stale") return commit.overlay;

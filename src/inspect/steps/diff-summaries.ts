@@ -4,7 +4,7 @@
  * Summaries in, bullets out, for people who check a compaction. A reworded bullet counts as kept, and its earlier
  * wording is shown beside it.
  */
-import { meaningfulWords, saysTheSame } from "../../extractive/rank.ts";
+import { meaningfulWords, saysTheSame } from "../../steps/text/same-words.ts";
 import { readBullets, type SummaryBullet } from "../../steps/draft/summary-shape.ts";
 import { splitReferences } from "../../steps/draft/provenance.ts";
 

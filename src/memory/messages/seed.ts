@@ -111,8 +111,8 @@ function place(seed: Seed, slots: readonly Slot[], at: number): number {
 
 function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, seq: number): void {
   const record = toRecord(overlay);
-  const rules = detailsOf(record).facts?.rules ?? [];
-  const message = recordMessage(summarySource({ ...record, overlayId: overlay.overlayId }), rules);
+  const { instructions } = detailsOf(record).pinned;
+  const message = recordMessage(summarySource({ ...record, overlayId: overlay.overlayId }), instructions);
   const parentSeq = seq === 0 ? null : seq - 1;
   to.write(encodeMessage(message, countTokens), { seq, parentSeq, branch: 0, createdAt: overlay.createdAt });
 }

@@ -68,7 +68,6 @@ export function summarySource(
  * In a caller's own text such a heading may mean anything.
  */
 export function earlierSummary({ summary, details }: Pick<OverlayRecord, "summary" | "details">): string {
-  if (details.pinned.alone === true) return "";
   return details.draftKey === null ? summary : withoutState(summary);
 }
 

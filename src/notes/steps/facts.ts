@@ -4,12 +4,11 @@
  */
 import type { UIMessage } from "ai";
 import { NO_FACTS, type Facts } from "../../facts/fact.ts";
-import { gatherFacts } from "../../facts/gather.ts";
-import { mergeFacts } from "../../facts/merge.ts";
+import { gatherFacts, mergeFacts } from "../../facts/gather.ts";
 import type { TranscriptElement } from "../../steps/draft/render.ts";
 
 /**
- * Merges facts in transcript order, because only a later message can take a rule back. `overlayFacts` has the facts of
+ * Merges facts in transcript order, because only a later message can end an instruction. `overlayFacts` has the facts of
  * each summary, oldest first.
  */
 export function factsOfElements(elements: readonly TranscriptElement[], overlayFacts: readonly Facts[]): Facts {

@@ -8,13 +8,13 @@
  */
 import { GUARDED_SECTION_WORDS, LEAST_NOTES_SHARE, MAX_FORGOTTEN_LINES, NOTES_CONDENSE_SHARE } from "../limits.ts";
 import type { AuditProblem } from "../../steps/draft/audit.ts";
-import { clip } from "../../extractive/bullet.ts";
-import { meaningfulWords } from "../../extractive/rank.ts";
+import { meaningfulWords } from "../../steps/text/same-words.ts";
 import { tellsSomething, topicOf, oneLine, PASSING_LABELS } from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { dropReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
 import { wordTokens } from "../../steps/draft/cut-section.ts";
+import { wholeCharacters } from "../../steps/draft/render.ts";
 import { renderNotes, type NotesSection, type NotesShape } from "./document.ts";
 
 /** A problem for each section of `edits` that loses half of its words or more from the notes. */
@@ -54,7 +54,7 @@ function listLost(text: string, kept: ReadonlySet<string>): string {
   const lost = withoutPassing(text)
     .split("\n")
     .filter((line) => shareOf(wordsOf(line), kept) <= LEAST_NOTES_SHARE);
-  const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${clip(oneLine(line), QUOTED)}"`);
+  const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${wholeCharacters(oneLine(line), 0, QUOTED)}"`);
   return quoted.join(" · ");
 }
 

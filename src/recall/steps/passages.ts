@@ -6,7 +6,6 @@
  */
 import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../../steps/draft/render.ts";
-import { wordsIn } from "../../facts/words.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
 import { Pace, type Slices } from "../../steps/text/slices.ts";
 import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
@@ -421,11 +420,14 @@ class Covered {
 
   #read(at: number): readonly string[] {
     if (this.#work === 0) return [];
-    const names = this.#namesOf.get(at) ?? [...new Set(wordsIn(this.#passages[at]?.text ?? ""))];
+    const names = this.#namesOf.get(at) ?? [...new Set((this.#passages[at]?.text ?? "").match(NAME) ?? [])];
     this.#namesOf.set(at, names);
     return names;
   }
 }
+
+/** A path, an address, a number, or a word with a capital, a mark or a digit in it. */
+const NAME = /[\p{L}\p{N}_@#$~./:-]*(?:[\p{Ll}][\p{Lu}]|[_./:@#$]|\p{N}|(?<!\p{L})\p{Lu})[\p{L}\p{N}_./:-]{2,}/gu;
 
 /** The text without its numbers. Lines of a log have one shape. */
 function shapeOf(text: string): string {

@@ -50,8 +50,10 @@ export type Plan =
       readonly overlayIds: readonly string[];
       /** The level of the new overlay. 0 when it folds none in. */
       readonly level: number;
-      /** True when the overlays' own chunks are read again instead of their text. */
+      /** True when the messages under the overlays are read again instead of their text. */
       readonly rebuild: boolean;
+      /** Most source tokens of one chunk. */
+      readonly chunkTokens: number;
       readonly chunks: readonly ChunkPlan[];
       /** The sources of the summary, in the order of the path. */
       readonly parts: readonly PlanPart[];
@@ -166,6 +168,7 @@ export function spanPlan(
     overlayIds: layout.cells.slice(from, to).flatMap(({ row }) => (row.kind === "overlay" ? [row.id] : [])),
     level,
     rebuild,
+    chunkTokens: policy.chunkTokens,
     chunks,
     parts: layout.cells.slice(from, to).flatMap((cell) => partAt(cell, chunks)),
     head: hiddenWords(head.kept, new Set(layout.cells.slice(from, to).map(({ row }) => row.id))),

@@ -8,14 +8,15 @@ import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
-import { mergeFacts } from "../../../facts/merge.ts";
+import { mergeFacts } from "../../../facts/gather.ts";
 import type { ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 import { redactionOf } from "../../redaction.ts";
 import { readSlices } from "../read-slices.ts";
 import { tellBudget } from "../../token-counter.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
-import type { Folded } from "./sources.ts";
+import { readAround, readBefore } from "../before.ts";
+import { carriedBy, readSource, type Folded } from "./sources.ts";
 
 /** What a model is asked about, with the key of its answer. `read` returns what it is shown. */
 export interface Found<Shown> {
@@ -40,12 +41,18 @@ export function findChunk(
   const chunk = planOf(run).chunks[request.index];
   const planned = run.chunkDigests[request.index];
   assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
+  const plan = planOf(run);
   const brief = briefOfChunk(core, run, chunk, template);
   const redaction = redactionOf(core.settings.get(sessionId));
-  const source = ["chunk", planned, ...redaction.names];
+  const carried = carriedBy(plan, request.index).map((id) => readSource(core, run, { kind: "overlay", id }));
+  const history = core.memory.session(sessionId);
+  const seen = { sessionId, leafId: history.leafAfter(run.leafId) };
+  const { names } = readBefore(core, seen, plan);
+  const isLast = chunk.toId === plan.span.toId && chunk.toStep === plan.span.toStep;
+  const source = ["chunk", planned, ...redaction.names, ...carried.map(({ name }) => name), "beside", ...names];
   const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
   const read = async (): Promise<ChunkSource | null> => {
-    const reader = core.memory.session(sessionId).spans.reader(chunk);
+    const reader = history.spans.reader(chunk);
     if (reader === null) return null;
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
     if (reader.digest !== planned) return null;
@@ -53,7 +60,18 @@ export function findChunk(
     const weigh = (count: CountTokens): number =>
       messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
     const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
-    return { kind: "source", key, messages, brief, askTokens };
+    const around = await core.read(sessionId, () => readAround(core, seen, plan));
+    return {
+      kind: "source",
+      key,
+      messages,
+      brief,
+      askTokens,
+      previous: carried.length === 0 ? null : carried.map(({ text }) => redaction.text(text)).join("\n\n"),
+      facts: redaction.facts(mergeFacts(carried.map(({ facts }) => facts))),
+      generation: 1 + Math.max(0, ...carried.map(({ generation }) => generation)),
+      around: { ...around, following: isLast ? around.following : [] },
+    };
   };
   return { key, tokens: chunk.tokens, model: request.model, read };
 }
@@ -86,7 +104,6 @@ export function findFold(
         previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
         degraded: sources.some((source) => source.degraded),
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
-        lost: sources.flatMap(({ lost }) => lost.map(redaction.text)),
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
         askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),

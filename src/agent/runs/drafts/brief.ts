@@ -14,8 +14,11 @@ const REBUILT_SUMMARY_RATIO = 0.9;
 /** An earlier summary of a caller may be far larger than ours. Where it is folded in, its tokens keep at least this share of the budget. */
 const KEPT_OF_EARLIER = 3 / 5;
 
-/** Source tokens for each token of a summary. An eighth of ordinary work still names the acts and their reasons. */
-export const SOURCE_PER_SUMMARY_TOKEN = 8;
+/** Source tokens for each token of a summary of one of several chunks. */
+export const SOURCE_PER_SUMMARY_TOKEN = 5;
+
+/** A summary into which several are folded takes so many times the tokens of one, and at most half of all summaries' budget. */
+const FOLDED_SUMMARIES = 1.5;
 
 /** For the summary of the whole span. It must shrink the view, whatever its budget says. By default with the session's template. */
 export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Template): Brief {
@@ -27,7 +30,12 @@ export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Temp
 
 function briefOfModel(run: RunRecord, template: Template): Brief {
   const { focus, only } = run;
-  const { spanTokens, parts } = planOf(run);
+  const { spanTokens, parts, overlayIds } = planOf(run);
+  const isFold = overlayIds.length > 1;
+  const folded = Math.max(
+    run.policy.summaryTokens,
+    Math.min(Math.ceil(run.policy.summaryTokens * FOLDED_SUMMARIES), Math.floor(run.policy.stackTokens / 2)),
+  );
   const largestOwn = Math.max(run.policy.summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   const callers = parts.flatMap((part) =>
     part.kind === "overlay" && part.summaryTokens > largestOwn
@@ -36,7 +44,7 @@ function briefOfModel(run: RunRecord, template: Template): Brief {
   );
   const policy = {
     ...run.policy,
-    summaryTokens: Math.max(run.policy.summaryTokens, ...callers),
+    summaryTokens: Math.max(isFold ? folded : run.policy.summaryTokens, ...callers),
     // A rebuild replaces summaries, so it is enough to be smaller at all.
     ...(only === "rebuild" && { maxSummaryRatio: REBUILT_SUMMARY_RATIO }),
   };
@@ -52,7 +60,8 @@ export function briefOfChunk(
   template?: Template,
 ): Brief {
   const whole = briefOf(core, run, template);
-  const share = Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
+  const isOnly = planOf(run).chunks.length === 1;
+  const share = isOnly ? Infinity : Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
     ...whole,

@@ -29,7 +29,8 @@ interface Made {
 function* madeIn(core: Needs<"memory">, sessionId: string): Iterable<Made> {
   const history = core.memory.session(sessionId);
   for (const overlay of history.overlays.list()) {
-    for (const leaf of leavesUnder(history, overlay.id)) yield { key: leaf.draftKey, source: leaf };
+    for (const leaf of leavesUnder(history, overlay.id))
+      if (leaf.draftKey !== null) yield { key: leaf.draftKey, source: leaf };
   }
   for (const { key, source } of core.memory.sessions.draftSources(sessionId))
     if (source !== undefined) yield { key, source };

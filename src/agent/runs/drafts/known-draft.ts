@@ -5,7 +5,7 @@
  * asked. A step that runs again, because its own result was lost, gets that refused answer and does not ask for another. A refusal leads to
  * a repair, which has a step of its own.
  */
-import { STAND_IN_NAME } from "../../../extractive/extract.ts";
+import { STAND_IN_NAME } from "../../../steps/draft/fallback.ts";
 import { PROMPT_OVERHEAD_TOKENS } from "../../../limits.ts";
 import type { DraftReceipt } from "../../../workflows/port.ts";
 import type { StepCall } from "../../core.ts";

@@ -9,11 +9,11 @@ import type { Needs } from "../../core.ts";
 
 /** `brief` is of the whole span. */
 export function receiptOf(core: Needs<"settings">, run: RunRecord, draft: Draft, brief?: Brief): DraftReceipt {
-  const { key, tokens, problems, score, lost } = draft;
+  const { key, tokens, problems } = draft;
   const unfit = isCompaction(run)
     ? findUnfit(core.settings.counterOf(run.sessionId), brief ?? briefOf(core, run), draft)
     : [];
-  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost: lost.length, unfit };
+  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, unfit };
 }
 
 /** The same for the ledger. */

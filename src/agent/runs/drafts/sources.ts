@@ -1,7 +1,7 @@
 /**
  * The sources of a planned summary, which are chunks with their existing drafts, earlier overlays, and the facts of all of it.
  *
- * Reads memory, and writes only what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by the digest of its messages
+ * Reads memory. Safe because a chunk is named by the digest of its messages
  * alone, looking through overlays. So its draft is found again, whichever plan cut it (R3).
  */
 import { assert } from "../../../errors.ts";
@@ -14,9 +14,8 @@ import { isSameSpan, type Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../facts/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
-import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";
+import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
-import { receiptOf } from "./receipt.ts";
 
 /** Replaces an overlay's id at an end of the span by the overlay's own end. */
 export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): Span {
@@ -30,18 +29,15 @@ export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): S
   };
 }
 
-/** A plan with every chunk that its run may read, and the parts that are summarised or folded, in path order. */
+/** The parts that are summarised or folded, in path order, and the digest of each chunk. */
 export interface Sources {
-  /** The plan's own chunks, followed by those of the overlays that a rebuild reads again. */
-  readonly chunks: readonly ChunkPlan[];
-  /** The digest of each chunk. */
   readonly digests: readonly string[];
   readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
 }
 
 /** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
 export function findSources(
-  core: Needs<"memory" | "settings">,
+  core: Needs<"memory">,
   run: LiveRun,
   plan: SpanPlan,
   found: SpanDigest,
@@ -49,38 +45,50 @@ export function findSources(
   const history = core.memory.session(run.sessionId);
   // An overlay that left force since the outline was read would be carried on over messages that it does not describe (C3).
   if (plan.overlayIds.some((id) => history.overlays.get(id)?.state !== "active")) return null;
-  const chunks: ChunkPlan[] = [...plan.chunks];
   // Without overlays inside, a span of one chunk was already walked.
-  const digests = chunks.map((chunk) =>
+  const digests = plan.chunks.map((chunk) =>
     found.overlayIds.length === 0 && isSameSpan(chunk, plan.span) ? found.digest : history.spans.sourceDigest(chunk),
   );
-  const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
-    const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
-    return { kind: "chunk", index, tokens, digest: digests[index] ?? "", draft, half: halfOf !== undefined };
-  };
-  const again = (part: PlanPart & { kind: "overlay" }): (PlannedChunk | PlannedOverlay)[] => {
-    const leaves = leavesUnder(history, part.id);
-    // A summary without chunks has no drafts, so it is carried on as it stands.
-    if (leaves.length === 0) return [part];
-    return leaves.map((leaf) => {
-      const index = chunks.length;
-      const { fromId, fromStep, toId, toStep, tokens } = leaf;
-      chunks.push({ index, fromId, fromStep, toId, toStep, tokens });
-      const now = history.spans.sourceDigest(leaf);
-      digests.push(now === leaf.digest ? now : null);
-      const draft = core.memory.drafts.get(run.sessionId, leaf.draftKey);
-      return planned(
-        index,
-        draft === null || draft.degraded || run.fresh ? null : receiptOf(core, { ...run, plan }, draft),
-      );
-    });
-  };
-  const parts = plan.parts.flatMap((part) => {
-    if (part.kind === "chunk") return [planned(part.index, null)];
-    return plan.rebuild ? again(part) : [part];
+  if (digests.some((each) => each === null)) return null;
+  const parts = plan.parts.map((part): PlannedChunk | PlannedOverlay => {
+    if (part.kind === "overlay") return part;
+    const tokens = plan.chunks[part.index]?.tokens ?? 0;
+    return { kind: "chunk", index: part.index, tokens, digest: digests[part.index] ?? "", half: false };
   });
-  const known = digests.filter((each) => each !== null);
-  return known.length < chunks.length ? null : { chunks, digests: known, parts };
+  return { digests: digests.map((each) => each ?? ""), parts };
+}
+
+/**
+ * A plan that reads the messages under its overlays again, in as few chunks as they fit into. An overlay without chunks, such as a
+ * caller's own, is folded in as it stands. Any other plan is returned as it is.
+ */
+export function rereadPlan(history: History, plan: SpanPlan): SpanPlan {
+  if (!plan.rebuild) return plan;
+  const chunks: ChunkPlan[] = [];
+  const parts: PlanPart[] = [];
+  const read = ({ fromId, fromStep, toId, toStep, tokens }: Omit<ChunkPlan, "index">): void => {
+    const last = parts.at(-1)?.kind === "chunk" ? chunks.at(-1) : undefined;
+    if (last !== undefined && last.tokens + tokens <= plan.chunkTokens) {
+      chunks[chunks.length - 1] = { ...last, toId, toStep, tokens: last.tokens + tokens };
+      return;
+    }
+    parts.push({ kind: "chunk", index: chunks.length });
+    chunks.push({ index: chunks.length, fromId, fromStep, toId, toStep, tokens });
+  };
+  for (const part of plan.parts) {
+    const leaves = part.kind === "overlay" ? leavesUnder(history, part.id) : plan.chunks.slice(part.index, part.index + 1);
+    if (leaves.length === 0) parts.push(part);
+    for (const leaf of leaves) read(leaf);
+  }
+  return { ...plan, chunks, parts };
+}
+
+/** The overlays that the plan's only chunk carries on. Empty where they are merged with drafts of several chunks, or none is folded in. */
+export function carriedBy({ parts, chunks }: SpanPlan, index: number): readonly string[] {
+  const last = parts.at(-1);
+  const isOnly = parts.filter(({ kind }) => kind === "chunk").length === 1 && chunks[index]?.halfOf === undefined;
+  if (!isOnly || last?.kind !== "chunk" || last.index !== index) return [];
+  return parts.flatMap((part) => (part.kind === "overlay" ? [part.id] : []));
 }
 
 /** The first chunks of an overlay, oldest first. Empty when one of its parts has none. */
@@ -92,7 +100,8 @@ export function leavesUnder(history: History, overlayId: string): readonly Leaf[
 
 /** The parts of the new overlay, which are the plan's overlays and the drafts of its chunks. */
 export function lineageOf(run: LiveRun, { leaves }: CommitRequest): (Leaf | { kind: "overlay"; id: string })[] {
-  const { chunks, parts } = planOf(run);
+  const plan = planOf(run);
+  const { chunks, parts } = plan;
   type Part = Leaf | { kind: "overlay"; id: string };
   const leafAt = (index: number): Part[] => {
     const chunk = chunks[index];
@@ -100,7 +109,9 @@ export function lineageOf(run: LiveRun, { leaves }: CommitRequest): (Leaf | { ki
     if (chunk === undefined || draftKey === undefined) return [];
     const { fromId, fromStep, toId, toStep, tokens } = chunk;
     const digest = run.chunkDigests[index] ?? "";
-    return [{ kind: "leaf", fromId, fromStep, toId, toStep, tokens, digest, draftKey }];
+    // A draft that carries on a summary tells more than its chunk, so it never stands over the chunk alone.
+    const own = carriedBy(plan, index).length > 0 ? null : draftKey;
+    return [{ kind: "leaf", fromId, fromStep, toId, toStep, tokens, digest, draftKey: own }];
   };
   return parts.flatMap((part): Part[] => {
     if (part.kind === "overlay") return [{ kind: part.kind, id: part.id }];
@@ -119,14 +130,12 @@ export interface Folded {
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
-  /** The most important facts that the draft lost, where it lost too many. */
-  readonly lost: readonly string[];
 }
 
 export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
-    const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
-    return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
+    const { text, degraded, generation, facts } = mustDraft(core, run, source.key);
+    return { kind: source.kind, text, name: source.key, degraded, generation, facts };
   }
   const overlay = core.memory.session(run.sessionId).overlays.get(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
@@ -139,7 +148,6 @@ export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSo
     degraded,
     generation,
     facts: factsOf(core, overlay, run.sessionId),
-    lost: [],
   };
 }
 
