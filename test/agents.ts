@@ -48,7 +48,7 @@ export async function startRun(agent: PalimpsestAgent, sessionId = "", messages 
 
 /** The id of the overlay that a run brought into force. Empty when it brought none. */
 export function overlayOf({ outcome }: RunRecord): string {
-  return outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : "";
+  return outcome?.kind === "applied" ? outcome.overlayId : "";
 }
 
 /**

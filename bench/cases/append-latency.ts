@@ -41,7 +41,7 @@ async function measure(lab: Lab): Promise<Finding> {
     add(first, times);
     const rest = await lab.client().appendInTurn(plain, busy, TO_END_MS);
     const outcome = (await lab.subject("Ours", busy).runs()).at(-1)?.outcome?.kind;
-    if (outcome !== "applied" && outcome !== "rebased") throw new Error(`The run ended as ${outcome ?? "none"}.`);
+    if (outcome !== "applied") throw new Error(`The run ended as ${outcome ?? "none"}.`);
     whole.push({ plain: [...times.plain, ...rest.plain], busy: [...times.busy, ...rest.busy] });
   }
   const ratio = ({ plain, busy }: Sides, share: number): Spread => quantileRatio(busy, plain, share);

@@ -21,7 +21,7 @@ export function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
       return null;
     });
   const isAtWork = outcome === null && state !== "paused" && state !== "pending";
-  const fruitless = outcome !== null && !["applied", "rebased", "split"].includes(outcome.kind);
+  const fruitless = outcome !== null && !["applied", "split"].includes(outcome.kind);
   return (
     <div className="actions">
       {outcome === null && state !== "paused" && (

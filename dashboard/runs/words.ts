@@ -9,8 +9,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 
 export function describeOutcome(outcome: Outcome): string {
-  if (outcome.kind === "applied" || outcome.kind === "rebased") {
-    const how = outcome.kind === "rebased" ? ", over layers that changed meanwhile" : "";
+  if (outcome.kind === "applied") {
+    const how = outcome.rebased === true ? ", over layers that changed meanwhile" : "";
     const by = outcome.degraded ? ", without a model" : "";
     return `${count(outcome.tokensBefore)} → ${count(outcome.tokensAfter)} tokens${by}${how}`;
   }

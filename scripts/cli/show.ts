@@ -14,7 +14,6 @@ const WIDTH_OF_NAMES = 40;
 
 const COLOUR: Readonly<Record<string, Style>> = {
   applied: "green",
-  rebased: "green",
   split: "green",
   nothing: "yellow",
   waiting: "yellow",
@@ -151,8 +150,8 @@ function money(value: number): string {
 
 export function tellOutcome(outcome: Outcome, paint: Paint): string {
   const kind = painted(outcome.kind, paint);
-  if (outcome.kind === "applied" || outcome.kind === "rebased") {
-    return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${outcome.degraded ? paint(", degraded", "yellow") : ""}`;
+  if (outcome.kind === "applied") {
+    return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${outcome.degraded ? paint(", degraded", "yellow") : ""}${outcome.rebased === true ? ", rebased" : ""}`;
   }
   if (outcome.kind === "split") return `${kind}: goes on in session ${inert(outcome.childId)}`;
   const detail = "detail" in outcome ? `: ${inert(outcome.detail)}` : "";

@@ -57,7 +57,7 @@ export class Live {
   #outcome({ outcome, modelCalls }: RunEvent): string {
     if (outcome === null) return "";
     const calls = `${modelCalls} model ${modelCalls === 1 ? "call" : "calls"}`;
-    if (outcome.kind === "applied" || outcome.kind === "rebased") {
+    if (outcome.kind === "applied") {
       const sizes = `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens, ${calls}${outcome.degraded ? ", degraded" : ""}`;
       return `${this.#paint(outcome.kind, "green")} ${sizes}`;
     }

@@ -77,8 +77,7 @@ export class EmbeddingSearch implements MeaningSearch {
     this.#provider = provider;
     this.#placesOf = placesOf;
     core.onRunEnded(({ sessionId, outcome }) => {
-      if (outcome.kind === "applied" || outcome.kind === "rebased" || outcome.kind === "split")
-        this.#catchUp(sessionId);
+      if (outcome.kind === "applied" || outcome.kind === "split") this.#catchUp(sessionId);
     });
   }
 

@@ -109,7 +109,7 @@ export function reportHealth(
 function readRun(run: RunRecord): RunHealth {
   const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore } = run;
   const tokensAfter = outcome !== null && "tokensAfter" in outcome ? outcome.tokensAfter : null;
-  const laid = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome : null;
+  const laid = outcome?.kind === "applied" ? outcome : null;
   return {
     runId: id,
     n,
@@ -130,7 +130,7 @@ function readRun(run: RunRecord): RunHealth {
 function stateOf(breakers: readonly BreakerHealth[], runs: readonly RunRecord[]): HealthReport["state"] {
   const { outcome = null } = runs.find((run) => run.outcome !== null) ?? {};
   if (breakers.some(({ state }) => state === "open") || outcome?.kind === "failed") return "down";
-  const degraded = (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded;
+  const degraded = outcome?.kind === "applied" && outcome.degraded;
   if (degraded) return "degraded";
   return runs.length === 0 ? "idle" : "ok";
 }
@@ -151,7 +151,7 @@ function failureOf({ outcome, steps }: RunRecord): string | null {
     const code = outcome.code ?? steps.findLast(({ failure }) => failure !== undefined)?.failure?.code;
     return code === undefined ? "failed" : `failed: ${code}`;
   }
-  return (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded ? "degraded" : null;
+  return outcome?.kind === "applied" && outcome.degraded ? "degraded" : null;
 }
 
 function sum(values: readonly number[]): number {

@@ -42,7 +42,7 @@ const TABLES = {
   sessions: ["sessions", "messages"],
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
-  summaries: ["runs", "overlays", "drafts", "health", "spend"],
+  runs: ["runs", "overlays", "drafts", "health", "spend"],
   masks: ["masks"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
@@ -115,7 +115,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
      ) WITHOUT ROWID`,
   ],
   // What a run writes. An agent that never compacts has none of these.
-  summaries: [
+  runs: [
     // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.
     `CREATE TABLE palimpsest_runs (
        session_id TEXT NOT NULL,

@@ -103,7 +103,7 @@ export class CompactionFollower {
   async #newest(): Promise<string | null> {
     const runs = await this.#call<RunRecord[]>("runs", { limit: LOOKED_BACK });
     for (const { outcome } of runs) {
-      if (outcome?.kind !== "applied" && outcome?.kind !== "rebased") continue;
+      if (outcome?.kind !== "applied") continue;
       if (!this.#undone.has(outcome.overlayId)) return outcome.overlayId;
     }
     return null;

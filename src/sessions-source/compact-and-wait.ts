@@ -11,7 +11,7 @@ export async function compactAndWait(session: Session, leafId?: string): Promise
   if ((await session.status()).thresholdTokens === null) return null;
   const { run } = await session.compactNow(leafId === undefined ? {} : { leafId });
   const { outcome } = run.outcome === null ? await session.ended(run.id) : run;
-  if (outcome.kind !== "applied" && outcome.kind !== "rebased") return null;
+  if (outcome.kind !== "applied") return null;
   const overlay = (await session.getCompactions()).find(({ id }) => id === outcome.overlayId);
   return overlay === undefined ? null : storedForm(overlay);
 }

@@ -333,5 +333,5 @@ function textOf(overlay: OverlayRecord): string {
 }
 
 function overlayOf({ outcome }: EndedRun): string | null {
-  return outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.overlayId : null;
+  return outcome.kind === "applied" ? outcome.overlayId : null;
 }

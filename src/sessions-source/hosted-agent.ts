@@ -123,7 +123,7 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
 }
 
 function changesView({ outcome }: EndedRun): boolean {
-  return outcome.kind === "applied" || outcome.kind === "rebased";
+  return outcome.kind === "applied";
 }
 
 /** Runs once the base class has started and before it answers anybody, so that no change comes before the index is equal. */

@@ -189,9 +189,9 @@ describe("the commit fence", () => {
       }
       expect(history.spans.digest(span("m1", "m8"))?.digest).toBe(digest);
       const planned = { span: span("m1", "m8"), summary: "T", digest, runId: "run-1", overlayIds: [] };
-      expect(history.overlays.add(planned).kind).toBe("rebased");
+      expect(history.overlays.add(planned)).toMatchObject({ kind: "applied", rebased: true });
       const inside = { span: span("m6", "m7"), summary: "U", runId: "run-2", overlayIds: [] };
-      expect(history.overlays.add(inside).kind).toBe("rebased");
+      expect(history.overlays.add(inside)).toMatchObject({ kind: "applied", rebased: true });
       expect(shown(history)).toEqual(["[T]", "m9"]);
     });
   });

@@ -161,7 +161,7 @@ describe("restore", () => {
         "invalidated",
         "active",
       ]);
-      expect(history.overlays.restore(narrow.id).kind).toBe("rebased");
+      expect(history.overlays.restore(narrow.id)).toMatchObject({ kind: "applied", rebased: true });
       expect(history.view()).toEqual(before);
     });
   });
@@ -174,7 +174,7 @@ describe("restore", () => {
         ["deleted end", (history) => history.delete(["m4"]), { kind: "stale", reason: "gone" }],
         ["crossed", (history) => add(history, span("m4", "m6"), "X"), { kind: "stale", reason: "overlap" }],
         ["larger", (history) => add(history, span("m2", "m4"), "X"), { kind: "stale", reason: "larger" }],
-        ["wider", (history) => add(history, span("m1", "m6"), "X"), { kind: "rebased" }],
+        ["wider", (history) => add(history, span("m1", "m6"), "X"), { kind: "applied", rebased: true }],
         ["beneath", (history) => add(history, span("m2", "m3"), "X"), { kind: "applied" }],
         ["grown", (history) => fill(history, 9, 11), { kind: "applied" }],
       ];

@@ -105,7 +105,7 @@ test("undo takes back the newest summary, then the one before it, then none", as
     { outcome: { kind: "failed" } },
     { outcome: { kind: "applied", overlayId: "two" } },
     { outcome: null },
-    { outcome: { kind: "rebased", overlayId: "one" } },
+    { outcome: { kind: "applied", rebased: true, overlayId: "one" } },
   ];
   expect([await follower.undo(), await follower.undo(), await follower.undo()]).toEqual(["two", "one", null]);
   expect(await follower.undo("chosen")).toBe("chosen");

@@ -122,7 +122,7 @@ function adapt(agent: Ours, sessionId: string): SessionStore {
       if (summariser !== null) bring(summariser, COMPACTED_BY_HAND);
       const { run } = await session.compact();
       const { outcome } = await session.ended(run.id);
-      return outcome?.kind === "applied" || outcome?.kind === "rebased";
+      return outcome?.kind === "applied";
     },
     compactAfter: async (tokens, summariser, { onError, brokenCounter } = {}) => {
       bring(summariser, tokens);

@@ -88,7 +88,7 @@ export class HostedOurs extends withCompaction(Agent, { rooms }) implements Host
         const { kind, outcome } = await this.#session.ended(id);
         // Notes that could not be updated stay as they were, and nothing waits for them.
         if (outcome?.kind === "failed" && kind !== "notes") throw new Error(`A run failed: ${outcome.reason}`);
-        compacted ||= outcome?.kind === "applied" || outcome?.kind === "rebased";
+        compacted ||= outcome?.kind === "applied";
       }
     }
   }

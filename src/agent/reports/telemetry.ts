@@ -77,7 +77,7 @@ export class Telemetry {
    */
   record(run: EndedRun): void {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
-    const laid = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome : null;
+    const laid = outcome.kind === "applied" ? outcome : null;
     const reason =
       outcome.kind === "stale" || outcome.kind === "nothing"
         ? outcome.reason

@@ -72,11 +72,12 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   // The next request writes the view anew. With the next message the names would write it once more.
   if (isByRent(core, run)) history.masks.renewNames(run.policy.stackTokens);
   return {
-    kind: result.kind === "rebased" ? "rebased" : "applied",
+    kind: "applied",
     overlayId: result.overlay.id,
     tokensBefore: run.tokensBefore,
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded: lineage.degraded,
+    ...(result.kind === "applied" && result.rebased && { rebased: true }),
   };
 }
 

@@ -171,7 +171,7 @@ export function startSplit(
  * transaction of the commit, because any error rolls all of it back. Returns the outcome that stands.
  */
 export function conclude(core: Concludes, run: LiveRun, compacted: Outcome): Outcome {
-  const isReady = ["applied", "rebased", "nothing"].includes(compacted.kind);
+  const isReady = ["applied", "nothing"].includes(compacted.kind);
   if (run.kind !== "split" || !isReady) return core.endRun(run, compacted);
   return core.endRun(run, switchToChild(core, run, "overlayId" in compacted ? compacted.overlayId : null));
 }

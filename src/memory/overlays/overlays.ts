@@ -61,11 +61,10 @@ export type StaleReason = "gone" | "changed" | "overlap" | "larger" | "open";
 
 /** What became of a summary that was to be put into force. */
 export type CommitResult =
-  | { readonly kind: "applied"; readonly overlay: OverlayRecord }
+  /** In force. `rebased` when the messages are the same, but other overlays than planned lie over them now. */
+  | { readonly kind: "applied"; readonly overlay: OverlayRecord; readonly rebased?: true }
   /** This run or this very overlay was committed before. This call wrote nothing. */
   | { readonly kind: "already"; readonly overlay: OverlayRecord }
-  /** In force. The messages are the same, but other overlays than planned lie over them now. */
-  | { readonly kind: "rebased"; readonly overlay: OverlayRecord }
   | { readonly kind: "stale"; readonly reason: StaleReason };
 
 /** The current content of a span. */
@@ -247,7 +246,7 @@ export class Overlays {
     const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
     const leafSeq = input.leafId === undefined ? null : this.tree.seqOf(input.leafId);
     const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leafSeq));
-    return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
+    return inForce(toRecord(row), !planned || hidden);
   }
 
   /** Takes an overlay out of force, so the content beneath shows again. Throws `unknown_overlay`. */
@@ -290,7 +289,7 @@ export class Overlays {
     const isTrue = namesOf.every((id) => this.#row(id)?.state === "active");
     this.#setState(isTrue ? row : this.withoutNames(row), "active");
     const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isOverSame(other, row)));
-    return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
+    return inForce(this.mustGet(row.overlayId), hidden);
   }
 
   /**
@@ -506,6 +505,10 @@ export class Overlays {
       `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give both ends on one branch, the older end first.`,
     );
   }
+}
+
+function inForce(overlay: OverlayRecord, rebased: boolean): CommitResult {
+  return { kind: "applied", overlay, ...(rebased && { rebased }) };
 }
 
 function openApproval(messageId: string): PalimpsestError {

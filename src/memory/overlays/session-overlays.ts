@@ -166,7 +166,7 @@ export class SessionOverlays {
   #change(work: () => CommitResult): CommitResult {
     return this.#options.db.transaction(() => {
       const result = work();
-      if (result.kind === "applied" || result.kind === "rebased") this.#options.changed();
+      if (result.kind === "applied") this.#options.changed();
       return result;
     });
   }

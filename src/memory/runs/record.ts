@@ -22,7 +22,7 @@ export type Trigger = "threshold" | "messages" | "rent" | "manual" | "overflow" 
 export type Outcome =
   /**
    * The overlay is in force. `degraded` when no model's summary passed the audit and an extractive summary replaces
-   * it.
+   * it. `rebased` when other overlays than planned lie over the same messages now, and otherwise absent.
    */
   | {
       readonly kind: "applied";
@@ -30,14 +30,7 @@ export type Outcome =
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
-    }
-  /** Like applied, but other overlays than planned lie over the same messages now. */
-  | {
-      readonly kind: "rebased";
-      readonly overlayId: string;
-      readonly tokensBefore: number;
-      readonly tokensAfter: number;
-      readonly degraded: boolean;
+      readonly rebased?: true;
     }
   /**
    * The session has ended and continues in the child. `overlayId` is the overlay that this run added before the split,

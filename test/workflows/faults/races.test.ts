@@ -195,7 +195,7 @@ test("a summary laid inside the span meanwhile is covered: the run is rebased (C
   const { first } = await spanOf(agent, run);
   await agent.cover({ summary: "by hand", fromId: `m${first + 1}`, toId: `m${first + 3}` });
   gate.open();
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "rebased" });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", rebased: true });
   expect(await shown(agent)).toContain("summary 0");
   expect(await shown(agent)).not.toContain("by hand");
 });
@@ -222,7 +222,7 @@ test("rolling back the overlay that a run builds on loses nothing: the run cover
   await agent.rollback({ overlayId: overlayOf(first) });
   gate.open();
   const ended = await agent.waitForRun({ runId: second?.id ?? "" });
-  expect(ended.outcome).toMatchObject({ kind: "rebased" });
+  expect(ended.outcome).toMatchObject({ kind: "applied", rebased: true });
   const overlayId = overlayOf(ended);
   const from = Number(first.plan?.span.fromId.slice(1));
   const to = Number(ended.plan?.span.toId.slice(1));

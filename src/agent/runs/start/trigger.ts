@@ -353,7 +353,7 @@ function quietUpTo(last: EndedRun, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
   // The base is the size after a summary, or otherwise the size that the run looked at, so appends during the run count as growth.
-  const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
+  const settled = outcome.kind === "applied" ? outcome.tokensAfter : last.tokensBefore;
   return mayFollow(last) ? 0 : settled + policy.minSpanTokens * requiredSpans(last);
 }
 
