@@ -44,8 +44,8 @@ export function createReport(findings: Findings): DemoReport {
     overlays: overlays.flatMap((overlay) => overlayReport(overlay, main)),
     lastSummary: newest?.summary ?? "",
     pinned: {
-      rules: valuesOf(newest?.details.pinned.rules),
-      names: valuesOf(newest?.details.pinned.facts),
+      rules: (newest?.details.pinned.instructions ?? []).map(({ quote }) => quote),
+      names: (newest?.details.pinned.said ?? []).map(({ text }) => text),
     },
     // The slowest append during a run, where there was one, because only such an append could have waited for a run.
     slowestAppendMs: Math.max(0, ...(during.length > 0 ? during : all)),

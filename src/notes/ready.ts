@@ -36,8 +36,6 @@ export interface ReadyNotes {
   readonly version: NotesVersion;
   readonly summary: string;
   readonly facts: Facts;
-  /** Most tokens of the names beside it. */
-  readonly namesTokens: number;
   /** Estimated tokens of the view afterwards. */
   readonly tokensAfter: number;
 }

@@ -79,7 +79,7 @@ function commit(
   found: LiveRun,
   ready: ReadyNotes & { readonly carried: readonly Carried[] },
 ): WhyModel | null {
-  const { plan, summary, facts, namesTokens, version, carried } = ready;
+  const { plan, summary, facts, version, carried } = ready;
   const at = core.platform.now();
   const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
   const run: LiveRun = {
@@ -92,7 +92,7 @@ function commit(
     heardAt: at,
   };
   const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
-  const made = { span: plan.span, text: summary, facts, lineage, carried, namesTokens };
+  const made = { span: plan.span, text: summary, facts, lineage, carried };
   const outcome = commitSummary(core, run, made);
   if (outcome.kind === "stale") {
     return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };

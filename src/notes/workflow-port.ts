@@ -41,8 +41,6 @@ export type NotesReading =
       readonly problems: readonly string[];
       /** Text of the refused answer. */
       readonly rejected: string | null;
-      /** The most important facts that the refused answer lost, word for word. */
-      readonly lost: readonly string[];
     })
   | DraftReceipt
   | RunEnded;
