@@ -76,11 +76,11 @@ export interface ParsedPrompt {
 }
 
 /** Words that a token of a summary holds. Summaries are full of names and numbers, so they are fewer than in prose. */
-const WORDS_PER_TOKEN = 0.55;
+const WORDS_PER_TOKEN = 0.65;
 /** Characters of a language without spaces that a token holds. */
 const SIGNS_PER_TOKEN = 0.9;
 /** Part of a stated budget that a model is asked for, because it overshoots. */
-const AIM = 0.9;
+const AIM = 0.95;
 
 const TASKS: Readonly<Record<PromptKind, string>> = {
   chunk:
