@@ -18,6 +18,7 @@ import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction } from "./runs/after-compaction.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
 import { endRun } from "./runs/end-run.ts";
+import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
 import { Triggers } from "./runs/start/trigger.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
@@ -70,6 +71,8 @@ export class AgentCore {
   readonly hosted = new HostedSessions();
   readonly #waiters = new Map<string, ((run: EndedRun) => void)[]>();
   readonly #endListeners: ((run: EndedRun) => void)[] = [];
+  /** Sessions whose poor summaries were reported. */
+  readonly #poor = new Set<string>();
 
   /** @internal */
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
@@ -124,6 +127,7 @@ export class AgentCore {
     const { afterCompaction } = this.settings.get(run.sessionId);
     if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
     if (run.outcome.kind === "failed") this.#reportFailure(run, run.outcome.reason);
+    if (run.outcome.kind === "applied") this.#lookForPoor(run, run.outcome);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);
   }
@@ -147,6 +151,21 @@ export class AgentCore {
     if (settings.inline === null || this.rooms.summaries?.isKept(settings) === true) this.platform.needWorkflow();
   }
 
+  /** Says once a session and start of the object that its summaries are poor, because no model made them. */
+  #lookForPoor(run: EndedRun, { degraded, overlayId }: Outcome & { kind: "applied" }): void {
+    const { sessionId } = run;
+    const model = this.memory.session(sessionId).overlays.get(overlayId)?.details.model;
+    const isOffline = model === EXTRACTIVE_NAME;
+    if ((!degraded && !isOffline) || this.#poor.has(sessionId)) return;
+    this.#poor.add(sessionId);
+    const why = isOffline
+      ? "no model is configured, so they only quote the conversation. Give the Workflow a model (docs/models.md)"
+      : `no answer of the model could be used${whyRefused(run)}, so they only quote the conversation`;
+    const told = `Summaries of session "${sessionId}" are poor: ${why}.`;
+    console.warn(`[palimpsest] ${told}`);
+    if (degraded) this.#reportFailure(run, told);
+  }
+
   #reportFailure(run: EndedRun, reason: string): void {
     const { onError } = this.settings.get(run.sessionId);
     if (onError === null) return;
@@ -168,4 +187,11 @@ export class AgentCore {
       this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
     });
   }
+}
+
+/** What the last failure or refusal of a run says. */
+function whyRefused({ steps }: EndedRun): string {
+  const step = steps.findLast(({ failure, refused }) => failure !== undefined || refused !== undefined);
+  if (step?.failure !== undefined) return ` (${step.failure.reason})`;
+  return step?.refused === undefined ? "" : ` (refused: ${step.refused.problems.join(", ")})`;
 }

@@ -27,6 +27,7 @@ import {
   page,
   parentId,
   parseInput,
+  restoredInstruction,
   runsPage,
   sessionId,
   sessionsPage,
@@ -218,6 +219,12 @@ export const calls = {
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getCompactions(),
   }),
+  /** Lists the user's standing instructions beside the summaries, and those that the user ended. */
+  getInstructions: call({
+    group: "read",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getInstructions(),
+  }),
   /** Reads the originals under a summary, or the narrower summaries just beneath. */
   expand: call({
     group: "read",
@@ -378,6 +385,12 @@ export const calls = {
     group: "steer",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).restore(overlayId),
+  }),
+  /** Lets an instruction of the user hold again that a summariser took for ended. */
+  restoreInstruction: call({
+    group: "steer",
+    input: z.strictObject({ sessionId, ...restoredInstruction }),
+    run: ({ session }, { sessionId, quote, messageId }) => session(sessionId).restoreInstruction(quote, messageId),
   }),
 
   // --- admin ---------------------------------------------------------------------------------------------------------

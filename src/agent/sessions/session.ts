@@ -4,6 +4,8 @@
  */
 import type { UIMessage } from "ai";
 import type { History } from "../../memory/messages/history.ts";
+import { besideEarlier, type EndedInstruction, type Instruction } from "../../facts/fact.ts";
+import { toRecord } from "../../memory/overlays/record.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
@@ -279,6 +281,32 @@ export class Session extends Configured {
   async restore(overlayId: string): Promise<CommitResult> {
     checkGiven(given.overlay, { overlayId });
     return this.#state.write((history) => history.overlays.restore(overlayId), { quiet: true });
+  }
+
+  /**
+   * The user's standing instructions as the active view shows them beside its summaries, oldest first, and those that the user ended, with
+   * the words that ended each. Those in messages that are still in view are not listed.
+   */
+  async getInstructions(): Promise<{ standing: readonly Instruction[]; ended: readonly EndedInstruction[] }> {
+    return this.#state.read((history) => {
+      const shown = history.elements().flatMap((each) => (each.kind === "overlay" ? [each] : []));
+      const pinned = shown.map(({ overlay, isLast, tellsOpen }) => {
+        const { pinned: all } = toRecord(overlay).details;
+        return isLast ? all : { ...besideEarlier(all, tellsOpen), ended: tellsOpen ? all.ended : [] };
+      });
+      return { standing: pinned.flatMap((each) => each.instructions), ended: pinned.flatMap((each) => each.ended) };
+    });
+  }
+
+  /**
+   * Lets an instruction hold again that a summariser took for ended, by its words and its message as {@link getInstructions} lists them.
+   * Only a still later message of the user ends it then. False where no summary in force lists it as ended. Throws `invalid_input`.
+   */
+  async restoreInstruction(quote: string, messageId: string): Promise<boolean> {
+    const instruction = parseInput(inputs.restoreInstruction, { quote, messageId });
+    const restore = (history: History): boolean =>
+      history.overlays.restoreInstruction(instruction.quote, instruction.messageId);
+    return this.#state.write(restore, { quiet: true });
   }
 
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {

@@ -11,6 +11,7 @@
  */
 import type { UIMessage } from "ai";
 import { besideEarlier } from "../../facts/fact.ts";
+import { isSameOne } from "../../facts/instructions.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
@@ -259,6 +260,31 @@ export class Overlays {
     this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
     this.tree.touch();
     return true;
+  }
+
+  /**
+   * Lets an instruction hold again that a summary's model took for ended. Only a still later message of the user can end it then. Returns
+   * false where no summary in force says that it was ended, or where that summary would no longer be smaller than its span (V3).
+   */
+  restoreInstruction(quote: string, messageId: string): boolean {
+    for (const row of this.tree.sql.overlays(this.tree.sessionId).toReversed()) {
+      if (row.state !== "active") continue;
+      const details = parseDetails(row.details);
+      const over = details.pinned.ended.find((each) => isSameOne(each, { quote, messageId }));
+      if (over === undefined) continue;
+      const { by, ...instruction } = over;
+      const pinned = {
+        ...details.pinned,
+        ended: details.pinned.ended.filter((each) => each !== over),
+        instructions: [...details.pinned.instructions, { ...instruction, restored: by.messageId }],
+      };
+      const weighed = this.#weighed(row, { ...details, pinned });
+      if (weighed.tokens >= row.spanTokens) return false;
+      this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
+      this.tree.touch();
+      return true;
+    }
+    return false;
   }
 
   /**

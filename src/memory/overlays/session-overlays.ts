@@ -102,6 +102,15 @@ export class SessionOverlays {
     });
   }
 
+  /** See {@link Overlays.restoreInstruction}. */
+  restoreInstruction(quote: string, messageId: string): boolean {
+    return this.#options.db.transaction(() => {
+      const restored = this.laid.restoreInstruction(quote, messageId);
+      if (restored) this.#options.changed();
+      return restored;
+    });
+  }
+
   /**
    * Puts an overlay that left force back, through the same fence as a new one. The result is `stale` when its messages
    * are `changed` or `gone`, when another overlay crosses it (`overlap`), or when the current view of the span is
