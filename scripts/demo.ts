@@ -26,6 +26,7 @@ import { freePort, LocalWorker } from "./demo/local-worker.ts";
 import { parseOptions, USAGE, type DemoOptions } from "./demo/options.ts";
 import { replay, type Replay } from "./demo/replay.ts";
 import { createReport } from "./demo/summary.ts";
+import { RecordedModel } from "./demo/recorded-model.ts";
 import { readConversations, type Transcript } from "./demo/transcript.ts";
 import { createPaint, wantsColor } from "./report/paint.ts";
 import { renderReport, type DemoReport } from "./report/report.ts";
@@ -194,11 +195,19 @@ async function prepare(): Promise<{ transcript: Transcript; port: number }> {
   }
 }
 
-async function replayAll(transcript: Transcript, worker: LocalWorker): Promise<number> {
+/** Who wrote the summaries that the report shows. */
+function tellAuthor({ known, unknown }: RecordedModel): string {
+  if (known > 0 && unknown === 0)
+    return "  A language model wrote the summaries for this conversation. Its answers were recorded, so the demo asks nobody.\n";
+  if (known === 0) return "  No model was asked: the summaries only quote the conversation. With a model they tell of it.\n";
+  return `  Of ${known + unknown} summaries ${known} were written by a language model and recorded. The others only quote the conversation.\n`;
+}
+
+async function replayAll(transcript: Transcript, worker: LocalWorker, model: RecordedModel): Promise<number> {
   const report = await new Demo(options, worker).run(transcript);
   live.done();
   if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(renderReport(report, { width: process.stdout.columns ?? 80, paint }));
+  else process.stdout.write(renderReport(report, { width: process.stdout.columns ?? 80, paint }) + tellAuthor(model));
   if (options.keep) {
     out.write(`  The Worker stays at ${worker.url}. Ctrl-C stops it and removes its state.\n`);
     await new Promise(() => undefined);
@@ -213,7 +222,8 @@ async function main(): Promise<number> {
     // A replay calls faster than any client that the Worker's rate limit expects.
     PALIMPSEST_CALLS_PER_SECOND: "100000",
   };
-  if (options.modelDelayMs > 0) vars["PALIMPSEST_MODEL_DELAY_MS"] = String(options.modelDelayMs);
+  const model = await RecordedModel.start(options.modelDelayMs);
+  Object.assign(vars, model.vars);
   if (options.kill) vars["PALIMPSEST_CHUNK_TOKENS"] = String(KILL_CHUNK_TOKENS);
   const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-demo-"));
   const worker = new LocalWorker({ stateDir, port, vars });
@@ -224,10 +234,11 @@ async function main(): Promise<number> {
   });
   out.write(`${opening(transcript)}\n`);
   try {
-    return await Promise.race([signalled, replayAll(transcript, worker)]);
+    return await Promise.race([signalled, replayAll(transcript, worker, model)]);
   } finally {
     live.done();
     await worker.close();
+    model.close();
   }
 }
 

@@ -1,5 +1,4 @@
 /** The column beside the conversation, with the current plan, pinned facts, the prompt's blocks and other branches. */
-import type { PinnedFact } from "../../src/facts/fact.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";
@@ -75,43 +74,47 @@ function PinnedFacts({ data }: { data: SessionData }) {
       ? data.view.value.elements.flatMap((each) => (each.kind === "overlay" ? [each.id] : []))
       : [],
   );
-  const pinned = data.overlays.filter(({ id }) => shown.has(id)).map(({ details }) => details.pinned);
-  const rules = pinned.flatMap((each) => each.rules);
-  const facts = pinned.flatMap((each) => each.facts);
-  // The last overlay of a view carries the names of everything that the view hides.
-  const names = (pinned.at(-1)?.names ?? []).map((value) => ({ kind: "name" as const, value, messageId: "" }));
-  if (rules.length + facts.length + names.length === 0) return null;
+  const overlays = data.overlays.filter(({ id }) => shown.has(id));
+  const pinned = overlays.map(({ details }) => details.pinned);
+  const instructions = unique(pinned.flatMap((each) => each.instructions));
+  const ended = unique(pinned.flatMap((each) => each.ended));
+  const unfounded = pinned.flatMap((each) => each.unfounded);
+  const degraded = overlays.filter(({ details }) => details.degraded).length;
+  if (instructions.length + ended.length + unfounded.length + degraded === 0) return null;
   return (
     <section className="card" aria-labelledby="pinned">
-      <h2 id="pinned">Pinned, word for word</h2>
-      <FactList facts={[...rules, ...facts, ...names]} />
+      <h2 id="pinned">Standing instructions</h2>
+      {degraded > 0 && <p role="alert">No model made {degraded} of the summaries here, so they only quote the conversation.</p>}
+      <ul className="facts">
+        {instructions.map(({ quote, messageId }) => (
+          <li key={`${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">
+            {showInvisible(quote)}
+          </li>
+        ))}
+        {ended.map(({ quote, messageId, by }) => (
+          <li key={`ended/${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">
+            <s>{showInvisible(quote)}</s> ended by “{showInvisible(by.quote)}”
+          </li>
+        ))}
+      </ul>
+      {unfounded.length > 0 && (
+        <>
+          <h3>Named without a source</h3>
+          <ul className="facts">
+            {unfounded.map((name) => (
+              <li key={name} dir="auto">
+                {showInvisible(name)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </section>
   );
 }
 
-export function FactList({ facts }: { facts: readonly PinnedFact[] }) {
-  const kinds = [...Map.groupBy(facts, (fact) => fact.kind)];
-  return (
-    <dl className="facts">
-      {kinds.map(([kind, list]) => (
-        <div key={kind}>
-          <dt>{kind}</dt>
-          <dd>
-            {list.map((fact) => (
-              <span
-                className="fact"
-                key={`${fact.messageId}/${fact.value}`}
-                title={fact.messageId === "" ? undefined : `from message ${fact.messageId}`}
-                dir="auto"
-              >
-                {showInvisible(fact.value)}
-              </span>
-            ))}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+function unique<Each extends { readonly quote: string; readonly messageId: string }>(all: readonly Each[]): Each[] {
+  return [...new Map(all.map((each) => [`${each.messageId}/${each.quote}`, each])).values()];
 }
 
 function Branches({ route, data }: { route: SessionRoute; data: SessionData }) {

@@ -19,6 +19,7 @@ import type { Remote } from "./client.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 import {
   showHealth,
+  showMessages,
   showPlan,
   showProposal,
   showRun,
@@ -62,6 +63,12 @@ export async function lookAtRun({ connect, paint }: Context, runId: string): Pro
   const proposal = run.state === "waiting" ? await remote.call("getProposal", { runId }) : null;
   const proposed = proposal === null ? [] : ["", ...showProposal(proposal, paint)];
   return { answer: { ...run, proposal }, lines: [...showRun(run, paint), ...proposed], exitCode: exitCodeOf(run) };
+}
+
+/** What a model would be sent now. */
+export async function showView({ connect, paint, sessionId }: Context, whole: boolean): Promise<Done> {
+  const answer = await (await connect()).call("getView", { sessionId });
+  return { answer, lines: showMessages(answer, { paint, whole }) };
 }
 
 export async function planRun({ connect, sessionId }: Context, manual: boolean): Promise<Done> {

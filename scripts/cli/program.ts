@@ -108,6 +108,9 @@ function addReads(command: Add, run: Run): void {
   command("run <id>", "look at one run: its steps, what it came to, what it proposes").action((id: string) =>
     run((context) => commands.lookAtRun(context, id)),
   );
+  command("show", "print what a model would be sent now: the summaries and what stands beside them, and the messages")
+    .option("--whole", "with every message in full", false)
+    .action(({ whole }: { whole: boolean }) => run((context) => commands.showView(context, whole)));
   command("plan", "say what a run would do now, and why, without doing it")
     .option("--manual", "as if it were asked for by hand", false)
     .action(({ manual }: { manual: boolean }) => run((context) => commands.planRun(context, manual)));

@@ -5,6 +5,9 @@ import type { Proposal } from "../../src/approval/approval.ts";
 import type { PlanReport } from "../../src/inspect/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
+import type { UIMessage } from "ai";
+import { jsonText, toolName, toolPart } from "../../src/steps/message/tool-parts.ts";
+import { isSummary } from "../../src/steps/view/view.ts";
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
@@ -63,13 +66,53 @@ export function showSessions(sessions: readonly SessionInfo[], paint: Paint): st
   return table([...head, { title: "tokens used", align: "right" }, { title: "" }], rows, paint);
 }
 
+/** Characters shown of one part of a message that is no summary, unless all is asked for. */
+const PART_CHARS = 300;
+
+/** A view as it is sent: its summaries in full, and the beginning of each message. */
+export function showMessages(
+  { messages, tokens }: { readonly messages: readonly UIMessage[]; readonly tokens: number },
+  { paint, whole }: { readonly paint: Paint; readonly whole: boolean },
+): string[] {
+  if (messages.length === 0) return ["Nothing was said yet."];
+  const summaries = messages.filter(isSummary).length;
+  const told = `${plural(messages.length, "message")} of some ${count(tokens)} tokens, ${summaries === 1 ? "1 summary" : `${summaries} summaries`} among them`;
+  const lines = messages.flatMap((message) => {
+    const isWhole = whole || isSummary(message);
+    const title = isSummary(message) ? paint(`── summary (${message.role})`, "bold", "green") : paint(`── ${message.role}`, "bold");
+    const parts = message.parts.flatMap((part) => {
+      const text = tellPart(part);
+      return text === "" ? [] : (isWhole ? inertLines(text) : clip(inert(text), PART_CHARS)).split("\n");
+    });
+    return ["", title, ...parts];
+  });
+  return [told, ...lines];
+}
+
+function tellPart(part: UIMessage["parts"][number]): string {
+  const tool = toolPart(part);
+  if (tool === null) return part.type === "text" || part.type === "reasoning" ? part.text : "";
+  return `[${toolName(tool)}] ${jsonText(tool.input)} → ${tool.errorText ?? jsonText(tool.output)}`;
+}
+
+/** Every line without control characters. */
+function inertLines(text: string): string {
+  return text.split("\n").map(inert).join("\n");
+}
+
+/** The outcome, and whether no model made the summary. */
+function tellState({ outcome, state }: RunRecord): string {
+  if (outcome === null) return state;
+  return "degraded" in outcome && outcome.degraded ? "degraded" : outcome.kind;
+}
+
 export function showRuns(runs: readonly RunRecord[], paint: Paint): string[] {
   if (runs.length === 0) return ["No runs yet."];
   const rows = runs.map((run) => [
     String(run.n),
     run.id,
     run.trigger,
-    painted(run.outcome?.kind ?? run.state, paint),
+    painted(tellState(run), paint),
     sizes(run),
     String(run.modelCalls),
     count(run.inputTokens + run.outputTokens),

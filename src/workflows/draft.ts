@@ -111,11 +111,16 @@ function render(messages: readonly UIMessage[], maxChars: number): string {
   );
 }
 
+/** A number names a message of the transcript, and no other. */
+function withoutNumbers(transcript: string): string {
+  return transcript.replaceAll(/^\[#\d+ (\w+)\]$/gm, "[$1]");
+}
+
 function tellAround({ head, earlier, following, instructions }: AroundSource, { loaded }: Facts): PromptAround {
   return {
-    before: render(head, AROUND_CHARS * 2),
+    before: withoutNumbers(render(head, AROUND_CHARS * 2)),
     earlier: earlier.join("\n\n"),
-    after: render(following, AROUND_CHARS),
+    after: withoutNumbers(render(following, AROUND_CHARS)),
     instructions: renderInstructions(instructions),
     kept: loaded.flatMap(({ name, text }) => (text === "" ? [] : [`- ${name}`])).join("\n"),
   };
