@@ -6,9 +6,11 @@
  */
 
 /** Quoted pieces, which must be copies where they have a few words. Code is one too. */
-const QUOTED = /`([^`\n]{4,200})`|"([^"\n]{12,300})"|“([^”\n]{12,300})”|「([^」\n]{8,200})」/g;
-/** Pieces of a text that may name something. */
-const PIECE = /[\p{L}\p{N}_@$#][\p{L}\p{N}_@$#./:\\+~%&=?-]*[\p{L}\p{N}_]/gu;
+const QUOTED =
+  /`([^`\n]{4,200})`|(?<=^|[\s(])"([^"\n]{12,300})"(?=$|[\s).,;:!?\]])|“([^”\n]{12,300})”|「([^」\n]{8,200})」/gm;
+/** Pieces of a text that may name something. A script without blanks names with words, which are not judged. */
+const PIECE =
+  /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_@$#][\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_@$#./:\\+~%&=?-]*[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_]/gu;
 /** A path or an address, an id with letters and digits, a version, a long number. */
 const NAMES = [
   /^[^/]*[\p{L}\p{N}_.~-]+(?:\/[\p{L}\p{N}_.@~-]+){2,}$/u,

@@ -78,7 +78,7 @@ export interface ParsedPrompt {
 /** Words that a token of a summary holds. Summaries are full of names and numbers, so they are fewer than in prose. */
 const WORDS_PER_TOKEN = 0.65;
 /** Characters of a language without spaces that a token holds. */
-const SIGNS_PER_TOKEN = 0.9;
+const SIGNS_PER_TOKEN = 0.6;
 /** Part of a stated budget that a model is asked for, because it overshoots. */
 const AIM = 0.95;
 
@@ -116,7 +116,8 @@ Rules:
 ${rules('Use the section headings that you are given, in order, each as a line "## Title". Leave out a section that would have nothing in it.', "summary")}
 - Read every tool output: what the next decisions hang on is mostly there, not in the talk about it. Write down what was found (values, states, lists, texts of errors, what a page or a report said), since the output itself will be gone.
 - Your text will be questioned on details. Of an edit tell the file, the function, what it was and what it became; of a command its exact form and result; of a finding or a review each point with its severity, place, cause and effect; of a person or a case what they wanted and why, what they were told, which ids and amounts. Line numbers of code that is being changed are worth little.
-- Write dense, short lines. No politeness, no telling of the form, no repetition.
+- Of a list or a table keep each row in short form before you tell how it is built. Of a file that was written tell what it holds, with its values, names, limits and invented content.
+- Write dense, short lines. No politeness, no telling of the form, no repetition. Use quotation marks for exact words only, and mark a conclusion of your own as (inferred).
 - What is under the last heading is dropped once a later summary stands behind yours, so put what lasts elsewhere.
 - Of what a harness put in (summaries of its own, templates, notices) take only what the transcript does not show otherwise, and say who claims it.
 
@@ -134,7 +135,7 @@ function taskOf(kind: PromptKind): OwnTask {
 /** The length of an answer in a unit that a model can keep. */
 function lengthOf(tokens: number): string {
   const round = (count: number): number => (count > 100 ? Math.round(count / 10) * 10 : Math.max(10, Math.round(count)));
-  return `Length: up to ${round(tokens * AIM * WORDS_PER_TOKEN)} words (${round(tokens * AIM * SIGNS_PER_TOKEN)} characters in Chinese, Japanese or Korean), without the lists of instructions. Use the room where there is matter for it. Where it is short, drop in this order: how something was found; details of closed work that nothing hangs on; what one call can look up again. Never drop open requests, decisions, failures, promises, and the ids and values that the work needs.`;
+  return `Length: up to ${round(tokens * AIM * WORDS_PER_TOKEN)} words (in Chinese, Japanese or Korean ${round(tokens * AIM * SIGNS_PER_TOKEN)} characters, names and code not counted), without the lists of instructions. Fill it where the transcript is full: a short answer has left something out. Where it is short, drop in this order: how something was found; details of closed work that nothing hangs on; what one call can look up again. Never drop open requests, decisions, failures, promises, and the ids and values that the work needs.`;
 }
 
 /** The system text and the prompt for one call of the summariser. */

@@ -66,8 +66,13 @@ const MIN_SPAN_MESSAGES = 2;
 export const SPAN_SHARE_OF_THRESHOLD = 20;
 export const MIN_SPAN_TOKENS = 200;
 
-/** Default source tokens per summariser call. A model's window is usually the tighter limit. */
+/**
+ * Default source tokens per summariser call. They hold the usual span and a large output whole. An output that is many times the view is
+ * mostly repetition, and to read all of it would cost more than it tells.
+ */
 export const DEFAULT_CHUNK_TOKENS = 120_000;
+export const LEAST_CHUNK_TOKENS = 48_000;
+const CHUNK_OF_THRESHOLD = 2.5;
 
 /** The largest share of a threshold for summaries. A larger one, beside tail and head, leaves too little room to grow. */
 const MOST_SHARE = 1 / 3;
@@ -170,7 +175,9 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     stackTokens,
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
-    chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
+    chunkTokens:
+      options.chunkTokens ??
+      Math.min(DEFAULT_CHUNK_TOKENS, Math.max(LEAST_CHUNK_TOKENS, Math.floor(threshold * CHUNK_OF_THRESHOLD))),
     ...(options.maxMessages !== undefined && { maxMessages: options.maxMessages }),
     ...(options.model !== undefined && { model: checkChoice(options.model) }),
   };
