@@ -17,11 +17,14 @@ const ARGUMENTS = /<(command-args|user_query|user-message|user_message)>([^]*?)<
 /** A block in a tag of two words, as harnesses name theirs. Tags of HTML have one word. */
 const BLOCK = /<([a-z]+(?:[-_][a-z]+)+|instructions|environment|skill|teammate|hook)(?: [^<>]{0,300})?>[^]*?(?:<\/\1>|$)/gi;
 /** A line of a harness, and the beginnings of texts that are a harness's from there on. */
-const NOTICE = /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$/gm;
+const NOTICE =
+  /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$/gm;
 const SUMMARY = /^(?:This session is being continued from a previous conversation|Caveat: The messages below were generated)/;
 const SKILL = /^(?:Base directory (?:for|of) (?:this|the) skill|# AGENTS\.md instructions for )/;
-/** Shorter paragraphs may be said twice by a person. */
+/** Shorter paragraphs may be said twice by a person, and hardly a third time. */
 const TEMPLATE_CHARS = 120;
+const SHORT_TEMPLATE_CHARS = 40;
+const SHORT_TIMES = 3;
 /** A larger message is read without a search for templates. */
 const MAX_CHARS = 200_000;
 
@@ -41,9 +44,11 @@ export function readSaid(messages: readonly UIMessage[]): Said[] {
     return text === "" ? [] : [{ messageId: storedId(message.id), text }];
   });
   const seen = new Map<string, number>();
-  for (const { text } of found) for (const each of new Set(longParagraphs(text))) seen.set(each, (seen.get(each) ?? 0) + 1);
+  for (const { text } of found) for (const each of new Set(templatable(text))) seen.set(each, (seen.get(each) ?? 0) + 1);
   return found.flatMap(({ messageId, text }) => {
-    const own = [...seen].reduce((rest, [paragraph, times]) => (times > 1 ? rest.replace(paragraph, "") : rest), text);
+    const isTemplate = (paragraph: string): boolean =>
+      (seen.get(paragraph) ?? 0) >= (paragraph.trim().length < TEMPLATE_CHARS ? SHORT_TIMES : 2);
+    const own = text.split(BREAK).filter((paragraph) => !isTemplate(paragraph)).join("\n\n");
     const said = own.replaceAll(/\n{3,}/g, "\n\n").trim();
     return said === "" ? [] : [{ messageId, text: said }];
   });
@@ -83,10 +88,12 @@ function withoutHarness(text: string): string {
     .trim();
 }
 
-function longParagraphs(text: string): string[] {
+function templatable(text: string): string[] {
   if (text.length > MAX_CHARS) return [];
-  return text.split(/\n[ \t]*\n/).filter((paragraph) => paragraph.trim().length >= TEMPLATE_CHARS);
+  return text.split(BREAK).filter((paragraph) => paragraph.trim().length >= SHORT_TEMPLATE_CHARS);
 }
+
+const BREAK = /\n[ \t]*\n/;
 
 /** Characters of one message that are shown. A longer one is mostly pasted. Its beginning and end say what it is for. */
 const SHOWN_CHARS = 900;
