@@ -167,3 +167,6 @@ export const CALLS_PER_SECOND = 200;
 
 /** Number of connections whose call budgets one caller has over all of its connections to an agent. That is a few tabs and a script. */
 export const CALLER_SHARE = 4;
+
+/** Characters of the reason of a rejection, which is one line in a list of runs. */
+export const MAX_REASON_CHARS = 500;

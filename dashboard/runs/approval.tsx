@@ -1,5 +1,5 @@
 /** A summary that waits for a person, who can read, edit, approve or reject it. */
-import { MAX_REASON_CHARS } from "../../src/approval/calls.ts";
+import { MAX_REASON_CHARS } from "../../src/limits.ts";
 import { useState } from "react";
 import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";

@@ -2,10 +2,8 @@
 import { z } from "zod";
 import { callOf, showRun, type CallContext } from "../agent/calls.ts";
 import { id, summary, words } from "../agent/inputs.ts";
+import { MAX_REASON_CHARS } from "../limits.ts";
 import { approveRun, findProposal, rejectRun, type Decided } from "./approval.ts";
-
-/** Characters of the reason of a rejection, which is one line in a list of runs. */
-export const MAX_REASON_CHARS = 500;
 
 const call = callOf<object>();
 

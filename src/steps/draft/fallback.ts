@@ -119,12 +119,14 @@ function joinSame(lines: readonly string[]): string[] {
   return joined.map(({ text, times }) => (times === 1 ? text : `${text} (${times} times)`));
 }
 
-/** Earlier summaries within a budget, the oldest shortened first. */
+/** Earlier summaries within a budget in whole lines, the oldest shortened first. */
 function keepEarlier(earlier: readonly string[], tokens: number, countTokens: CountTokens): string[] {
   const kept: string[] = [];
   let left = tokens;
   for (const text of earlier.toReversed()) {
-    const shown = cutToTokens(text, left, countTokens);
+    const lines = text.split("\n");
+    while (lines.length > 0 && countTokens(lines.join("\n")) > left) lines.pop();
+    const shown = lines.join("\n").trimEnd();
     if (shown === "") break;
     kept.unshift(shown);
     left -= countTokens(shown);
