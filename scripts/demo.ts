@@ -199,7 +199,8 @@ async function prepare(): Promise<{ transcript: Transcript; port: number }> {
 function tellAuthor({ known, unknown }: RecordedModel): string {
   if (known > 0 && unknown === 0)
     return "  A language model wrote the summaries for this conversation. Its answers were recorded, so the demo asks nobody.\n";
-  if (known === 0) return "  No model was asked: the summaries only quote the conversation. With a model they tell of it.\n";
+  if (known === 0)
+    return "  No model was asked: the summaries only quote the conversation. With a model they tell of it.\n";
   return `  Of ${known + unknown} summaries ${known} were written by a language model and recorded. The others only quote the conversation.\n`;
 }
 

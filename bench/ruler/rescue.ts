@@ -16,7 +16,7 @@ import { readSayings } from "../../src/facts/gather.ts";
 import { renderInForce } from "../../src/facts/render.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { summaryMessage } from "../../src/steps/view/view.ts";
+import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { compactAlong, type Compaction, type Standing, type Summariser } from "../drift/compact.ts";
 import type { RareWords } from "./rare-words.ts";
 import { CANDIDATES } from "./settings.ts";

@@ -84,7 +84,9 @@ function PinnedFacts({ data }: { data: SessionData }) {
   return (
     <section className="card" aria-labelledby="pinned">
       <h2 id="pinned">Standing instructions</h2>
-      {degraded > 0 && <p role="alert">No model made {degraded} of the summaries here, so they only quote the conversation.</p>}
+      {degraded > 0 && (
+        <p role="alert">No model made {degraded} of the summaries here, so they only quote the conversation.</p>
+      )}
       <ul className="facts">
         {instructions.map(({ quote, messageId }) => (
           <li key={`${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">

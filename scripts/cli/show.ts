@@ -79,7 +79,9 @@ export function showMessages(
   const told = `${plural(messages.length, "message")} of some ${count(tokens)} tokens, ${summaries === 1 ? "1 summary" : `${summaries} summaries`} among them`;
   const lines = messages.flatMap((message) => {
     const isWhole = whole || isSummary(message);
-    const title = isSummary(message) ? paint(`── summary (${message.role})`, "bold", "green") : paint(`── ${message.role}`, "bold");
+    const title = isSummary(message)
+      ? paint(`── summary (${message.role})`, "bold", "green")
+      : paint(`── ${message.role}`, "bold");
     const parts = message.parts.flatMap((part) => {
       const text = tellPart(part);
       return text === "" ? [] : (isWhole ? inertLines(text) : clip(inert(text), PART_CHARS)).split("\n");

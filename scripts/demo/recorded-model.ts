@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
@@ -46,26 +46,34 @@ export class RecordedModel {
   unknown = 0;
 
   private constructor(delayMs: number) {
-    this.#server = createServer(async (request, response) => {
-      if (request.method !== "POST") return void response.end("ok");
-      const asked = JSON.parse(await readText(request)) as Asked;
-      const [system, prompt] = [textOf(asked, "system"), textOf(asked, "user")];
-      await setTimeout(delayMs);
-      const answer = await this.#answer(system, prompt);
-      const usage = { prompt_tokens: sizeOf(system + prompt), completion_tokens: sizeOf(answer) };
-      const total = { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens };
-      const base = { id: "recorded", created: 0, model: RECORDED_NAME };
-      if (asked.stream !== true) {
-        response.setHeader("content-type", "application/json");
-        const choices = [{ index: 0, message: { role: "assistant", content: answer }, finish_reason: "stop" }];
-        return void response.end(JSON.stringify({ ...base, object: "chat.completion", choices, usage: total }));
-      }
-      response.setHeader("content-type", "text/event-stream");
-      const piece = (delta: object, more: object): string =>
-        `data: ${JSON.stringify({ ...base, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null, ...more }], ...("finish_reason" in more && { usage: total }) })}\n\n`;
-      response.write(piece({ role: "assistant", content: answer }, {}));
-      response.end(`${piece({}, { finish_reason: "stop" })}data: [DONE]\n\n`);
+    this.#server = createServer((request, response) => {
+      if (request.method !== "POST") response.end("ok");
+      else void this.#reply(request, response, delayMs);
     });
+  }
+
+  async #reply(request: IncomingMessage, response: ServerResponse, delayMs: number): Promise<void> {
+    const asked = JSON.parse(await readText(request)) as Asked;
+    const [system, prompt] = [textOf(asked, "system"), textOf(asked, "user")];
+    await setTimeout(delayMs);
+    const answer = await this.#answer(system, prompt);
+    const [read, written] = [sizeOf(system + prompt), sizeOf(answer)];
+    const usage = { prompt_tokens: read, completion_tokens: written, total_tokens: read + written };
+    const base = { id: "recorded", created: 0, model: RECORDED_NAME };
+    if (asked.stream !== true) {
+      response.setHeader("content-type", "application/json");
+      const choices = [{ index: 0, message: { role: "assistant", content: answer }, finish_reason: "stop" }];
+      response.end(JSON.stringify({ ...base, object: "chat.completion", choices, usage }));
+      return;
+    }
+    response.setHeader("content-type", "text/event-stream");
+    const send = (choice: object, more: object = {}): unknown =>
+      response.write(
+        `data: ${JSON.stringify({ ...base, object: "chat.completion.chunk", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
+      );
+    send({ delta: { role: "assistant", content: answer }, finish_reason: null });
+    send({ delta: {}, finish_reason: "stop" }, { usage });
+    response.end("data: [DONE]\n\n");
   }
 
   static async start(delayMs: number): Promise<RecordedModel> {
@@ -106,7 +114,10 @@ export class RecordedModel {
 
 interface Asked {
   readonly stream?: boolean;
-  readonly messages: readonly { readonly role: string; readonly content: string | readonly { readonly text?: string }[] }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string | readonly { readonly text?: string }[];
+  }[];
 }
 
 function textOf({ messages }: Asked, role: string): string {

@@ -86,10 +86,6 @@ function overlayReport(overlay: OverlayRecord, main: Replay): OverlayReport[] {
   return [{ id, from, to, spanTokens, summaryTokens, active: overlay.state === "active" }];
 }
 
-function valuesOf(facts: readonly { readonly value: string }[] = []): string[] {
-  return facts.map(({ value }) => value);
-}
-
 function linksTo(url: string, runId: string | null): string[] {
   const places = [`${url}/#session?agent=demo&id=`, `${url}/cdn-cgi/local/explorer`];
   if (runId === null) return places;

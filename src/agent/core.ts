@@ -181,10 +181,7 @@ export interface SummaryRoom {
     options: { readonly retryOf?: string | null; readonly ignoreBudget: boolean },
   ): { run: RunRecord; joined: boolean };
   /** The audit of an answer to its own prompt. */
-  audit(
-    run: LiveRun,
-    answer: Pick<DraftInput, "text" | "finishReason" | "facts">,
-  ): readonly AuditProblem[];
+  audit(run: LiveRun, answer: Pick<DraftInput, "text" | "finishReason" | "facts">): readonly AuditProblem[];
   /** Does a step of a run of its own. */
   doStep(call: StepCall, step: string, args: readonly unknown[]): unknown;
   /** Reads what a step left unread, outside of its transaction, in slices. Returns any other answer of a step as it is. */

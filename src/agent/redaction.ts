@@ -57,7 +57,11 @@ function redactWith(rules: SecretRules): Redaction {
     message: (message) => rules.redactMessage(message),
     facts: ({ instructions, ended, said, loaded }) => ({
       instructions: instructions.map((each) => ({ ...each, quote: text(each.quote) })),
-      ended: ended.map((each) => ({ ...each, quote: text(each.quote), by: { ...each.by, quote: text(each.by.quote) } })),
+      ended: ended.map((each) => ({
+        ...each,
+        quote: text(each.quote),
+        by: { ...each.by, quote: text(each.by.quote) },
+      })),
       said: said.map((each) => ({ ...each, text: text(each.text) })),
       loaded: loaded.map(({ edits, tasks, ...each }) => ({
         ...each,

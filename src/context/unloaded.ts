@@ -6,7 +6,7 @@
  * summary carries is known from its metadata, which only our own messages have, and never from its text.
  */
 import type { UIMessage } from "ai";
-import { carriedDocuments } from "../steps/view/view.ts";
+import { carriedDocuments } from "../facts/summary-message.ts";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
 import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";

@@ -16,7 +16,7 @@ import {
   type Part,
   type ToolPart,
 } from "../steps/message/tool-parts.ts";
-import { summaryMessage } from "../steps/view/view.ts";
+import { summaryMessage } from "../facts/summary-message.ts";
 import type { ConversationEvent, EventOf } from "./event.ts";
 
 /** Fields of a tool part that describe how the call ended. */

@@ -1,7 +1,8 @@
 /** Gathers what messages leave behind without a model, merges it part by part, and chooses what of it is shown. */
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/measure.ts";
-import { isSummary, recordedInstructions, storedId } from "../steps/view/view.ts";
+import { isSummary, storedId } from "../steps/view/view.ts";
+import { recordedInstructions } from "./summary-message.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "./fact.ts";
 import { mergeInstructions } from "./instructions.ts";
 import { mergeLoaded, pickLoaded, readLoaded, type Loaded } from "./loaded.ts";
@@ -78,7 +79,7 @@ export function keepFacts(
   const words = Math.min(pinnedTokens - ruled, mostTokens - ruled);
   let said = facts.said;
   // Each round drops as much as is over, so few rounds are enough.
-  for (let over = countTokens(renderSaid(said)) - words; said.length > 0 && over > 0; ) {
+  for (let over = countTokens(renderSaid(said)) - words; said.length > 0 && over > 0;) {
     let dropped = 0;
     let freed = 0;
     while (dropped < said.length && freed < over) freed += countTokens(renderSaid(said.slice(dropped, ++dropped)));

@@ -6,13 +6,10 @@
  * that a tool, a page, a file or an earlier summary says can become an instruction or end one. Without an answer all stay.
  */
 import type { UIMessage } from "ai";
+import { ENDED_TITLE, STANDING_TITLE } from "../steps/draft/prompt.ts";
 import { storedId } from "../steps/view/view.ts";
 import type { EndedInstruction, Facts, Instruction } from "./fact.ts";
 import { wordsOfUser } from "./said.ts";
-
-/** The headings of the two lists behind a summary. */
-export const STANDING_TITLE = "Standing instructions";
-export const ENDED_TITLE = "Ended instructions";
 
 /** Most characters of one instruction. A longer quotation is a document. */
 const MAX_CHARS = 600;
@@ -46,7 +43,12 @@ export function readAnswer(text: string): Answered {
   const summary = text.split("\n").filter((line) => {
     const heading = HEADING.exec(line);
     if (heading !== null) {
-      list = lists.get((heading[1] ?? heading[2] ?? "").replaceAll(/[*_#:]/g, "").trim().toLowerCase());
+      list = lists.get(
+        (heading[1] ?? heading[2] ?? "")
+          .replaceAll(/[*_#:]/g, "")
+          .trim()
+          .toLowerCase(),
+      );
       return list === undefined;
     }
     if (list === undefined) return true;
@@ -153,7 +155,11 @@ function isSame(one: string, other: string): boolean {
 const CHANGED = /[\s*_`#>"'“”„‘’«»「」『』–—-]+/gu;
 
 function flatten(text: string): string {
-  return text.replaceAll(CHANGED, " ").trim().toLowerCase().replace(/[.,;:!。、！]$/u, "");
+  return text
+    .replaceAll(CHANGED, " ")
+    .trim()
+    .toLowerCase()
+    .replace(/[.,;:!。、！]$/u, "");
 }
 
 /** A text with, for each character of its flat form, where it stands. */
@@ -179,7 +185,7 @@ function plainText(text: string): Plain {
 
 /** The words of a text that a quotation stands for. A quotation with a gap is taken up to the gap. Null where it stands nowhere. */
 function sliceOf({ text, flat, places }: Plain, quote: string): string | null {
-  const [first = ""] = quote.split(/\s*(?:\[?…\]?|\.{3})\s*/).filter((piece) => piece.trim() !== "");
+  const first = quote.split(/\s*(?:\[?…\]?|\.{3})\s*/).find((piece) => piece.trim() !== "") ?? "";
   const wanted = flatten(first);
   if (wanted.length < LEAST_CHARS && !/\P{ASCII}/u.test(wanted)) return null;
   const at = wanted === "" ? -1 : flat.indexOf(wanted);

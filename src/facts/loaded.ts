@@ -59,7 +59,8 @@ const MENTION = /[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
 const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
-const LIST_TOOL = /todowrite$|^(?:(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
+const LIST_TOOL =
+  /todowrite$|^(?:(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
@@ -67,7 +68,8 @@ const READS = /^(?:\w*read\w*|view\w*|open(?:file)?|cat|getfile\w*|showfile|load
 const NO_FILE = /resource|attachment|mail|message|fetch|http|web|url|download|search|grep|find/;
 const WRITES = /writ|creat|edit|replace|patch|insert|update|append|apply/;
 /** Commands that change no file unless they redirect, and the ones among them that show a whole file. */
-const HARMLESS = /^\s*(?:cd\s+\S+\s*&&\s*)*(?:cat|head|tail|less|more|nl|bat|ls|wc|grep|rg|diff|stat|file|git\s+(?:add|commit|diff|log|show|status|push|blame))\b[^>;&|]*(?:2>\s*\/dev\/null\s*)?$/;
+const HARMLESS =
+  /^\s*(?:cd\s+\S+\s*&&\s*)*(?:cat|head|tail|less|more|nl|bat|ls|wc|grep|rg|diff|stat|file|git\s+(?:add|commit|diff|log|show|status|push|blame))\b[^>;&|]*(?:2>\s*\/dev\/null\s*)?$/;
 const SHOWS = /^\s*(?:cd\s+(\S+)\s*&&\s*)?(?:cat|bat|nl)\s+["']?([^\s"'|;&>]+)["']?\s*(?:2>\s*\/dev\/null\s*)?$/;
 const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
 const TASK_LINE = /^\s*(?:[-*]\s+)?#?(\d+)[.:]?\s+\[([\w -]+)\]\s+(.+)$/;
@@ -75,14 +77,34 @@ const NUMBERED = /^ *\d+[→\t](.*)/gm;
 const TRUNCATED = /\b(?:truncated|omitted|characters left out)\b/i;
 
 /** Names of the fields of a tool's input, without marks and in small letters. */
-const PATHS = ["path", "filepath", "file", "filename", "targetfile", "absolutepath", "relativepath", "relativeworkspacepath"];
+const PATHS = [
+  "path",
+  "filepath",
+  "file",
+  "filename",
+  "targetfile",
+  "absolutepath",
+  "relativepath",
+  "relativeworkspacepath",
+];
 const COMMANDS = ["command", "cmd", "commandline", "bash", "script", "input", "patch", "patchtext"];
 const CONTENTS = ["content", "contents", "filetext", "newcontent"];
 const OLD = ["oldstring", "oldstr", "oldtext"];
 const NEW = ["newstring", "newstr", "newtext"];
 const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
 const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
-const PARTS = ["offset", "limit", "startline", "endline", "startlineoneindexed", "viewrange", "pattern", "query", "head", "tail"];
+const PARTS = [
+  "offset",
+  "limit",
+  "startline",
+  "endline",
+  "startlineoneindexed",
+  "viewrange",
+  "pattern",
+  "query",
+  "head",
+  "tail",
+];
 
 const LIST_NAME = "list of tasks";
 const PLAN_NAME = "plan";
@@ -98,7 +120,12 @@ export function readLoaded(message: UIMessage, messageId: string): readonly Load
     return tool === null ? [] : readTool(tool);
   });
   return found
-    .map((each): Loaded => ({ characters: each.text.length, messageId, ...each, name: each.name.slice(-MAX_NAME_CHARS) }))
+    .map((each): Loaded => ({
+      characters: each.text.length,
+      messageId,
+      ...each,
+      name: each.name.slice(-MAX_NAME_CHARS),
+    }))
     .reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
 }
 
@@ -107,14 +134,16 @@ function readTool(tool: ToolPart): Found[] {
   const input = fieldsOf(typeof tool.input === "string" ? { input: tool.input } : tool.input);
   const name = plain(toolName(tool).replace(/^.*__/, ""));
   const { contents } = (tool.output ?? {}) as { contents?: unknown };
-  const answer = firstOf(fieldsOf(tool.output), ["content", "text", "output", "stdout"]) || outputText(contents ?? tool.output);
+  const answer =
+    firstOf(fieldsOf(tool.output), ["content", "text", "output", "stdout"]) || outputText(contents ?? tool.output);
   const failed = answer.startsWith(NOT_DONE) || hasErrorField(tool.output);
   const key = `${firstOf(input, ["label"])}:${firstOf(input, ["key"])}`;
   if (toolName(tool) === LOAD_TOOL) return failed ? [] : asText("context", key, answer);
   if (toolName(tool) === "set_context") return key.endsWith(":") || failed ? [] : [unknown("context", key)];
   if (toolName(tool) === "unload_context") return failed ? [] : [{ kind: "context", name: key, text: "" }];
   if (failed) return [];
-  if (PLAN_TOOL.test(name) && firstOf(input, ["plan"]) !== "") return asText("plan", PLAN_NAME, firstOf(input, ["plan"]));
+  if (PLAN_TOOL.test(name) && firstOf(input, ["plan"]) !== "")
+    return asText("plan", PLAN_NAME, firstOf(input, ["plan"]));
   if (LIST_TOOL.test(name)) return readList(input, answer);
   if (TASK_TOOL.test(name)) return readTask(input, answer);
   if (TASKS_TOOL.test(name)) return readTasks(answer);
@@ -150,7 +179,9 @@ function readFile(tool: string, input: Fields, answer: string): Found[] {
   }
   if (HARMLESS.test(command) || NO_FILE.test(tool)) return [];
   const isChange = command !== "" || WRITES.test(action) || /delet|remov|mov|renam|restor|checkout/.test(action);
-  const mentioned = isChange ? (JSON.stringify(tool === "" ? "" : { command, path, ...input }).match(MENTION) ?? []) : [];
+  const mentioned = isChange
+    ? (JSON.stringify(tool === "" ? "" : { command, path, ...input }).match(MENTION) ?? [])
+    : [];
   return [...new Set(mentioned.map(tidy).filter(isInstruction))].map((each) => unknown("document", each));
 }
 
@@ -164,14 +195,20 @@ function isInstruction(path: string): boolean {
 
 /** A path with slashes and without steps. */
 function tidy(path: string): string {
-  return path.replace(/^file:\/\//, "").replaceAll(/\\+/g, "/").replace(/^(?:\.\/)+/, "");
+  return path
+    .replace(/^file:\/\//, "")
+    .replaceAll(/\\+/g, "/")
+    .replace(/^(?:\.\/)+/, "");
 }
 
 /** The command of a shell, also where it is given as a list or a shell starts a shell. */
 function commandOf(input: Fields): string {
   const value = COMMANDS.map((name) => input[name]).find((each) => each !== undefined);
   const words = [value, input["args"]].flatMap((each) => (Array.isArray(each) ? each.map(jsonText) : [jsonText(each)]));
-  return words.filter((word) => word !== "").join(" ").replace(STARTS_SHELL, "$2");
+  return words
+    .filter((word) => word !== "")
+    .join(" ")
+    .replace(STARTS_SHELL, "$2");
 }
 
 function numbersOff(answer: string): string {
@@ -191,7 +228,8 @@ function editsOf(input: Fields): Edit[] {
 
 function readList(input: Fields, answer: string): Found[] {
   const list = LISTS.map((name) => input[name]).find((value): value is unknown[] => Array.isArray(value));
-  if (list === undefined) return asText("plan", LIST_NAME, firstOf(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
+  if (list === undefined)
+    return asText("plan", LIST_NAME, firstOf(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
   const tasks = list.flatMap((each) => {
     const fields = fieldsOf(each);
     const text = typeof each === "string" ? each : firstOf(fields, TEXTS);
@@ -253,7 +291,9 @@ function plain(name: string): string {
 }
 
 function firstOf(fields: Fields, names: readonly string[]): string {
-  return names.map((name) => fields[name]).find((value): value is string => typeof value === "string" && value !== "") ?? "";
+  return (
+    names.map((name) => fields[name]).find((value): value is string => typeof value === "string" && value !== "") ?? ""
+  );
 }
 
 /** The texts after both parts: the newest version of each, the last loaded at the end. */
@@ -262,7 +302,10 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
   for (const each of later) {
     const known = standing.filter((other) => isSameText(other, each));
     const [before] = known.toReversed();
-    standing = [...standing.filter((other) => !known.includes(other)), before === undefined ? each : follow(before, each)];
+    standing = [
+      ...standing.filter((other) => !known.includes(other)),
+      before === undefined ? each : follow(before, each),
+    ];
   }
   return bound(standing);
 }
@@ -275,12 +318,14 @@ function isSameText(one: Loaded, other: Loaded): boolean {
 
 function follow(before: Loaded, later: Loaded): Loaded {
   if (later.tasks !== undefined) {
-    if (before.text === "" && before.tasks !== undefined) return { ...later, tasks: mergeTasks(before.tasks, later.tasks) };
+    if (before.text === "" && before.tasks !== undefined)
+      return { ...later, tasks: mergeTasks(before.tasks, later.tasks) };
     const text = tellTasks(mergeTasks(listed(before.text), later.tasks));
     return { kind: later.kind, name: later.name, text, characters: text.length, messageId: later.messageId };
   }
   if (later.edits === undefined) return later.doubted === true ? { ...later, name: before.name } : later;
-  if (before.edits !== undefined) return { ...before, messageId: later.messageId, edits: [...before.edits, ...later.edits] };
+  if (before.edits !== undefined)
+    return { ...before, messageId: later.messageId, edits: [...before.edits, ...later.edits] };
   let { text } = before;
   for (const { from, to, all } of later.edits) {
     if (before.doubted === true || !text.includes(from)) return { ...later, name: before.name, doubted: true };
@@ -327,7 +372,9 @@ export function pickLoaded(
 ): Pinned["loaded"] {
   const present = loaded
     // Nothing is known of changes alone, and an entry without text was put away.
-    .map((each) => (each.doubted || each.edits || (each.tasks && each.text === "") ? { ...each, text: "", characters: 0 } : each))
+    .map((each) =>
+      each.doubted || each.edits || (each.tasks && each.text === "") ? { ...each, text: "", characters: 0 } : each,
+    )
     .filter(({ text, characters, doubted, edits }) => text !== "" || characters > 0 || doubted || edits);
   const queue = byImportance(present);
   let shown: Loaded[] = [];

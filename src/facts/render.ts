@@ -80,13 +80,16 @@ export function readLoadedNames(text: string): string[] {
   const at = text.lastIndexOf(`${LOADED_HEADING}\n`);
   if (at === -1) return [];
   let fence = "";
-  return text.slice(at).split("\n").flatMap((line) => {
-    if (fence !== "") {
-      if (line === fence) fence = "";
-      return [];
-    }
-    if (/^`{3,}$/.test(line)) fence = line;
-    const name = NAMED.exec(line)?.[1];
-    return name === undefined ? [] : [`${name})`];
-  });
+  return text
+    .slice(at)
+    .split("\n")
+    .flatMap((line) => {
+      if (fence !== "") {
+        if (line === fence) fence = "";
+        return [];
+      }
+      if (/^`{3,}$/.test(line)) fence = line;
+      const name = NAMED.exec(line)?.[1];
+      return name === undefined ? [] : [`${name})`];
+    });
 }

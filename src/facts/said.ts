@@ -15,11 +15,13 @@ const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "
 /** Tags in which commands pass on what the user typed. */
 const ARGUMENTS = /<(command-args|user_query|user-message|user_message)>([^]*?)<\/\1>/g;
 /** A block in a tag of two words, as harnesses name theirs. Tags of HTML have one word. */
-const BLOCK = /<([a-z]+(?:[-_][a-z]+)+|instructions|environment|skill|teammate|hook)(?: [^<>]{0,300})?>[^]*?(?:<\/\1>|$)/gi;
+const BLOCK =
+  /<([a-z]+(?:[-_][a-z]+)+|instructions|environment|skill|teammate|hook)(?: [^<>]{0,300})?>[^]*?(?:<\/\1>|$)/gi;
 /** A line of a harness, and the beginnings of texts that are a harness's from there on. */
 const NOTICE =
   /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$/gm;
-const SUMMARY = /^(?:This session is being continued from a previous conversation|Caveat: The messages below were generated)/;
+const SUMMARY =
+  /^(?:This session is being continued from a previous conversation|Caveat: The messages below were generated)/;
 const SKILL = /^(?:Base directory (?:for|of) (?:this|the) skill|# AGENTS\.md instructions for )/;
 /** Shorter paragraphs may be said twice by a person, and hardly a third time. */
 const TEMPLATE_CHARS = 120;
@@ -44,11 +46,15 @@ export function readSaid(messages: readonly UIMessage[]): Said[] {
     return text === "" ? [] : [{ messageId: storedId(message.id), text }];
   });
   const seen = new Map<string, number>();
-  for (const { text } of found) for (const each of new Set(templatable(text))) seen.set(each, (seen.get(each) ?? 0) + 1);
+  for (const { text } of found)
+    for (const each of new Set(templatable(text))) seen.set(each, (seen.get(each) ?? 0) + 1);
   return found.flatMap(({ messageId, text }) => {
     const isTemplate = (paragraph: string): boolean =>
       (seen.get(paragraph) ?? 0) >= (paragraph.trim().length < TEMPLATE_CHARS ? SHORT_TIMES : 2);
-    const own = text.split(BREAK).filter((paragraph) => !isTemplate(paragraph)).join("\n\n");
+    const own = text
+      .split(BREAK)
+      .filter((paragraph) => !isTemplate(paragraph))
+      .join("\n\n");
     const said = own.replaceAll(/\n{3,}/g, "\n\n").trim();
     return said === "" ? [] : [{ messageId, text: said }];
   });
@@ -59,7 +65,8 @@ export function wordsOfUser(message: UIMessage): string {
   if (isSummary(message) || isOfHarness(message)) return "";
   const parts = message.role === "user" ? message.parts : message.parts.flatMap(steered);
   const texts = parts.flatMap((part) => {
-    if (part.type === "steering-message") return steered(part).map((each) => ("text" in each ? fieldText(each.text) : ""));
+    if (part.type === "steering-message")
+      return steered(part).map((each) => ("text" in each ? fieldText(each.text) : ""));
     return part.type === "text" ? [fieldText(part.text)] : [];
   });
   return texts

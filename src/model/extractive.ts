@@ -5,10 +5,10 @@
  * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
-import { EXTRACTIVE_NAME, fallbackSummary, type FallbackInput } from "../steps/draft/fallback.ts";
+import { EXTRACTIVE_NAME, fallbackSummary, type OfflineTask } from "../steps/draft/fallback.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
 import { parsePrompt } from "../steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE, type Section } from "../steps/draft/template.ts";
+import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { promptOf, generateResultOf, streamOf } from "./plain-answer.ts";
 
@@ -32,9 +32,6 @@ export function extractiveModel(): LanguageModelV3 {
     doStream: async (options) => ({ stream: streamOf(answer(options)) }),
   };
 }
-
-/** A task with the sections of its prompt. */
-export type OfflineTask = FallbackInput & { readonly sections: readonly Section[] };
 
 const OWN_TASKS = new Map<string, (task: OfflineTask) => string>();
 

@@ -38,7 +38,6 @@ import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, isBefore, readRowSlices } from "./source.ts";
-import { } from "./ready.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
 import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";

@@ -20,8 +20,8 @@ import { planFromNotes } from "./steps/range.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../facts/fact.ts";
 import { gatherFacts, keepFacts } from "../facts/gather.ts";
-import { isOver, type Policy, type SpanPlan } from "../steps/plan/plan.ts";
-import { summaryMessage } from "../steps/view/view.ts";
+import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
+import { summaryMessage } from "../facts/summary-message.ts";
 import { openingOf } from "../agent/runs/boundary.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
 import type { AskedRun, Needs } from "../agent/core.ts";
@@ -74,20 +74,16 @@ export function findNotes(
   const redaction = redactionOf({ secretRules });
   const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
   const circumstances = { notes: stored, outline, carried, settings, redaction, countTokens, openingOf: begun };
-  let [newest, lossy]: (NotesVerdict | null)[] = [null, null];
+  let newest: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
     if (verdict.kind === "ready") return verdict;
     newest ??= verdict;
-    // The newest version may describe kept messages, or have lost too much. An older one describes fewer, and may have lost less.
-    if (verdict.reason === "lost-too-much") lossy ??= verdict;
-    else if (verdict.reason !== "too-recent") break;
+    // The newest version may describe kept messages. An older one describes fewer.
+    if (verdict.reason !== "too-recent") break;
   }
-  return lossy ?? newest ?? decline("no-notes", NONE_HOLD);
+  return newest ?? decline("no-notes", NONE_HOLD);
 }
-
-/** Notes say more names than a summary does, so half of the budget for names is enough beside them. */
-const NAMES_DIVISOR = 2;
 
 const NONE_HOLD = "There are no notes that hold for this branch.";
 

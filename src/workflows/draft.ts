@@ -13,7 +13,6 @@ import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
-import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/draft/summary-shape.ts";
 import {
   LEAST_TRY_MS,
@@ -239,7 +238,10 @@ async function ask(
   const found = source.shown === undefined || extracted ? [] : [checkInstructions(read, source.shown)];
   const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
   // A repair sees the draft alone, so what the draft names stands in it.
-  const unfounded = extracted || input.kind === "repair" ? [] : findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`);
+  const unfounded =
+    extracted || input.kind === "repair"
+      ? []
+      : findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`);
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
     tellsSomething(read.summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));

@@ -15,7 +15,7 @@ import { contains } from "../../src/facts/contains.ts";
 import { scoreSurvival } from "../../src/facts/survival.ts";
 import { MAX_WORDS } from "../../src/facts/names/table.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { recordMessage, summaryMessage } from "../../src/steps/view/view.ts";
+import { recordMessage, summaryMessage } from "../../src/facts/summary-message.ts";
 import { call, done, say, text } from "../steps/conversations.ts";
 
 const BILLING = "never touch the billing table";

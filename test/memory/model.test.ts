@@ -6,7 +6,7 @@ import type { Memory } from "../../src/memory/memory.ts";
 import type { CommitResult } from "../../src/memory/overlays/overlays.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
-import { summaryMessage } from "../../src/steps/view/view.ts";
+import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { Naive, type NaiveElement } from "./naive.ts";
 import { steps, withProbe } from "./probe.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

@@ -7,7 +7,7 @@ import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
 import { messageSteps, sliceMessage } from "../../src/steps/message/slice.ts";
-import { summaryMessage } from "../../src/steps/view/view.ts";
+import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 interface Node {

@@ -17,7 +17,7 @@ import { buildPrompt, parsePrompt } from "../../src/steps/draft/prompt.ts";
 import { escapeLines, parseTranscript, renderTranscript } from "../../src/steps/draft/render.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
-import { summaryMessage } from "../../src/steps/view/view.ts";
+import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { done, say, text } from "./conversations.ts";
 import { tries } from "../tries.ts";
 

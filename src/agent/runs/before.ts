@@ -3,9 +3,8 @@
  *
  * Writes nothing. It reads a bounded number of message bytes, the newest first.
  */
-import type { UIMessage } from "ai";
 import { earlierSummary, toRecord } from "../../memory/overlays/record.ts";
-import type { Facts, Instruction } from "../../facts/fact.ts";
+import type { Facts } from "../../facts/fact.ts";
 import { mergeFacts, type Before } from "../../facts/gather.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { AroundSource } from "../../workflows/port.ts";

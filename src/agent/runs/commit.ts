@@ -11,7 +11,7 @@ import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
 import { keepFacts, type Before } from "../../facts/gather.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
-import { besides, opened } from "../../steps/view/view.ts";
+import { besides, opened } from "../../facts/summary-message.ts";
 import { readBefore } from "./before.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
@@ -92,7 +92,11 @@ function sourceTokensOf(core: Needs<"memory">, run: RunRecord): number | null {
 export function pinBeside(
   core: Needs<"settings">,
   run: RunRecord,
-  { text, facts, spanTokens = planOf(run).spanTokens }: Pick<Summary, "text" | "facts"> & { readonly spanTokens?: number },
+  {
+    text,
+    facts,
+    spanTokens = planOf(run).spanTokens,
+  }: Pick<Summary, "text" | "facts"> & { readonly spanTokens?: number },
   before: Before,
 ): Pinned {
   const countTokens = core.settings.counterOf(run.sessionId);

@@ -24,7 +24,15 @@ import { redactionOf } from "../redaction.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { sentPrompt } from "./drafts/sent-prompt.ts";
-import { findSources, lineageOf, mustDraft, readSource, rereadPlan, resolveEnds, type Sources } from "./drafts/sources.ts";
+import {
+  findSources,
+  lineageOf,
+  mustDraft,
+  readSource,
+  rereadPlan,
+  resolveEnds,
+  type Sources,
+} from "./drafts/sources.ts";
 import { outlineNow } from "./start/dry-run.ts";
 import { mayAsk } from "./start/postpone.ts";
 import {

@@ -12,7 +12,7 @@
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { recordMessage } from "../../steps/view/view.ts";
+import { recordMessage } from "../../facts/summary-message.ts";
 import { encodeMessage } from "./content.ts";
 import type { OverlayDetails } from "../overlays/details.ts";
 import { summarySource, toRecord, type OverlayRecord } from "../overlays/record.ts";

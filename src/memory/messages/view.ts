@@ -7,7 +7,7 @@ import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
-import { summaryMessage } from "../../steps/view/view.ts";
+import { summaryMessage } from "../../facts/summary-message.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";
@@ -167,7 +167,13 @@ export function outlineRow(element: Element): OutlineRow {
       role: "user",
       tokens,
       ...nothing,
-      overlay: { level, generation, degraded, summaryTokens: weights.summary, ...(sourceTokens !== null && { sourceTokens }) },
+      overlay: {
+        level,
+        generation,
+        degraded,
+        summaryTokens: weights.summary,
+        ...(sourceTokens !== null && { sourceTokens }),
+      },
     };
   }
   const { row, fromStep, toStep } = element;

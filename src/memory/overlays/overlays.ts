@@ -19,7 +19,7 @@ import { isSameSpan, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
-import { summaryMessage } from "../../steps/view/view.ts";
+import { summaryMessage } from "../../facts/summary-message.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
 import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";

@@ -5,7 +5,7 @@
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { withoutState } from "../../steps/draft/empty-sections.ts";
-import type { SummarySource } from "../../steps/view/view.ts";
+import type { SummarySource } from "../../facts/summary-message.ts";
 import { parseChanges, type OverlayChange, type OverlayState } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
 import type { Steps } from "../messages/content.ts";

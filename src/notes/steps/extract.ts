@@ -5,8 +5,7 @@
  * Answers in the form of edits.ts, with only what changes. Existing text stays word for word. Where a section or the whole has no room, the
  * oldest of the new lines are left out.
  */
-import type { OfflineTask } from "../../model/extractive.ts";
-import { fallbackSummary } from "../../steps/draft/fallback.ts";
+import { fallbackSummary, type OfflineTask } from "../../steps/draft/fallback.ts";
 import { topicOf } from "../../steps/draft/summary-shape.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
 import { wordTokens } from "../../steps/draft/cut-section.ts";
@@ -39,7 +38,8 @@ export function extractEdits(input: OfflineTask): string {
     const home = isState ? (state ?? log) : title === "What the user said" ? task : log;
     const section = sections.find((each) => each.title === home);
     if (home === undefined || section === undefined || text.trim() === "") return [];
-    const most = (readSectionTokens(section.hint) ?? Infinity) - (home === state ? 0 : wordTokens(textOf(home), countTokens));
+    const most =
+      (readSectionTokens(section.hint) ?? Infinity) - (home === state ? 0 : wordTokens(textOf(home), countTokens));
     const lines = text.split("\n").filter((line) => line.trim() !== "" && !textOf(home).includes(line));
     while (lines.length > 0 && wordTokens(lines.join("\n"), countTokens) > most) lines.shift();
     if (lines.length === 0) return [];

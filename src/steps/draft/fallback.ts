@@ -8,6 +8,7 @@ import type { CountTokens } from "../message/measure.ts";
 import { cutMiddle, parseTranscript, wholeCharacters, type Block, type RenderedMessage } from "./render.ts";
 import { isNothing } from "./empty-sections.ts";
 import { joinReferences } from "./provenance.ts";
+import type { Section } from "./template.ts";
 
 /** The offline model's name, and the name of the summary where a model's answer was no use. */
 export const EXTRACTIVE_NAME = "palimpsest:palimpsest-extractive-2";
@@ -26,6 +27,9 @@ export interface FallbackInput {
   /** Whether lines end with the numbers of their messages. */
   readonly references?: boolean;
 }
+
+/** A room's own task, with the sections of its prompt. */
+export type OfflineTask = FallbackInput & { readonly sections: readonly Section[] };
 
 /** Characters of one quoted text, and of one call's input. */
 const QUOTED_CHARS = 400;
@@ -62,7 +66,7 @@ export function fallbackSummary(input: FallbackInput): string {
 /** Whether a source has a word that a summary could tell. */
 export function hasWords(source: string): boolean {
   const messages = parseTranscript(source);
-  if (messages.length === 0) return source.split("\n").some((line) => !/^#/.test(line) && !isNothing(line));
+  if (messages.length === 0) return source.split("\n").some((line) => !line.startsWith("#") && !isNothing(line));
   return messages.some(({ blocks }) => blocks.some(({ kind, text }) => kind !== "reasoning" && !isNothing(text)));
 }
 
@@ -94,7 +98,9 @@ function readLines(transcript: string, references: boolean): Lines {
     return said.flatMap(({ text }) => (text.trim() === "" ? [] : [line(message, quote(text))]));
   });
   const calls = messages.flatMap((message) =>
-    message.blocks.flatMap((block, at) => (block.kind === "call" ? [line(message, tellCall(block, message.blocks[at + 1]))] : [])),
+    message.blocks.flatMap((block, at) =>
+      block.kind === "call" ? [line(message, tellCall(block, message.blocks[at + 1]))] : [],
+    ),
   );
   const replies = messages.filter(({ role }) => role === "assistant").flatMap(({ blocks }) => blocks);
   const reply = replies.findLast(({ kind, text }) => kind === "text" && text.trim() !== "")?.text ?? null;
@@ -137,7 +143,10 @@ function keepEarlier(earlier: readonly string[], tokens: number, countTokens: Co
 function cutToTokens(text: string, tokens: number, countTokens: CountTokens): string {
   let cutText = text;
   while (cutText !== "" && countTokens(cutText) > tokens) {
-    const length = Math.min(cutText.length - 1, Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))));
+    const length = Math.min(
+      cutText.length - 1,
+      Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))),
+    );
     cutText = length < 20 ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
   }
   return cutText;

@@ -5,9 +5,12 @@
  * text contains the boundary anyway, a longer one is used, so no text inside a block can close it. The offline model
  * reads its task from the same prompt through {@link parsePrompt}.
  */
-import { ENDED_TITLE, STANDING_TITLE } from "../../facts/instructions.ts";
 import { REFERENCE_RULE } from "./provenance.ts";
 import type { Section, Template } from "./template.ts";
+
+/** The headings of the two lists behind a summary. */
+export const STANDING_TITLE = "Standing instructions";
+export const ENDED_TITLE = "Ended instructions";
 
 /** Part of a draft's key. Raise it when a change of wording should make drafts of the old wording unusable. */
 export const PROMPT_VERSION = "4";
@@ -87,8 +90,7 @@ const TASKS: Readonly<Record<PromptKind, string>> = {
   merge:
     "Fold the drafts into one summary. They cover consecutive parts of one conversation, oldest first; a previous summary " +
     "covers what came before them. Where two disagree, the later one holds. Say each thing once.",
-  repair:
-    "Write the draft again without the problems listed, whole and in the same form. Change nothing else in it.",
+  repair: "Write the draft again without the problems listed, whole and in the same form. Change nothing else in it.",
 };
 
 /** What becomes of the summaries before the transcript. */
@@ -132,69 +134,81 @@ function taskOf(kind: PromptKind): OwnTask {
   return { name: kind, system: SUMMARISER, task: TASKS[kind], closing: "Now write the summary." };
 }
 
+function round(count: number): number {
+  return count > 100 ? Math.round(count / 10) * 10 : Math.max(10, Math.round(count));
+}
+
 /** The length of an answer in a unit that a model can keep. */
 function lengthOf(tokens: number): string {
-  const round = (count: number): number => (count > 100 ? Math.round(count / 10) * 10 : Math.max(10, Math.round(count)));
   return `Length: up to ${round(tokens * AIM * WORDS_PER_TOKEN)} words (in Chinese, Japanese or Korean ${round(tokens * AIM * SIGNS_PER_TOKEN)} characters, names and code not counted), without the lists of instructions. Fill it where the transcript is full: a short answer has left something out. Where it is short, drop in this order: how something was found; details of closed work that nothing hangs on; what one call can look up again. Never drop open requests, decisions, failures, promises, and the ids and values that the work needs.`;
 }
 
 /** The system text and the prompt for one call of the summariser. */
 export function buildPrompt(input: PromptInput): { system: string; prompt: string } {
-  const { around } = input;
+  const { drafts = [], problems = [], around, template } = input;
   const contents = [
     input.transcript ?? "",
     input.previous ?? "",
     input.focus ?? "",
     ...Object.values(around ?? {}),
-    ...(input.drafts ?? []),
-    ...(input.problems ?? []),
-    ...input.template.sections.flatMap(({ title, hint }) => [title, hint]),
+    ...drafts,
+    ...problems,
+    ...template.sections.flatMap(({ title, hint }) => [title, hint]),
   ];
   let boundary = input.boundary;
   while (contents.some((content) => content.includes(boundary))) boundary += "0";
-  const block = (tag: Tag, content: string | null | undefined): string[] =>
-    content == null || content === "" ? [] : [`<${tag} ${boundary}>\n${content}\n</${tag} ${boundary}>`];
-  const told = (sentence: string, tag: Tag, content: string | undefined): string[] =>
-    content === undefined || content === "" ? [] : [`${sentence}\n${block(tag, content).join("")}`];
-  const sections = input.template.sections.map(({ title, hint }) =>
-    hint === "" ? `## ${title}` : `## ${title}\n${hint}`,
-  );
+  const block: Block = (tag, content, sentence = "") =>
+    content == null || content === "" ? [] : [`${sentence}<${tag} ${boundary}>\n${content}\n</${tag} ${boundary}>`];
+  const sections = template.sections.map(({ title, hint }) => (hint === "" ? `## ${title}` : `## ${title}\n${hint}`));
   const { name, system, task, closing } = typeof input.kind === "string" ? taskOf(input.kind) : input.kind;
-  const isOwn = typeof input.kind !== "string";
-  const again = name !== "repair" && (input.problems ?? []).length > 0;
   const prompt = [
     `Task: ${name}. Size: ${input.summaryTokens}. Boundary: ${boundary}`,
     task,
-    input.previous == null || isOwn || name === "merge" ? "" : CARRY_ON,
-    around === undefined || around.earlier === "" ? "" : WRITE_BESIDE,
-    isOwn ? "" : lengthOf(input.summaryTokens),
-    again ? "An earlier answer was refused for the problems listed: give one without them." : "",
+    ...advise(input, name),
     ...block("sections", sections.join("\n")),
-    ...told("How the conversation begins. It stays in view, so do not repeat it:", "beginning", around?.before),
-    ...told(
-      "Summaries of what came before the transcript, which stay in view:",
-      "earlier-summary",
-      around?.earlier,
-    ),
-    ...block("previous-summary", input.previous),
-    ...(input.drafts ?? []).flatMap((draft) => block("draft", draft)),
-    ...told("Standing instructions of the user so far. They stay in view word for word; list none of them again:", "standing", around?.instructions),
-    ...block("transcript", input.transcript),
-    ...told(
-      "What follows the transcript. It stays in view and is only for you to know what is needed; tell the state as of the end of the transcript:",
-      "following",
-      around?.after,
-    ),
-    ...told("These stand beside your summary word for word, so do not copy them:", "kept", around?.kept),
-    ...(input.problems ?? []).flatMap((problem) => block("problem", problem)),
+    ...sourcesOf(input, block),
+    ...problems.flatMap((problem) => block("problem", problem)),
     ...block("focus", input.focus),
     input.focus == null ? "" : "The focus is what the reader needs most: give it room, and leave no other section out.",
     closing,
   ];
-  return {
-    system,
-    prompt: prompt.filter((part) => part !== "").join("\n\n"),
-  };
+  return { system, prompt: prompt.filter((part) => part !== "").join("\n\n") };
+}
+
+/** Writes a block, after a sentence. Nothing for a missing or empty content. */
+type Block = (tag: Tag, content: string | null | undefined, sentence?: string) => string[];
+
+/** What is asked for beside the task itself. A room's own task says it in its own words. */
+function advise({ kind, previous, around, problems = [], summaryTokens }: PromptInput, name: string): string[] {
+  const again = name !== "repair" && problems.length > 0;
+  return [
+    kind === "chunk" && previous != null ? CARRY_ON : "",
+    around === undefined || around.earlier === "" ? "" : WRITE_BESIDE,
+    typeof kind === "string" ? lengthOf(summaryTokens) : "",
+    again ? "An earlier answer was refused for the problems listed: give one without them." : "",
+  ];
+}
+
+/** The source with what is around it, in the order of the conversation. */
+function sourcesOf({ around, previous, drafts = [], transcript }: PromptInput, block: Block): string[] {
+  return [
+    ...block("beginning", around?.before, "How the conversation begins. It stays in view, so do not repeat it:\n"),
+    ...block("earlier-summary", around?.earlier, "Summaries of what came before the transcript, which stay in view:\n"),
+    ...block("previous-summary", previous),
+    ...drafts.flatMap((draft) => block("draft", draft)),
+    ...block(
+      "standing",
+      around?.instructions,
+      "Standing instructions of the user so far. They stay in view word for word; list none of them again:\n",
+    ),
+    ...block("transcript", transcript),
+    ...block(
+      "following",
+      around?.after,
+      "What follows the transcript. It stays in view and is only for you to know what is needed; tell the state as of the end of the transcript:\n",
+    ),
+    ...block("kept", around?.kept, "These stand beside your summary word for word, so do not copy them:\n"),
+  ];
 }
 
 const TAGS = [

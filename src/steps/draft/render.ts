@@ -120,7 +120,8 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
   if (whole.length <= maxChars) return whole;
   // The one size at which all fit. So the largest parts give most, and small ones stay whole.
   for (const share of [1, SHARE_OF_NEWEST]) {
-    const at = (any: number): string => renderWithin(elements, { ...most, any, newest: share === 1 ? Infinity : any * share });
+    const at = (any: number): string =>
+      renderWithin(elements, { ...most, any, newest: share === 1 ? Infinity : any * share });
     let [fits, over] = [LEAST_CHARS, maxChars];
     if (at(fits).length > maxChars) continue;
     while (over - fits > Math.max(LEAST_CHARS, fits / 50)) {
@@ -200,7 +201,9 @@ function renderWithin(elements: readonly TranscriptElement[], limits: Limits): s
       if (element.kind === "overlay")
         return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.any))}`;
       const { role, parts } = element.message;
-      const blocks = parts.flatMap((part) => renderPart(part, newest.has(part) ? { ...limits, any: limits.newest } : limits));
+      const blocks = parts.flatMap((part) =>
+        renderPart(part, newest.has(part) ? { ...limits, any: limits.newest } : limits),
+      );
       const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
       return [`[#${at + 1} ${role}]`, ...speakerOf(element.message), ...lines].join("\n");
     })
@@ -210,10 +213,12 @@ function renderWithin(elements: readonly TranscriptElement[], limits: Limits): s
 /** The parts with the last results of tools. */
 function newestResults(elements: readonly TranscriptElement[]): ReadonlySet<Part> {
   const results = elements.flatMap((element) =>
-    element.kind === "overlay" ? [] : element.message.parts.filter((part) => {
-      const tool = toolPart(part);
-      return tool !== null && hasResult(tool);
-    }),
+    element.kind === "overlay"
+      ? []
+      : element.message.parts.filter((part) => {
+          const tool = toolPart(part);
+          return tool !== null && hasResult(tool);
+        }),
   );
   return new Set(results.slice(-NEWEST));
 }
@@ -228,14 +233,17 @@ function speakerOf({ metadata }: UIMessage): string[] {
   const fields = metadata as Readonly<Record<string, unknown>>;
   const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
   const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
-  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
-  const said = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
+  const said = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.exec(jsonText(value).replaceAll('"', ""))?.[0] ?? "";
   const told = [typeof speaker === "string" ? word(speaker.slice(0, 60)) : "", said].filter((each) => each !== "");
   return told.length === 0 ? [] : [`(${told.join(", ")})`];
 }
 
 function renderPart(part: Part, { any, ...each }: Limits): string[] {
-  const limits = { tool: Math.min(any, each.tool), text: Math.min(any, each.text), reasoning: Math.min(any, each.reasoning) };
+  const limits = {
+    tool: Math.min(any, each.tool),
+    text: Math.min(any, each.text),
+    reasoning: Math.min(any, each.reasoning),
+  };
   const tool = toolPart(part);
   if (tool !== null) return renderTool(tool, limits.tool);
   if (part.type === "text" || part.type === "reasoning")

@@ -28,15 +28,27 @@ export interface TemplateInput {
 
 export const DEFAULT_TEMPLATE: Template = {
   sections: [
-    { title: "Goal", hint: "What the user wants now, and what it is for. Who speaks and acts, where there are several." },
+    {
+      title: "Goal",
+      hint: "What the user wants now, and what it is for. Who speaks and acts, where there are several.",
+    },
     {
       title: "Done",
       hint: "Numbered, in order, one line for each closed piece of work or case: who or what, what was asked, what was done with which ids and amounts, the result, and what was refused or promised.",
     },
     { title: "Decisions", hint: "What holds and why; what was rejected or replaced, and by what." },
-    { title: "Findings", hint: "What files, pages, tools and people said that the work may need: each value with its subject and its place." },
-    { title: "Failures", hint: "What did not work, with the exact message, its cause if it was found, and what cured it or did not." },
-    { title: "Open", hint: "Requests not finished, questions not answered, promises not kept, calls without a result." },
+    {
+      title: "Findings",
+      hint: "What files, pages, tools and people said that the work may need: each value with its subject and its place.",
+    },
+    {
+      title: "Failures",
+      hint: "What did not work, with the exact message, its cause if it was found, and what cured it or did not.",
+    },
+    {
+      title: "Open",
+      hint: "Requests not finished, questions not answered, promises not kept, calls without a result.",
+    },
     { title: "State", hint: "Where the work stands at the end of the transcript, and what comes next." },
   ],
 };

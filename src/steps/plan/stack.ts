@@ -65,29 +65,46 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   if (last === undefined) return { ...range, level: 0, rebuild: false };
   const isFull = textTokens(last) > policy.summaryTokens * FULL;
   const closed = isFull ? overlays : overlays.slice(0, -1);
-  const standing = closed.reduce((sum, each) => sum + textTokens(each), 0);
-  // The new one stands beside them.
-  const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
-  const hasRoom = standing + policy.summaryTokens <= policy.stackTokens && closed.length <= places;
-  const folded = hasRoom ? overlays.slice(closed.length) : overlays;
-  let from = folded[0]?.at ?? last.at + 1;
-  // A boundary within a pair, and an uncovered part that no later fold would reach, are taken along.
-  let at = overlays.findIndex((each) => each.at === from);
-  while (layout.ties[from] !== null && (at === -1 ? overlays.length : at) > 0) {
-    at = (at === -1 ? overlays.length : at) - 1;
-    from = overlays[at]?.at ?? range.from;
-  }
+  const folded = hasRoom(closed, policy) ? overlays.slice(closed.length) : overlays;
+  const from = alignDown(layout, overlays, folded[0]?.at ?? last.at + 1, range.from);
   const inside = overlays.filter((each) => each.at >= from);
-  if (overlays[0]?.at === from || layout.ties[from] !== null) from = range.from;
   const level = inside.reduce((most, each) => Math.max(most, each.level + 1), 0);
-  const worn = inside.some(({ degraded, generation }) => degraded || generation >= MAX_GENERATION);
-  const source = inside.reduce((sum, each) => sum + each.sourceTokens, 0);
-  const isReread = inside.length > 1 && source <= policy.thresholdTokens * REREAD;
-  return { from, to: range.to, level, rebuild: inside.length > 0 && (worn || isReread) };
+  return { from, to: range.to, level, rebuild: isMadeAnew(inside, policy) };
+}
+
+type Standing = Required<NonNullable<OutlineRow["overlay"]>> & { readonly at: number };
+
+/** Whether another summary has room beside the closed ones. */
+function hasRoom(closed: readonly Standing[], policy: Policy): boolean {
+  const standing = closed.reduce((sum, each) => sum + textTokens(each), 0);
+  const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
+  return standing + policy.summaryTokens <= policy.stackTokens && closed.length <= places;
+}
+
+/** A boundary within a pair moves back. An uncovered part before the oldest summary is taken along, because no later fold would reach it. */
+function alignDown(layout: Layout, overlays: readonly Standing[], start: number, least: number): number {
+  let from = start;
+  const earlier = overlays.map(({ at }) => at).filter((at) => at < start);
+  while (layout.ties[from] !== null && earlier.length > 0) from = earlier.pop() ?? least;
+  return overlays[0]?.at === from || layout.ties[from] !== null ? least : from;
+}
+
+/** Whether the messages under folded summaries are read again. */
+function isMadeAnew(folded: readonly Standing[], policy: Policy): boolean {
+  if (folded.some(({ degraded, generation }) => degraded || generation >= MAX_GENERATION)) return true;
+  const source = folded.reduce((sum, each) => sum + each.sourceTokens, 0);
+  return folded.length > 1 && source <= policy.thresholdTokens * REREAD;
 }
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {
-  return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, sourceTokens: Number.POSITIVE_INFINITY, ...overlay };
+  return {
+    level: 0,
+    generation: 1,
+    degraded: false,
+    summaryTokens: tokens,
+    sourceTokens: Number.POSITIVE_INFINITY,
+    ...overlay,
+  };
 }
 
 /** Tokens of a summary without its frame, because a summary's budget counts its text only. */

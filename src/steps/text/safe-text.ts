@@ -3,7 +3,8 @@ import { stripInvisible } from "./invisible-characters.ts";
 
 /** All but a single blank, which stays. */
 const BREAKS = /[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu;
-const PROMPT_TAG = /<(?=\/|(?:sections|beginning|earlier-summary|previous-summary|draft|standing|transcript|following|kept|problem|focus)\b)/gi;
+const PROMPT_TAG =
+  /<(?=\/|(?:sections|beginning|earlier-summary|previous-summary|draft|standing|transcript|following|kept|problem|focus)\b)/gi;
 
 const LINE_ENDS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 const BLANK = `[^\\S${LINE_ENDS}]`;
@@ -26,7 +27,8 @@ export function withoutHeading(text: string): string {
   return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
 }
 
-const CLOSING_TAG = /<(?=\/(?:sections|beginning|earlier-summary|previous-summary|draft|standing|transcript|following|kept|problem|focus)\b)/gi;
+const CLOSING_TAG =
+  /<(?=\/(?:sections|beginning|earlier-summary|previous-summary|draft|standing|transcript|following|kept|problem|focus)\b)/gi;
 
 /** The text with its line breaks, without invisible characters and closing tags of a prompt. */
 export function inLines(text: string): string {

@@ -7,13 +7,8 @@ import { IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS } from "../../../src/limits.ts";
 import { measureMessage, MAX_FILE_TOKENS } from "../../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { messageSteps, sliceMessage, stepCount } from "../../../src/steps/message/slice.ts";
-import {
-  overlayMessageId,
-  parseSyntheticId,
-  RESERVED_PREFIX,
-  sliceMessageId,
-  summaryMessage,
-} from "../../../src/steps/view/view.ts";
+import { overlayMessageId, parseSyntheticId, RESERVED_PREFIX, sliceMessageId } from "../../../src/steps/view/view.ts";
+import { summaryMessage } from "../../../src/facts/summary-message.ts";
 import type { Part } from "../../../src/steps/message/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "../conversations.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
