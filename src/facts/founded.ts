@@ -38,7 +38,12 @@ export function findUnfounded(answer: string, shown: string): string[] {
     const flat = flatten(piece);
     if (flat === "" || known.includes(flat)) return true;
     // A number may be written with other separators.
-    return /^[#$]?[\d.,' ]+$/.test(piece) && digits.includes(piece.replaceAll(/\D/g, ""));
+    if (/^[#$]?[\d.,' ]+$/.test(piece)) return digits.includes(piece.replaceAll(/\D/g, ""));
+    // A range or a joined name is made of names that stand there, and a path may be told by its parts.
+    const parts = flat
+      .split(/[^\p{L}\p{N}_]+/u)
+      .filter((part) => /\d/.test(part) || (piece.includes("/") && part !== ""));
+    return isJoined(flat) && parts.length > 0 && parts.every((part) => known.includes(part));
   };
   for (const [, ...pieces] of text.matchAll(QUOTED)) {
     const piece = pieces.find((each) => each !== undefined) ?? "";
@@ -50,12 +55,14 @@ export function findUnfounded(answer: string, shown: string): string[] {
   for (const [piece] of text.matchAll(PIECE)) {
     const bare = piece.replace(/[.:?]+$/, "");
     if (DATE.test(bare) || COUNTED.test(bare) || !NAMES.some((name) => name.test(bare)) || isKnown(bare)) continue;
-    // A path may be told by its last parts, and a name in a path stands for itself.
-    const last = bare.slice(bare.lastIndexOf("/") + 1);
-    if (bare.includes("/") && bare.split("/").every((each) => each === "" || isKnown(each)) && last !== "") continue;
     found.add(bare);
   }
   return [...found].slice(0, MOST);
+}
+
+/** Whether a name has a mark between its parts. */
+function isJoined(name: string): boolean {
+  return /[\p{L}\p{N}][^\p{L}\p{N}_]+[\p{L}\p{N}]/u.test(name);
 }
 
 /** Texts are compared without case, marks of Markdown, escapes of JSON and the width of blanks. */

@@ -79,7 +79,7 @@ export interface ParsedPrompt {
 }
 
 /** Words that a token of a summary holds. Summaries are full of names and numbers, so they are fewer than in prose. */
-const WORDS_PER_TOKEN = 0.65;
+const WORDS_PER_TOKEN = 0.58;
 /** Characters of a language without spaces that a token holds. */
 const SIGNS_PER_TOKEN = 0.6;
 /** Part of a stated budget that a model is asked for, because it overshoots. */
