@@ -22,6 +22,8 @@ const NAMES = [
 ];
 /** Our own references, and the numbers of messages. */
 const REFERENCE = /\[[^\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^\]\n]*\]/g;
+/** A number with the marks that separate its digits. */
+const NUMBER = /\d(?:[.,' ]?\d)*/g;
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?$/;
 /** A unit or an ending behind a number is the writer's. */
 const COUNTED = /^\d[\d.,]*\p{L}{1,6}$/u;
@@ -32,13 +34,14 @@ const MOST = 12;
 export function findUnfounded(answer: string, shown: string): string[] {
   const text = answer.replaceAll(REFERENCE, "");
   const known = flatten(shown);
-  const digits = shown.replaceAll(/[^\d]/g, "");
+  const numbers = new Set((shown.match(NUMBER) ?? []).map((number) => number.replaceAll(/\D/g, "")));
   const found = new Set<string>();
+  const isCopied = (piece: string): boolean => known.includes(flatten(piece));
   const isKnown = (piece: string): boolean => {
     const flat = flatten(piece);
-    if (flat === "" || known.includes(flat)) return true;
+    if (known.includes(flat)) return true;
     // A number may be written with other separators.
-    if (/^[#$]?[\d.,' ]+$/.test(piece)) return digits.includes(piece.replaceAll(/\D/g, ""));
+    if (/^[#$]?[\d.,' ]+$/.test(piece)) return numbers.has(piece.replaceAll(/\D/g, ""));
     // A range or a joined name is made of names that stand there, and a path may be told by its parts.
     const parts = flat
       .split(/[^\p{L}\p{N}_]+/u)
@@ -50,7 +53,7 @@ export function findUnfounded(answer: string, shown: string): string[] {
     const parts = piece.split(/\s*(?:\[?…\]?|\.{3})\s*/).filter((each) => each.trim() !== "");
     const isCode = pieces[0] !== undefined;
     const isCopy = isCode ? NAMES.some((name) => name.test(piece)) : piece.trim().split(/\s+/).length > 3;
-    if (isCopy && !parts.every(isKnown)) found.add(piece);
+    if (isCopy && !parts.every(isCode ? isKnown : isCopied)) found.add(piece);
   }
   for (const [piece] of text.matchAll(PIECE)) {
     const bare = piece.replace(/[.:?]+$/, "");
