@@ -8,9 +8,7 @@ import { bill } from "./cases/bill.ts";
 import { chats } from "./cases/chats.ts";
 import { cost } from "./cases/cost.ts";
 import { crowd } from "./cases/crowd.ts";
-import { drift } from "./cases/drift.ts";
 import { durability } from "./cases/durability.ts";
-import { fidelity } from "./cases/fidelity.ts";
 import { gathering } from "./cases/gathering.ts";
 import { growth } from "./cases/growth.ts";
 import { invariants } from "./cases/invariants.ts";
@@ -38,9 +36,7 @@ export const CASES: readonly Case[] = [
   chats,
   cost,
   rent,
-  fidelity,
   recallCase,
-  drift,
   notes,
   durability,
   invariants,

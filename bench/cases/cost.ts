@@ -4,7 +4,7 @@ import { RENDER_TOOL_CHARS } from "../../src/steps/draft/render.ts";
 import type { Case } from "../case.ts";
 import type { Check, Finding, Table } from "../report/finding.ts";
 import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
-import { makeConversation } from "../drift/conversation.ts";
+import { makeConversation } from "../conversation.ts";
 import type { Lab } from "../lab.ts";
 import type { Panel } from "../report/plot.ts";
 import type { Terms } from "../policies/host.ts";

@@ -9,31 +9,20 @@ import type { UIMessage } from "ai";
 import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import { replay } from "../../scripts/demo/replay.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import type { Fact } from "../../src/facts/fact.ts";
-import { gatherFacts } from "../../src/facts/gather.ts";
-import { contains } from "../../src/facts/contains.ts";
-import { heatOf } from "../../src/facts/names/table.ts";
-import { parseSyntheticId } from "../../src/steps/view/view.ts";
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding } from "../report/finding.ts";
-import { makeReturning } from "../drift/conversation.ts";
-import { mean } from "../drift/measure.ts";
+import { makeReturning } from "../conversation.ts";
 import type { Lab } from "../lab.ts";
 import { median } from "../report/stats.ts";
 import { ABSENT, readConversations } from "../transcripts.ts";
 
 const SESSION = { sessionId: "" };
 const MOST_RUNS = 500;
-/** How many of the warmest names are looked for. */
-const NAMES_ASKED = 500;
 /** A cell without a figure. */
 const NONE = "–";
 /** Most time of a compaction from notes, as a share of the time of a compaction by a model. */
 const TARGET_SHARE_OF_TIME = 0.1;
-/** Share of the names kept by compactions by a model that notes may lose. */
-const TARGET_LOSS = 0.05;
 
 interface Conditions {
   readonly messages: readonly UIMessage[];
@@ -43,8 +32,6 @@ interface Conditions {
 
 interface Measured {
   readonly runs: readonly RunRecord[];
-  /** For each overlay of a run, the share of all hidden names and rules that the view right after it keeps. */
-  readonly kept: readonly { readonly names: number; readonly rules: number }[];
 }
 
 export const notes: Case = { name: "notes", timed: true, measure };
@@ -58,12 +45,11 @@ async function measure(lab: Lab): Promise<Finding> {
   const threshold = conditions.thresholdTokens.toLocaleString("en");
   return {
     title: "Compactions from notes, beside compactions by a model",
-    about: `${session === undefined ? "A generated session" : "A coding session"} of ${conditions.messages.length} messages, turn by turn, threshold ${threshold}, in the deployable Worker, with the offline summariser made ${conditions.modelDelayMs} ms slow. Kept: of the ${NAMES_ASKED} names of most worth, and of all rules, in everything that is hidden, the share that the view's summaries say word for word, pinned facts included; the mean over all compactions. Notes are one overlay with one part pinned beside it, a stack is up to three.`,
+    about: `${session === undefined ? "A generated session" : "A coding session"} of ${conditions.messages.length} messages, turn by turn, threshold ${threshold}, in the deployable Worker, with the offline summariser made ${conditions.modelDelayMs} ms slow.`,
     tables: [{ columns: ["", "with notes", "without"], rows: rowsOf(tell(noted), tell(plain)) }],
     checks: checksOf(tell(noted), tell(plain)),
     unmeasured: [
-      "what a real model loses: the offline summariser copies sentences and does not invent",
-      "any other conversation: names and rules that are kept are of this one",
+      "what a reader knows from notes: that is asked under minds",
       "turns that follow one another faster than the runs they set off: each run lands before the next turn begins",
       "dollars: they are under “What a conversation costs”",
       ...(session === undefined ? [ABSENT] : []),
@@ -112,29 +98,9 @@ async function play(worker: LocalWorker, messages: readonly UIMessage[]): Promis
     waitForRun: async (runId) => void (await agent.call("waitForRun", { runId })),
     agent: () => agent,
   });
-  const kept = [];
-  for (const overlay of await agent.call("getCompactions", SESSION)) kept.push(await keptBy(agent, overlay, messages));
   const runs = await agent.call("runs", { ...SESSION, limit: MOST_RUNS });
   agent.close();
-  return { runs, kept };
-}
-
-/** Shares of all hidden names and rules that the summaries of that view still say, pinned ones included. */
-async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: readonly UIMessage[]) {
-  const view = await agent.call("getViewAsOf", { ...SESSION, overlayId: id });
-  const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
-  const says = contains(summaries.map(textOf).join("\n"));
-  const end = messages.findIndex((message) => message.id === span.toId);
-  const { words, rules } = gatherFacts(messages.slice(0, end + 1));
-  const warmest = words.rows.toSorted((one, other) => heatOf(other) - heatOf(one));
-  const names = warmest.slice(0, NAMES_ASKED).map(([value]) => ({ value }));
-  const share = (facts: readonly Pick<Fact, "value">[]): number =>
-    facts.length === 0 ? 1 : facts.filter(({ value }) => says(value)).length / facts.length;
-  return { names: share(names), rules: share(rules) };
-}
-
-function textOf({ parts }: UIMessage): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  return { runs };
 }
 
 /** The figures of one way of compacting. Times are milliseconds from trigger to overlay, and null where there is none. */
@@ -148,11 +114,9 @@ interface Told {
   readonly calls: number;
   readonly tokens: number;
   readonly viewTokens: number;
-  readonly names: number;
-  readonly rules: number;
 }
 
-function tell({ runs, kept }: Measured): Told {
+function tell({ runs }: Measured): Told {
   const compactions = runs.filter(({ kind, outcome }) => kind === "compaction" && outcome?.kind === "applied");
   const updates = runs.filter(({ kind }) => kind === "notes");
   const times = (path: "notes" | "model"): number | null => {
@@ -172,8 +136,6 @@ function tell({ runs, kept }: Measured): Told {
     viewTokens: median(
       compactions.flatMap(({ outcome }) => (outcome?.kind === "applied" ? [outcome.tokensAfter] : [])),
     ),
-    names: mean(kept.map(({ names }) => names)),
-    rules: mean(kept.map(({ rules }) => rules)),
   };
 }
 
@@ -193,8 +155,6 @@ function rowsOf(noted: Told, plain: Told): Cell[][] {
     row("model calls", ({ calls }) => calls),
     row("model tokens, in and out", ({ tokens }) => tokens),
     row("view right after a compaction, tokens, median", ({ viewTokens }) => viewTokens),
-    row("names kept", ({ names }) => names),
-    row("rules kept", ({ rules }) => rules),
   ];
 }
 
@@ -205,12 +165,5 @@ function checksOf(noted: Told, plain: Told): Check[] {
       measured: (noted.notesMs ?? Infinity) / (plain.modelMs ?? 1),
       target: TARGET_SHARE_OF_TIME,
     },
-    {
-      claim: "names kept without notes, less those with them",
-      measured: plain.names - noted.names,
-      target: TARGET_LOSS,
-      exact: true,
-    },
-    { claim: "rules kept with notes", measured: noted.rules, target: 1, better: "more", exact: true },
   ];
 }

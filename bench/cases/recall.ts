@@ -1,6 +1,6 @@
 /** Measures how much of the evidence for a question one answer of `recall` holds, beside a plain full-text index. */
 import type { Case } from "../case.ts";
-import { mean } from "../drift/measure.ts";
+import { mean } from "../report/stats.ts";
 import type { Cell, Finding } from "../report/finding.ts";
 import type { Lab } from "../lab.ts";
 import { makeConversation, type Kind } from "../talk/conversations.ts";

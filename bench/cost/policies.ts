@@ -1,30 +1,17 @@
 /**
- * Plays policies of cost over one conversation without a Worker. Ours uses the product's own rule and choice of words, and the SDK's its
- * own function.
+ * Plays policies of cost over one conversation without a Worker. Ours uses the product's own rule, and the SDK's its own function.
  */
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
-import { extract } from "../../src/model/extractive.ts";
 import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
 import { messageLine } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/when.ts";
 import { weighRent, type RentTerms } from "../../src/steps/decide/rent.ts";
-import { resolvePolicy } from "../../src/steps/plan/policy.ts";
-import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
-import { mergeWords, type Words } from "../../src/facts/names/table.ts";
-import { gatherFacts, readSayings } from "../../src/facts/gather.ts";
-import { NO_FACTS } from "../../src/facts/fact.ts";
-import { lookAround } from "../../src/facts/around.ts";
-import { keepFacts } from "../../src/facts/keep.ts";
-import { namesBudget } from "../../src/facts/names-budget.ts";
-import { renderNames } from "../../src/facts/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Appended, Host, Spent } from "../policies/host.ts";
 import { Bill, summarise } from "../policies/summariser.ts";
 import { weigh } from "../policies/weigh.ts";
-import type { RareWords } from "../ruler/rare-words.ts";
 import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
 
 /** Tokens of instructions around a summariser's source. */
@@ -39,7 +26,6 @@ const MIN_TAIL = 2;
 export interface Conversation {
   readonly messages: readonly UIMessage[];
   readonly steps: readonly Step[];
-  readonly rareWords: RareWords;
 }
 
 /** Called after each request, with all that was bought so far. */
@@ -61,7 +47,7 @@ export async function playHost(
   host: Pick<Host, "append" | "view" | "spent">,
 ): Promise<Played> {
   const view = new BilledView();
-  const { steps, rareWords } = conversation;
+  const { steps } = conversation;
   let before: Spent = { calls: 0, inputTokens: 0, outputTokens: 0 };
   const byMessage = Map.groupBy(steps, ({ message }) => message.id);
   for (const [at, step] of steps.entries()) {
@@ -76,7 +62,7 @@ export async function playHost(
       shown.flatMap((message) => {
         const known = byMessage.get(message.id);
         if (known !== undefined && weigh([message]) === sumOf(known)) return known.map((each) => itemOf(each));
-        return [summaryItem(weigh([message]), rareWords(textOf(message)))];
+        return [summaryItem(weigh([message]))];
       }),
     );
   }
@@ -87,14 +73,8 @@ function sumOf(steps: readonly Step[]): number {
   return steps.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-function textOf(message: UIMessage): string {
-  return readSayings(message)
-    .map(({ text }) => text)
-    .join("\n");
-}
-
-function summaryItem(tokens: number, words: ReadonlySet<string>): Item {
-  return { tokens, words: [words], step: null };
+function summaryItem(tokens: number): Item {
+  return { tokens, step: null };
 }
 
 /** The SDK's own function, called when the view is over the threshold after a message. */
@@ -110,7 +90,7 @@ export class SdkHost {
       // With a low threshold the default tail would leave nothing to compact.
       keepRecentTokens: Math.min(SDK_TAIL, Math.floor(thresholdTokens / 3)),
       summarize: async (prompt) => {
-        const answer = await summarise({ summariser: "extractive", seed: 1 }, prompt);
+        const answer = await summarise(prompt);
         this.#bill.add(answer);
         return answer.text;
       },
@@ -143,12 +123,9 @@ export interface RentOptions {
   readonly prices: Prices;
   readonly ceilingTokens: number;
   readonly protectTokens: number;
-  readonly namesTokens: number;
-  /** The share of their room that names have beside a first summary that the rent has not paid for. */
-  readonly earlyShare: number;
-  /** Most that names take by the bill's own count, as a multiple of their room. */
-  readonly mostCounted: number;
+  /** Tokens of one summary, and of all that stand in a view. */
   readonly summaryTokens: number;
+  readonly stackTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
   /** Whether a summary may continue the prompt that was last sent, up to what is summarised. */
@@ -168,8 +145,6 @@ class Rented {
   readonly #view = new BilledView();
   readonly #conversation: Conversation;
   readonly #options: RentOptions;
-  #text: string | null = null;
-  #hidden: Words[] = [];
   #sinceSummary = 0;
 
   constructor(conversation: Conversation, options: RentOptions) {
@@ -194,11 +169,11 @@ class Rented {
     }));
     const terms = this.#terms();
     const { isDue } = weighRent({ steps, sinceSummary: this.#sinceSummary }, terms);
-    if (isDue || this.#view.tokens > this.#options.ceilingTokens) this.#summarise(terms, isDue);
+    if (isDue || this.#view.tokens > this.#options.ceilingTokens) this.#summarise(terms);
   }
 
   #terms(): RentTerms {
-    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha } = this.#options;
+    const { prices, protectTokens, summaryTokens, summariserShare, alpha } = this.#options;
     const head = this.#head();
     const { input, output } = prices;
     return {
@@ -206,7 +181,7 @@ class Rented {
       prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
       headTokens: sumOfItems(this.#view.items.slice(0, head)),
       tailTokens: protectTokens,
-      summaryTokens: Math.max(summaryTokens, namesTokens),
+      summaryTokens,
       answerTokens: summaryTokens,
       promptTokens: PROMPT_TOKENS,
       alpha,
@@ -223,38 +198,29 @@ class Rented {
     return this.#view.items.length;
   }
 
-  #summarise(terms: RentTerms, isDue: boolean): void {
+  /** Summarises what no summary covers yet. Where another one has no room, those before it are folded in. */
+  #summarise(terms: RentTerms): void {
     const { items } = this.#view;
-    const { rareWords } = this.#conversation;
-    const { namesTokens, earlyShare, mostCounted, protectTokens, suffix } = this.#options;
-    const from = this.#head();
+    const { stackTokens, summaryTokens, protectTokens, suffix } = this.#options;
+    const start = this.#head();
     let [to, tail] = [items.length, 0];
-    while (to > from && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
+    while (to > start && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
       tail += items[--to]?.tokens ?? 0;
     }
+    const standing = items.slice(start, to).filter(({ step }) => step === null);
+    const hasRoom = sumOfItems(standing) + summaryTokens <= stackTokens;
+    const from = hasRoom ? start + standing.length : start;
     const hidden = items.slice(from, to);
     if (sumOfItems(hidden) < terms.summaryTokens * 2) return;
     const sources = wholeMessages(hidden);
     const transcript = renderTranscript(sources.map((message) => ({ kind: "message", message })));
-    const task = { previous: this.#text, template: DEFAULT_TEMPLATE, references: false, pinsBeside: true };
-    this.#text = withoutEmptySections(extract({ ...task, transcript, drafts: [], summaryTokens: terms.answerTokens }));
-    const facts = gatherFacts(sources);
-    const kept = { head: wholeMessages(items.slice(0, from)), tail: wholeMessages(items.slice(to)) };
-    const earlier = this.#hidden.map((words) => ({ ...NO_FACTS, words }));
-    const around = lookAround({ ...kept, summaries: [], hidden: earlier });
-    const takenTokens = estimateTokens(this.#text);
-    const isEarly = this.#hidden.length === 0 && !isDue;
-    const room = namesBudget({ stackTokens: namesTokens, takenTokens, isEarly, earlyShare });
-    const budget = { pinnedTokens: 0, namesTokens: room, mostCounted, countTokens: estimateTokens };
-    const { pinned } = keepFacts(this.#text, facts, { ...budget, around });
-    this.#hidden = [mergeWords([...this.#hidden, facts.words])];
-    const said = `${this.#text}\n${renderNames(pinned.names)}`;
-    const answered = estimateTokens(this.#text);
-    const own = estimateTokens(transcript) + PROMPT_TOKENS;
+    // The call is also shown the summaries that stay, and those that it folds.
+    const own = estimateTokens(transcript) + sumOfItems(standing) + PROMPT_TOKENS;
+    const written = Math.min(summaryTokens, Math.ceil(sumOfItems(hidden) / 2));
     const cached = suffix ? this.#continues(to, { sources, own, terms }) : null;
-    if (cached === null) this.#view.summarised({ input: own, output: answered });
-    else this.#view.summarised({ ...cached, output: answered });
-    this.#view.edit(from, to, [summaryItem(estimateTokens(said), rareWords(said))]);
+    if (cached === null) this.#view.summarised({ input: own, output: written });
+    else this.#view.summarised({ ...cached, output: written });
+    this.#view.edit(from, to, [summaryItem(written)]);
     this.#sinceSummary = this.#view.items.length;
   }
 

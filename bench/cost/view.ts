@@ -1,5 +1,5 @@
 /**
- * A conversation as steps with their tokens and rare words, and a view of it that is billed request by request, as a provider with a prompt
+ * A conversation as steps with their tokens, and a view of it that is billed request by request, as a provider with a prompt
  * cache bills it.
  *
  * Makes no decision of a policy. A view is a list of items. An edit names the first item that it changes, and the next request reads the
@@ -9,10 +9,8 @@ import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { messageSteps } from "../../src/steps/message/slice.ts";
 import { jsonText, toolPart } from "../../src/steps/message/tool-parts.ts";
-import { readSayings } from "../../src/facts/gather.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Priced } from "../prices.ts";
-import type { RareWords } from "../ruler/rare-words.ts";
 
 /** A step of a conversation. */
 export interface Step {
@@ -24,50 +22,21 @@ export interface Step {
   /** Tokens of the model's answer. 0 for a user's step. */
   readonly answered: number;
   readonly isRequest: boolean;
-  /** Rare words that its author wrote, and rare words in its outputs. */
-  readonly written: ReadonlySet<string>;
-  readonly read: ReadonlySet<string>;
   /** Tokens of its outputs. */
   readonly outputTokens: number;
-  readonly pieces: readonly Piece[];
 }
 
-/** A part of a step, which can be read again without the others. A step may read several files at once. */
-interface Piece {
-  readonly tokens: number;
-  readonly words: ReadonlySet<string>;
-}
-
-export function readSteps(messages: readonly UIMessage[], rareWords: RareWords): Step[] {
+export function readSteps(messages: readonly UIMessage[]): Step[] {
   return messages.flatMap((message, at) => {
     const measured = measureMessage(message, estimateTokens);
     const bare = measureMessage({ ...message, parts: message.parts.map(withoutOutput) }, estimateTokens);
-    return messageSteps(message).map((parts, step): Step => {
-      const sayings = readSayings({ ...message, parts: [...parts] });
-      const wordsOf = (isRead: boolean): ReadonlySet<string> =>
-        rareWords(sayings.flatMap(({ by, text }) => ((by === "output") === isRead ? [text] : [])).join("\n"));
+    return messageSteps(message).map((_parts, step): Step => {
       const tokens = measured.steps[step] ?? 0;
       const answered = bare.steps[step] ?? 0;
       const isRequest = message.role === "assistant";
-      return {
-        message,
-        at,
-        step,
-        tokens,
-        isRequest,
-        answered: isRequest ? answered : 0,
-        written: wordsOf(false),
-        read: wordsOf(true),
-        outputTokens: tokens - answered,
-        pieces: parts.map((part) => pieceOf({ ...message, parts: [part] }, rareWords)),
-      };
+      return { message, at, step, tokens, isRequest, answered: isRequest ? answered : 0, outputTokens: tokens - answered };
     });
   });
-}
-
-function pieceOf(message: UIMessage, rareWords: RareWords): Piece {
-  const text = readSayings(message).map((each) => each.text);
-  return { tokens: measureMessage(message, estimateTokens).tokens, words: rareWords(text.join("\n")) };
 }
 
 function withoutOutput(part: UIMessage["parts"][number]): UIMessage["parts"][number] {
@@ -77,13 +46,9 @@ function withoutOutput(part: UIMessage["parts"][number]): UIMessage["parts"][num
     : ({ ...part, output: "", errorText: undefined } as typeof part);
 }
 
-/** Words within so many tokens stand in every view, so they do not tell policies apart. */
-const RECENT_TOKENS = 8_000;
-
 /** An item of a view. */
 export interface Item {
   readonly tokens: number;
-  readonly words: readonly ReadonlySet<string>[];
   /** Null for a summary, which is no step of the conversation. */
   readonly step: Step | null;
 }
@@ -101,13 +66,6 @@ export interface Played {
   readonly edits: number;
   readonly peak: number;
   readonly requests: number;
-  /**
-   * Rare words that were written again after a while, how many of them the view showed then, and tokens that must be read again for the
-   * others.
-   */
-  readonly needed: number;
-  readonly shown: number;
-  readonly reread: number;
 }
 
 export class BilledView {
@@ -116,18 +74,11 @@ export class BilledView {
   #cached = 0;
   #sent = 0;
   #tokens = 0;
-  readonly #counts = new Map<string, number>();
-  /** Where a word first stood, and the tokens of the conversation up to its last place. */
-  readonly #seen = new Map<string, { readonly first: Piece; last: number }>();
-  #told = 0;
   readonly #bought = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   readonly #summariser = { calls: 0, input: 0, output: 0, largest: 0 };
   #edits = 0;
   #peak = 0;
   #requests = 0;
-  #needed = 0;
-  #shown = 0;
-  #reread = 0;
 
   get items(): readonly Item[] {
     return this.#items;
@@ -155,34 +106,19 @@ export class BilledView {
       edits: this.#edits,
       peak: this.#peak,
       requests: this.#requests,
-      needed: this.#needed,
-      shown: this.#shown,
-      reread: this.#reread,
     };
   }
 
   /** Adds a step to the view. A model's step answers a request. */
   add(step: Step): void {
     if (step.isRequest) this.#send(step);
-    this.#look(step);
     this.#items.push(itemOf(step));
-    this.#count(itemOf(step), 1);
     this.#tokens += step.tokens;
-    this.#told += step.tokens;
-    for (const piece of step.pieces) {
-      for (const word of piece.words) {
-        const known = this.#seen.get(word);
-        if (known === undefined) this.#seen.set(word, { first: piece, last: this.#told });
-        else known.last = this.#told;
-      }
-    }
   }
 
   /** Replaces items. The view before them stays in the cache. */
   edit(from: number, to: number, items: readonly Item[]): void {
     const before = this.#items.slice(0, from).reduce((sum, { tokens }) => sum + tokens, 0);
-    for (const item of this.#items.slice(from, to)) this.#count(item, -1);
-    for (const item of items) this.#count(item, 1);
     this.#items.splice(from, to - from, ...items);
     this.#sent = Math.min(this.#sent, from);
     this.#tokens = this.#items.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -217,22 +153,6 @@ export class BilledView {
     this.#peak = Math.max(this.#peak, this.#tokens);
     this.#requests++;
   }
-
-  #look(step: Step): void {
-    const again = new Set<Piece>();
-    for (const word of step.written) {
-      const known = this.#seen.get(word);
-      if (known === undefined || this.#told - known.last < RECENT_TOKENS) continue;
-      this.#needed++;
-      if ((this.#counts.get(word) ?? 0) > 0) this.#shown++;
-      else again.add(known.first);
-    }
-    for (const { tokens } of again) this.#reread += tokens;
-  }
-
-  #count({ words }: Item, by: number): void {
-    for (const set of words) for (const word of set) this.#counts.set(word, (this.#counts.get(word) ?? 0) + by);
-  }
 }
 
 interface Summarised {
@@ -244,5 +164,5 @@ interface Summarised {
 }
 
 export function itemOf(step: Step): Item {
-  return { tokens: step.tokens, words: [step.written, step.read], step };
+  return { tokens: step.tokens, step };
 }

@@ -25,7 +25,7 @@ export function continuing(terms: Pick<Terms, "summariser" | "seed">, windowToke
       const model = answeringModel("agent", async () => {
         const cachedTokens = estimateTokens(call.before);
         const inputTokens = cachedTokens + estimateTokens(call.system) + estimateTokens(call.prompt);
-        return { ...(await summarise(terms, prompt, system)), inputTokens, cachedTokens };
+        return { ...(await summarise(prompt, system)), inputTokens, cachedTokens };
       });
       return { ...call, model: { ...call.model, model } };
     },

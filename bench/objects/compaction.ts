@@ -44,5 +44,5 @@ function chooseModel(agent: string): ChosenModel {
 }
 
 function comparedModel(terms: Pick<Terms, "summariser" | "seed">): LanguageModelV4 {
-  return answeringModel(terms.summariser, (prompt, system) => summarise(terms, prompt, system));
+  return answeringModel(terms.summariser, (prompt, system) => summarise(prompt, system));
 }

@@ -111,7 +111,7 @@ class HeadAndTail implements Host {
       summaryTokens: Math.floor(Math.min(wanted, thresholdTokens * MOST_SHARE)),
       boundary: "bench",
     });
-    const answer = await summarise(this.#terms, prompt, system);
+    const answer = await summarise(prompt, system);
     this.#bill.add(answer);
     return answer.text;
   }

@@ -46,8 +46,8 @@ export interface Terms {
   readonly seed: number;
 }
 
-/** The offline extractive model, scripted ones that lose a known share of their input, or one that keeps nothing. */
-export type SummariserName = "extractive" | "lossy-10" | "lossy-50" | "empty";
+/** The offline model. */
+export type SummariserName = "extractive";
 
 export interface Policy {
   readonly name: string;

@@ -1,13 +1,11 @@
 /**
- * The one summariser of a comparison. It takes a prompt of any policy and returns an answer with its price. No network, and no chance
- * beside the seed.
+ * The one summariser of a comparison. It takes a prompt of any policy and returns an answer with its price. No network, and no chance.
  */
 import { extractiveModel } from "../../src/model/extractive.ts";
 import { buildPrompt, parsePrompt } from "../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { readAsked } from "./asked.ts";
-import type { Spent, SummariserName, Terms } from "./host.ts";
-import { forget, keepNothing } from "./lossy.ts";
+import type { Spent } from "./host.ts";
 
 export interface Answer {
   readonly text: string;
@@ -15,21 +13,9 @@ export interface Answer {
   readonly outputTokens: number;
 }
 
-const LOSSES: Partial<Record<SummariserName, number>> = { "lossy-10": 0.1, "lossy-50": 0.5 };
-
-export async function summarise(
-  { summariser, seed }: Pick<Terms, "summariser" | "seed">,
-  prompt: string,
-  system = "",
-): Promise<Answer> {
-  const text = summariser === "extractive" ? await extract(prompt, system) : script(summariser, seed, prompt);
+export async function summarise(prompt: string, system = ""): Promise<Answer> {
+  const text = await extract(prompt, system);
   return { text, inputTokens: estimateTokens(system) + estimateTokens(prompt), outputTokens: estimateTokens(text) };
-}
-
-function script(summariser: SummariserName, seed: number, prompt: string): string {
-  const loss = LOSSES[summariser];
-  const asked = readAsked(prompt);
-  return loss === undefined ? keepNothing(asked) : forget(asked, { loss, seed });
 }
 
 /** Our offline model. It reads prompts of other policies after their conversion into the form of ours. */

@@ -137,37 +137,21 @@ export function describeKept(results: Results): string {
   return [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
 }
 
-/** The column of the figures for sources that had no part in choosing the weights. */
-const LEFT_OUT = "rescued there, left out";
-
-/** What summaries and names bring back, beside the floor and at the worst. Empty where no session was measured. */
+/** What a reader of a view answered of an exam on what it hides. Empty where no exam was taken. */
 function describeSight(results: Results): string {
-  const [wide, narrow] = ["a fifteenth", "a thirtieth"].map((share) => {
-    const table = results["fidelity"]?.finding.tables.find(
-      ({ caption = "" }) => caption.includes(share) && caption.endsWith("by source"),
-    );
-    const leftOut = results["fidelity"]?.finding.tables.find(({ caption = "" }) =>
-      caption.startsWith(`Weights chosen on the other sources, ${share}`),
-    );
-    return (column: string): string => {
-      const at = column === LEFT_OUT ? leftOut : table;
-      const row = at?.rows.find(([name]) => name === (column === LEFT_OUT ? "mean over sources" : "all sessions"));
-      const cell = row?.[at?.columns.indexOf(column) ?? -1] ?? NONE;
-      return renderCell(cell);
-    };
-  });
-  if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";
-  const [ours, floor] = ["rescued by ours", "by the floor"] as const;
-  return [
-    `- Of hidden names that came up again, summaries of 1/15 of the threshold (4,000 of 60,000) show ${wide(ours)}, of 1/30 ${narrow(ours)}.`,
-    `- A bare list of rare words shows ${wide(floor)} and ${narrow(floor)} in as much room. The first and last messages alone show ${wide("head and tail")}.`,
-    `- Means of ${wide("sessions")} recorded sessions, the worst ${wide("rescued there")}. Tuned without the source that is tried: ${wide(LEFT_OUT)} and ${narrow(LEFT_OUT)}.`,
-  ]
-    .map((line) => wrap(line).replaceAll("\n", "\n  "))
-    .join("\n");
+  const table = results["minds"]?.finding.tables[0];
+  const cell = (arm: string, column: string): string => {
+    const row = table?.rows.find(([name]) => name === arm);
+    return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
+  };
+  if (table === undefined) return "";
+  const [ours, sdk] = ["Palimpsest", "agents/sessions 0.32"];
+  return wrap(
+    `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")} (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,
+  ).replaceAll("\n", "\n  ");
 }
 
-/** What the rent rule's bills come to beside the SDK's, what each keeps, and what is to be read again for the rest. Empty where none was measured. */
+/** What the rent rule's bills come to beside the SDK's. Empty where none was measured. */
 function describeBill(results: Results): string {
   const table = results["cost"]?.finding.tables.find(({ caption = "" }) => caption.includes("dear writes: bills"));
   const cell = (policy: string, column: string): Cell => {
@@ -178,11 +162,7 @@ function describeBill(results: Results): string {
   const bill = of("rent", "bill, geometric mean");
   if (bill === NONE) return "";
   const sessions = /^\d+/.exec(table?.caption ?? "")?.[0] ?? NONE;
-  const kept = (policy: string): string => of(policy, "kept, mean");
-  const [again = 0, theirs = 0] = ["rent", "sdk at 60,000"].map((policy) => Number(cell(policy, "again, tokens")));
-  const says =
-    `- \`auto\`, ${sessions} sessions: ${bill} of the SDK's bills, ${kept("rent")} of needed words in view ` +
-    `(SDK ${kept("sdk at 60,000")}), ${renderCell(again / theirs)} of its tokens to reread.`;
+  const says = `- \`auto\`, ${sessions} sessions: ${bill} of the bills of the SDK's own compaction at 60,000 tokens.`;
   return wrap(says).replaceAll("\n", "\n  ");
 }
 

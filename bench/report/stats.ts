@@ -1,6 +1,6 @@
 /** Statistics of measured numbers. */
 import type { Spread } from "./finding.ts";
-import { mulberry } from "../drift/lossy.ts";
+import { mulberry } from "../random.ts";
 import type { Rows } from "../objects/meter.ts";
 
 /** Less than any step from one rank to the next. 100 times 0.07 is a little over 7, and means the seventh. */

@@ -1,5 +1,5 @@
 /** Long conversations of two people, made from a seed, with questions whose answers are known. */
-import { mulberry } from "../drift/lossy.ts";
+import { mulberry } from "../random.ts";
 import { CHATTER, TOPICS } from "./topics.ts";
 
 export type Kind = "single" | "when" | "multi" | "inference";

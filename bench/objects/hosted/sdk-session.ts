@@ -45,7 +45,7 @@ export class SdkHosted implements HostedMethods {
     this.#tokens += weigh([message]);
     if (this.#tokens <= terms.thresholdTokens) return { compacted: false, tokens: this.#tokens };
     this.#session.configure(async (prompt) => {
-      const answer = await summarise(terms, prompt);
+      const answer = await summarise(prompt);
       this.#bill.add(answer);
       return answer.text;
     }, tailTokens);

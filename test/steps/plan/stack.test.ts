@@ -11,7 +11,7 @@ import {
   type Standing,
   type Summariser,
 } from "../../../bench/drift/compact.ts";
-import { makeConversation } from "../../../bench/drift/conversation.ts";
+import { makeConversation } from "../../../bench/conversation.ts";
 import { layOut, type Layout } from "../../../src/steps/plan/align.ts";
 import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planCut } from "../../../src/steps/plan/plan.ts";

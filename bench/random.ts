@@ -1,0 +1,12 @@
+/** Chance that a seed repeats. */
+
+/** Pseudo-random numbers from 0 to 1, the same for a seed. 32 bits of state, mixed well enough for drawing lots. */
+export function mulberry(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
