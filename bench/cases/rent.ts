@@ -31,6 +31,8 @@ const WRONG_PRICES = [0.5, 2] as const;
 /** Tokens of one summary and of all in a view, as the product has them at that ceiling. A model fills them. */
 const ANSWER_TOKENS = THRESHOLD / 12;
 const STACK_TOKENS = THRESHOLD / 4;
+/** Most source tokens of one call there. */
+const CHUNK_TOKENS = 120_000;
 /** Most that one session may cost, over its bill with the SDK. */
 const WORST = 1.02;
 const RULE = {
@@ -38,6 +40,7 @@ const RULE = {
   protectTokens: 8_000,
   summaryTokens: ANSWER_TOKENS,
   stackTokens: STACK_TOKENS,
+  chunkTokens: CHUNK_TOKENS,
   summariserShare: 1,
   alpha: PAID_SHARE,
   suffix: false,
@@ -79,7 +82,7 @@ async function measure(lab: Lab): Promise<Finding> {
     title: "The bill",
     about: [
       `Real sessions of ${LONG_TOKENS.toLocaleString("en")} tokens and more, replayed request by request under each policy; a request reads from the provider's cache as far as it begins like the one before.`,
-      'Ours is the rent rule of `compactAfter("auto", { ceiling: 60_000 })` with the arithmetic of the product, without a Worker around it; each of its summaries takes all of its room, a twelfth of the ceiling. The SDK has its own function, called where the view is over the threshold after a message; an offline summariser writes for it, as long as it is asked to.',
+      'Ours is the rent rule of `compactAfter("auto", { ceiling: 60_000 })` with the arithmetic of the product, without a Worker around it; each of its summaries takes as much of its room as those of language models did, two thirds of a twelfth of the ceiling. The SDK has its own function, called where the view is over the threshold after a message; an offline summariser writes for it, as long as it is asked to.',
       "The optimum knows the future and chooses the moments of summaries as long as ours.",
     ],
     tables: isReal
@@ -91,9 +94,7 @@ async function measure(lab: Lab): Promise<Finding> {
         ]
       : [],
     checks: isReal ? [...checksOf(main, short), ...all.flatMap(([list, some]) => worstOf(list, some))] : [],
-    plots: isReal
-      ? [{ file: "dollars", title: "Dollars, by session", panels: [panelOf(main)] }]
-      : [],
+    plots: isReal ? [{ file: "dollars", title: "Dollars, by session", panels: [panelOf(main)] }] : [],
     unmeasured: [
       "how a model fares with what it is shown: that is under minds",
       "what a cache forgets between two requests, and its least length",
@@ -363,15 +364,7 @@ function aloneTable(lists: readonly (readonly Judged[])[], short: readonly Judge
   return {
     caption:
       "Leave one source out: the rule's numbers, chosen on the others. The cheapest are chosen of those that let no session cost over 1.02, under both lists with a cache and with both summarisers",
-    columns: [
-      "source",
-      "sessions",
-      "a rent's share",
-      "bill with them",
-      "worst",
-      "bill with ours",
-      "worst",
-    ],
+    columns: ["source", "sessions", "a rent's share", "bill with them", "worst", "bill with ours", "worst"],
     rows: sources.map(([source, own]) => {
       const without = (all: readonly Judged[]): Judged[] => all.filter((each) => each.source !== source);
       const ownOf = lists.map((list) => list.filter((each) => each.source === source));

@@ -15,7 +15,9 @@ import { weigh } from "../policies/weigh.ts";
 import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
 
 /** Tokens of instructions around a summariser's source. */
-const PROMPT_TOKENS = 700;
+const PROMPT_TOKENS = 1_500;
+/** The share of its room that a summary took, in the mean of those that language models wrote at a threshold of 60,000. */
+const FILLED = 0.64;
 const HEAD_MESSAGES = 3;
 /** The SDK's default tail in tokens, and the id of its summary. */
 const SDK_TAIL = 20_000;
@@ -126,6 +128,8 @@ export interface RentOptions {
   /** Tokens of one summary, and of all that stand in a view. */
   readonly summaryTokens: number;
   readonly stackTokens: number;
+  /** Most source tokens of one call. Larger outputs are cut. */
+  readonly chunkTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
   /** Whether a summary may continue the prompt that was last sent, up to what is summarised. */
@@ -201,7 +205,7 @@ class Rented {
   /** Summarises what no summary covers yet. Where another one has no room, those before it are folded in. */
   #summarise(terms: RentTerms): void {
     const { items } = this.#view;
-    const { stackTokens, summaryTokens, protectTokens, suffix } = this.#options;
+    const { stackTokens, summaryTokens, chunkTokens, protectTokens, suffix } = this.#options;
     const start = this.#head();
     let [to, tail] = [items.length, 0];
     while (to > start && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
@@ -215,8 +219,8 @@ class Rented {
     const sources = wholeMessages(hidden);
     const transcript = renderTranscript(sources.map((message) => ({ kind: "message", message })));
     // The call is also shown the summaries that stay, and those that it folds.
-    const own = estimateTokens(transcript) + sumOfItems(standing) + PROMPT_TOKENS;
-    const written = Math.min(summaryTokens, Math.ceil(sumOfItems(hidden) / 2));
+    const own = Math.min(estimateTokens(transcript), chunkTokens) + sumOfItems(standing) + PROMPT_TOKENS;
+    const written = Math.min(Math.ceil(summaryTokens * FILLED), Math.ceil(sumOfItems(hidden) / 2));
     const cached = suffix ? this.#continues(to, { sources, own, terms }) : null;
     if (cached === null) this.#view.summarised({ input: own, output: written });
     else this.#view.summarised({ ...cached, output: written });

@@ -34,7 +34,15 @@ export function readSteps(messages: readonly UIMessage[]): Step[] {
       const tokens = measured.steps[step] ?? 0;
       const answered = bare.steps[step] ?? 0;
       const isRequest = message.role === "assistant";
-      return { message, at, step, tokens, isRequest, answered: isRequest ? answered : 0, outputTokens: tokens - answered };
+      return {
+        message,
+        at,
+        step,
+        tokens,
+        isRequest,
+        answered: isRequest ? answered : 0,
+        outputTokens: tokens - answered,
+      };
     });
   });
 }

@@ -68,10 +68,11 @@ function isJoined(name: string): boolean {
   return /[\p{L}\p{N}][^\p{L}\p{N}_]+[\p{L}\p{N}]/u.test(name);
 }
 
-/** Texts are compared without case, marks of Markdown, escapes of JSON and the width of blanks. */
+/** Texts are compared without case, marks and links of Markdown, escapes of JSON and the width of blanks. */
 function flatten(text: string): string {
   return text
     .toLowerCase()
+    .replaceAll(/\[([^\][]{0,200})\]\([^)\s]{0,500}\)/g, "$1")
     .replaceAll(/\\[nrt]/g, " ")
     .replaceAll(/[\\*_`"'“”‘’]/g, "")
     .replaceAll(/\s+/g, " ")

@@ -155,8 +155,8 @@ const THINK_TAG = new RegExp(`[<\\[◁](/?)(?:${THINK})[>\\]▷]`, "gi");
 const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>/;
 const TURN_END =
   /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
-/** A line with which a model goes on as somebody else. */
-const NEXT_TURN = /\n(?:#{1,4} |\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n]/;
+/** A paragraph with which a model goes on as somebody else, behind the last section of its answer. */
+const NEXT_TURN = /\n\s*\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
 
 /**
  * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything

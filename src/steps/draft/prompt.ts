@@ -90,7 +90,8 @@ const TASKS: Readonly<Record<PromptKind, string>> = {
   merge:
     "Fold the drafts into one summary. They cover consecutive parts of one conversation, oldest first; a previous summary " +
     "covers what came before them. Where two disagree, the later one holds. Say each thing once.",
-  repair: "Write the draft again without the problems listed, whole and in the same form. Change nothing else in it.",
+  repair:
+    "Write the draft again without the problems listed, whole and in the same form. Change nothing else in it. The two lists of instructions are kept already, so leave them out.",
 };
 
 /** What becomes of the summaries before the transcript. */
@@ -98,7 +99,7 @@ const CARRY_ON =
   "Carry the previous summary on: your answer replaces it. Keep from it all that can still matter, in its wording where that still holds, " +
   "put right what the transcript changes, and move finished work to what is done.";
 const WRITE_BESIDE =
-  "The earlier summaries stay in view in front of yours, so write only what is new. Where a line of theirs is wrong or done with now, say so in one line.";
+  "The earlier summaries stay in view in front of yours, so do not repeat them. Where a line of theirs is wrong or done with now, say so in one line.";
 
 /** The rules that hold for summaries and for notes. `headings` is the rule about sections, and `answer` what is written. */
 export function rules(headings: string, answer: string): string {

@@ -93,6 +93,8 @@ interface Limits {
   /** Most characters of any part, and of those at the end. */
   readonly any: number;
   readonly newest: number;
+  /** Results that came before, with the number of their message. */
+  readonly same: ReadonlyMap<Part, number>;
 }
 
 const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
@@ -194,7 +196,8 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
   }));
 }
 
-function renderWithin(elements: readonly TranscriptElement[], limits: Limits): string {
+function renderWithin(elements: readonly TranscriptElement[], most: Omit<Limits, "same">): string {
+  const limits = { ...most, same: findRepeated(elements) };
   const newest = newestResults(elements);
   return elements
     .map((element, at) => {
@@ -208,6 +211,26 @@ function renderWithin(elements: readonly TranscriptElement[], limits: Limits): s
       return [`[#${at + 1} ${role}]`, ...speakerOf(element.message), ...lines].join("\n");
     })
     .join("\n\n");
+}
+
+/** Shorter results are written again. */
+const REPEATED_CHARS = 200;
+
+/** Results that came before, word for word, with the number of the message that has the first. A loop would be read once for each turn. */
+function findRepeated(elements: readonly TranscriptElement[]): ReadonlyMap<Part, number> {
+  const first = new Map<string, number>();
+  const same = new Map<Part, number>();
+  for (const [at, element] of elements.entries()) {
+    for (const part of element.kind === "overlay" ? [] : element.message.parts) {
+      const tool = toolPart(part);
+      const text = tool?.state === "output-available" ? jsonText(tool.output) : "";
+      if (text.length < REPEATED_CHARS) continue;
+      const known = first.get(text);
+      if (known === undefined) first.set(text, at + 1);
+      else same.set(part, known);
+    }
+  }
+  return same;
 }
 
 /** The parts with the last results of tools. */
@@ -245,7 +268,7 @@ function renderPart(part: Part, { any, ...each }: Limits): string[] {
     reasoning: Math.min(any, each.reasoning),
   };
   const tool = toolPart(part);
-  if (tool !== null) return renderTool(tool, limits.tool);
+  if (tool !== null) return renderTool(tool, limits.tool, each.same.get(part));
   if (part.type === "text" || part.type === "reasoning")
     return block(part.type, fieldText(part.text), limits[part.type]);
   if (part.type === "file" || part.type === "reasoning-file") return [fileLine(part)];
@@ -261,12 +284,14 @@ function renderPart(part: Part, { any, ...each }: Limits): string[] {
   );
 }
 
-function renderTool(part: ToolPart, limit: number): string[] {
+function renderTool(part: ToolPart, limit: number, same: number | undefined): string[] {
   const name = word(toolName(part));
   const whole = `${name} ${word(part.toolCallId)}`;
   if (!hasResult(part)) return [opening(`call ${whole}`, jsonText(part.input), limit), `[unanswered]`];
-  if (isBareResult(part)) return [openResult(part, ` ${whole}`, limit)];
-  return [opening(`call ${name}`, jsonText(part.input), limit), openResult(part, "", limit)];
+  const label = isBareResult(part) ? ` ${whole}` : "";
+  const result =
+    same === undefined ? openResult(part, label, limit) : `[result${label}]\n(the same as the result in #${same})`;
+  return label === "" ? [opening(`call ${name}`, jsonText(part.input), limit), result] : [result];
 }
 
 function openResult(part: ToolPart, label: string, limit: number): string {

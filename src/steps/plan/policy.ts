@@ -31,8 +31,8 @@ export const OPENING_SHARE_OF_THRESHOLD = 40;
 /** Recent tokens that are kept by default, where the threshold leaves room for them. */
 export const DEFAULT_TAIL_TOKENS = 20_000;
 
-/** Divisor of the threshold that bounds the default tail. Two thirds remain for compaction. */
-export const TAIL_SHARE_OF_THRESHOLD = 3;
+/** Divisor of the threshold that bounds the default tail. With summaries of a quarter, half of a view remains to grow. */
+export const TAIL_SHARE_OF_THRESHOLD = 4;
 
 /** Recent messages that are kept by default at any size. They are the last question and the reply to it. */
 export const DEFAULT_MIN_TAIL_MESSAGES = 2;

@@ -16,7 +16,8 @@ import { readSlices } from "../read-slices.ts";
 import { tellBudget } from "../../token-counter.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { readAround, readBefore } from "../before.ts";
-import { carriedBy, readSource, type Folded } from "./sources.ts";
+import { carriedBy } from "../../../steps/plan/carried.ts";
+import { readSource, type Folded } from "./sources.ts";
 
 /** What a model is asked about, with the key of its answer. `read` returns what it is shown. */
 export interface Found<Shown> {

@@ -6,6 +6,7 @@ import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
 import { PROMPT_VERSION } from "../../../steps/draft/prompt.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import type { Brief } from "../../../workflows/port.ts";
+import { carriedBy } from "../../../steps/plan/carried.ts";
 import type { Needs } from "../../core.ts";
 
 /** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is for its frame. */
@@ -56,11 +57,14 @@ function briefOfModel(run: RunRecord, template: Template): Brief {
 export function briefOfChunk(
   core: Needs<"settings">,
   run: RunRecord,
-  { tokens }: ChunkPlan,
+  { index, tokens }: ChunkPlan,
   template?: Template,
 ): Brief {
   const whole = briefOf(core, run, template);
-  const isOnly = planOf(run).chunks.length === 1;
+  const plan = planOf(run);
+  // A chunk that carries on summaries makes the whole one, in place of theirs.
+  if (carriedBy(plan, index).length > 0) return whole;
+  const isOnly = plan.chunks.length === 1;
   const share = isOnly ? Infinity : Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {

@@ -13,6 +13,7 @@ import { planOf, type LiveRun, type RunRecord } from "../../../memory/runs/runs.
 import { isSameSpan, type Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../facts/fact.ts";
 import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
+import { carriedBy } from "../../../steps/plan/carried.ts";
 import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
 import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
@@ -77,14 +78,6 @@ export function rereadPlan(history: History, plan: SpanPlan): SpanPlan {
     for (const leaf of leaves) read(leaf);
   }
   return { ...plan, chunks, parts };
-}
-
-/** The overlays that the plan's only chunk carries on. Empty where they are merged with drafts of several chunks, or none is folded in. */
-export function carriedBy({ parts, chunks }: SpanPlan, index: number): readonly string[] {
-  const last = parts.at(-1);
-  const isOnly = parts.filter(({ kind }) => kind === "chunk").length === 1 && chunks[index]?.halfOf === undefined;
-  if (!isOnly || last?.kind !== "chunk" || last.index !== index) return [];
-  return parts.flatMap((part) => (part.kind === "overlay" ? [part.id] : []));
 }
 
 /** The first chunks of an overlay, oldest first. Empty when one of its parts has none. */
