@@ -45,6 +45,7 @@ export class Keep {
   readonly #folder: string;
   readonly #asking = new Map<string, Promise<Answer>>();
   readonly #missing = new Map<string, Missing>();
+  readonly #used = new Set<string>();
   #made = 0;
   #found = 0;
 
@@ -62,6 +63,11 @@ export class Keep {
     return this.#found;
   }
 
+  /** Keys of all answers that were used, each of which is a file of the folder. */
+  get keys(): readonly string[] {
+    return [...this.#used];
+  }
+
   get missing(): readonly Missing[] {
     return [...this.#missing.values()];
   }
@@ -74,6 +80,7 @@ export class Keep {
     this.#asking.set(key, asking);
     try {
       const answer = await asking;
+      this.#used.add(key);
       usage.calls += 1;
       usage.inputTokens += answer.inputTokens;
       usage.outputTokens += answer.outputTokens;

@@ -28,8 +28,8 @@ const LOOK_MS = 2_000;
 const MOST_RUNS = 500;
 /** A replay calls faster than any client that the Worker's rate limit expects. */
 const CALLS_PER_SECOND = "100000";
-/** The worker's sources, from this folder, and its bundle, from `dist/bin`. */
-const WORKERS = ["../../../src/worker.ts", "../package/worker.js"] as const;
+/** The Worker's bundle, from `dist/bin`, and its sources, from this folder. */
+const WORKERS = ["../package/worker.js", "../../../src/worker.ts"] as const;
 
 /** A view without a summariser. */
 export function playPlain(candidate: Exclude<Candidate, Ours>, { messages }: EvalSession): Played {

@@ -6,6 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { dollarsOf, pricesOf, type PriceList } from "../../../src/costs/prices.ts";
 import type { Live } from "../../demo/live.ts";
+import { plural } from "../../report/text.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
 import { listCandidates, type Candidate } from "./candidate.ts";
 import { readQuestions, verifyExam, type Dropped, type Exam, type Question } from "./exam.ts";
@@ -50,6 +51,8 @@ export interface EvalResult {
   readonly means: readonly MeanResult[];
   /** Calls that went to an endpoint, and those whose answers were kept. */
   readonly requests: { readonly made: number; readonly found: number };
+  /** Of the answers that the figures come from. Each is a file in the folder of kept answers. */
+  readonly keys: readonly string[];
   readonly missing: readonly Missing[];
   /** What a reader of the figures should know. */
   readonly notes: readonly string[];
@@ -112,6 +115,7 @@ class Evaluation {
       sessions: results,
       means: this.#means(results),
       requests: { made: this.#keep.made, found: this.#keep.found },
+      keys: this.#keep.keys,
       missing: this.#keep.missing,
       notes: this.#notes,
     };
@@ -152,13 +156,13 @@ class Evaluation {
         if (result === null) continue;
         played.set(candidate.name, result);
         this.#live.line(
-          `${candidate.name}: ${session.name} played, ${result.compactions} compactions, ${result.summariser.calls} calls`,
+          `${candidate.name}: ${session.name} played, ${plural(result.compactions, "compaction")}, ${plural(result.summariser.calls, "call")}`,
         );
         if (result.compactions === 0)
           this.#note(`${session.name}: ${candidate.name} never compacted, so its view is the whole.`);
         if (result.degraded > 0)
           this.#note(
-            `${session.name}: ${candidate.name} has ${result.degraded} compactions without a sound answer of its model.`,
+            `${session.name}: ${candidate.name} has ${plural(result.degraded, "compaction")} without a sound answer of its model.`,
           );
       }
     } finally {
@@ -226,7 +230,9 @@ class Evaluation {
     { view, compactions, degraded, summariser }: Played,
     graded: readonly Graded[],
   ): CandidateResult {
-    const dollars = candidate.kind === "ours" ? dollarsFor(this.#options.prices, candidate.model.name, summariser) : 0;
+    const { prices } = this.#options;
+    const none = prices === null ? null : 0;
+    const dollars = candidate.kind === "ours" ? dollarsFor(prices, candidate.model.name, summariser) : none;
     return {
       candidate: candidate.name,
       ...scoreOf(graded),
@@ -272,7 +278,7 @@ function readOwn(json: string): Exam {
 
 function firstOf(dropped: readonly Dropped[]): string {
   const [first] = dropped;
-  return first === undefined ? "" : `${first.n}, ${first.why}${dropped.length > 1 ? ", and others" : ""}`;
+  return first === undefined ? "" : `${first.n} because ${first.why}${dropped.length > 1 ? ", and others" : ""}`;
 }
 
 /** Null where there is no price. A summariser that was not asked costs nothing. */
