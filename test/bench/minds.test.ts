@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { EXAM, THRESHOLD, TRANSCRIPT, UNTIL } from "../../bench/minds/recorded.ts";
 import { KINDS, meansOf, readScores } from "../../bench/minds/scores.ts";
 import { tellScores } from "../../bench/minds/tell.ts";
+import { readResults } from "../../bench/report/results.ts";
 import { readQuestions, verifyExam } from "../../scripts/cli/eval/exam.ts";
 import { readSession } from "../../scripts/cli/eval/session.ts";
 
@@ -68,4 +69,9 @@ test("the tables have the date, the use, the version and a dash for what was not
   ]);
   expect(each?.rows.at(-1)?.slice(0, 3)).toEqual(["shift-retail-gpt5", 12_000, "agents/sessions 0.32"]);
   expect(each?.rows.at(-1)?.slice(8)).toEqual([9_026, "–", 7, "–", "–"]);
+});
+
+test("the stored result has all stored figures", async () => {
+  const { minds } = await readResults();
+  expect(minds?.finding.tables).toEqual(tellScores(readScores()).tables);
 });
