@@ -1,5 +1,5 @@
 /** A small session for `palimpsest eval`, in our own words, with the exam that a played judge writes on it, and the minds that are played. */
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { UIMessage } from "ai";
@@ -141,9 +141,9 @@ export class PlayedEndpoint {
           response.writeHead(said.status, { "retry-after": "0.01" }).end(said.body);
           return;
         }
-        const choices = [{ index: 0, message: { role: "assistant", content: said }, finish_reason: "stop" }];
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ choices, usage: { prompt_tokens: 1_000, completion_tokens: 10 } }));
+        const usage = { prompt_tokens: 1_000, completion_tokens: 10 };
+        if (model === "wise") stream(response, said, usage);
+        else whole(response, said, usage);
       });
     });
   }
@@ -163,6 +163,26 @@ export class PlayedEndpoint {
     this.#server.close();
     this.#server.closeAllConnections();
   }
+}
+
+function whole(response: ServerResponse, said: string, usage: object): void {
+  const choices = [{ index: 0, message: { role: "assistant", content: said }, finish_reason: "stop" }];
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ choices, usage }));
+}
+
+function stream(response: ServerResponse, said: string, usage: object): void {
+  const half = Math.ceil(said.length / 2);
+  const deltas = [said.slice(0, half), said.slice(half)].map((content) => ({
+    choices: [{ index: 0, delta: { content } }],
+  }));
+  const last = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage };
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+  response.end(
+    [...deltas, last, "[DONE]"]
+      .map((each) => `data: ${typeof each === "string" ? each : JSON.stringify(each)}\n\n`)
+      .join(""),
+  );
 }
 
 function textOf(content: unknown): string {

@@ -99,6 +99,17 @@ test("a session is examined, played, read and graded; a second run asks nothing,
   expect(replayed.out).toContain(`0 calls asked, ${before} found`);
 });
 
+test("a summariser is asked for the sections of a template", async () => {
+  const template = join(folder, "crumbs.json");
+  writeFileSync(template, JSON.stringify({ sections: [{ title: "Crumbs", hint: "What is left over." }] }));
+  const urls = ["--judge-url", endpoint.url, "--model-url", endpoint.url];
+  const line = ["--model", "small", "--template", template, "--candidates", "ours", "--json"];
+  const { out } = await evaluate(...line, ...urls);
+  const result = JSON.parse(out) as EvalResult;
+  expect(result.means.map(({ candidate }) => candidate)).toEqual(["small at 3,000 with crumbs"]);
+  expect(endpoint.asked.some(({ text, model }) => model === "small" && text.includes("Crumbs"))).toBe(true);
+});
+
 test("what is not recorded is listed by key, and the rest is shown", async () => {
   const { code, out } = await evaluate("--model", "other");
   expect(code).toBe(1);

@@ -167,6 +167,21 @@ test("an endpoint that is busy is asked again", async () => {
   expect(result.sessions[0]?.questions).toHaveLength(5);
 });
 
+test("an endpoint that does not know how to count its stream is asked without that, and an error inside an answer is told", async () => {
+  let tries = 0;
+  const result = await judged((text, model) =>
+    tries++ === 0 ? { status: 400, body: "unknown field stream_options" } : mind(text, model),
+  );
+  expect(result.sessions[0]?.questions).toHaveLength(5);
+  endpoint?.close();
+  endpoint = await PlayedEndpoint.open(() => ({
+    status: 200,
+    body: JSON.stringify({ error: { message: "overloaded" } }),
+  }));
+  const line = ["--judge", "other", "--judge-url", endpoint.url, "--threshold", "3000"];
+  expect(await evaluate(line)).toMatchObject({ code: 3, err: expect.stringContaining("overloaded") });
+});
+
 test("an exam of one's own is checked as the judge's is", async () => {
   const own = WRITTEN.slice(0, 2).map((each) => ({
     ...each,

@@ -48,10 +48,16 @@ const LONGEST_DETAIL = 300;
 /** Throws a {@link CommandFailure} that says what to do. No message of it holds the key. */
 export async function chat(endpoint: Endpoint, body: ChatBody): Promise<Answer> {
   const url = new URL(`${endpoint.url.replace(/\/+$/, "")}/chat/completions`);
+  let countsUsage = true;
   for (let tries = 1; ; tries++) {
-    const sent = { ...body, stream: true, stream_options: { include_usage: true } };
+    const sent = { ...body, stream: true, ...(countsUsage ? { stream_options: { include_usage: true } } : {}) };
     const got = await post(url, endpoint.key, JSON.stringify(sent)).catch((error: unknown) => failureOf(error));
-    if ("text" in got && got.status === 200) return readAnswer(got, body);
+    if ("text" in got && got.status === 200) return readAnswer(piecesOf(got, endpoint, body.model), body);
+    // Some endpoints do not know the option. Tokens are estimated then.
+    if ("text" in got && got.status === 400 && countsUsage && got.text.includes("stream_options")) {
+      countsUsage = false;
+      continue;
+    }
     const isPassing = "text" in got ? got.status === 429 || got.status >= 500 : got.isPassing;
     if (!isPassing || tries === MOST_TRIES) throw explain(endpoint, body.model, got);
     await setTimeout(Math.min(got.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS));
@@ -132,6 +138,7 @@ function explain({ url, key, keyName }: Endpoint, model: string, got: Got | Unre
 }
 
 interface Said {
+  readonly error?: unknown;
   readonly choices?: readonly {
     readonly message?: Piece;
     readonly delta?: Piece;
@@ -145,8 +152,14 @@ interface Piece {
   readonly tool_calls?: readonly unknown[];
 }
 
-function readAnswer({ text, isStream }: Got, body: ChatBody): Answer {
-  const pieces = isStream ? eventsOf(text) : [parse(text)];
+function piecesOf(got: Got, endpoint: Endpoint, model: string): Said[] {
+  const pieces = got.isStream ? eventsOf(got.text) : [parse(got.text)];
+  // An error that came after the endpoint had begun to answer.
+  if (pieces.some(({ error }) => error !== undefined && error !== null)) throw explain(endpoint, model, got);
+  return pieces;
+}
+
+function readAnswer(pieces: readonly Said[], body: ChatBody): Answer {
   let [said, finish] = ["", "stop"];
   let [inputTokens, outputTokens] = [0, 0];
   const toolCalls: unknown[] = [];

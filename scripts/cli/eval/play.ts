@@ -26,6 +26,9 @@ const SESSION = "session";
 /** Between two looks at whether a call of the summariser failed. */
 const LOOK_MS = 2_000;
 const MOST_RUNS = 500;
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** The exit code of a program that was interrupted. */
+const INTERRUPTED = 130;
 /** A replay calls faster than any client that the Worker's rate limit expects. */
 const CALLS_PER_SECOND = "100000";
 /** The Worker's bundle, from `dist/bin`, and its sources, from this folder. */
@@ -41,6 +44,8 @@ export function playPlain(candidate: Exclude<Candidate, Ours>, { messages }: Eva
 export class Stage {
   readonly #worker: LocalWorker;
   readonly #summariser: Summariser;
+  /** Without it, a terminal's Ctrl-C would leave the Worker behind, which has a process group of its own. */
+  readonly #interrupted = (): void => void this.close().finally(() => process.exit(INTERRUPTED));
   #played = 0;
 
   private constructor(worker: LocalWorker, summariser: Summariser) {
@@ -63,6 +68,7 @@ export class Stage {
     const configPath = await writeWorker(join(stateDir, "worker"), vars);
     const worker = new LocalWorker({ stateDir, port: await freePort(), vars: {}, configPath });
     const stage = new Stage(worker, summariser);
+    for (const signal of SIGNALS) process.once(signal, stage.#interrupted);
     try {
       await worker.start();
     } catch (error) {
@@ -99,6 +105,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    for (const signal of SIGNALS) process.off(signal, this.#interrupted);
     this.#summariser.close();
     await this.#worker.close();
   }

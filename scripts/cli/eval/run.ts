@@ -145,28 +145,38 @@ class Evaluation {
       for (const paper of papers) this.#playPlain(candidate, paper);
       return;
     }
-    this.#live.line(`${candidate.name}: starting the Worker`);
-    const stage = await Stage.open(candidate, this.#keep, this.#options.modelWindow);
+    let stage: Stage | null = null;
     try {
       for (const { session, played } of papers) {
-        const { length } = session.messages;
-        const show = (count: number): void =>
-          this.#live.progress(count, length, `${candidate.name}, ${session.name}: ${count} of ${length} messages`);
-        const result = await recorded(() => stage.play(session, show));
-        if (result === null) continue;
-        played.set(candidate.name, result);
-        this.#live.line(
-          `${candidate.name}: ${session.name} played, ${plural(result.compactions, "compaction")}, ${plural(result.summariser.calls, "call")}`,
-        );
-        if (result.compactions === 0)
-          this.#note(`${session.name}: ${candidate.name} never compacted, so its view is the whole.`);
-        if (result.degraded > 0)
-          this.#note(
-            `${session.name}: ${candidate.name} has ${plural(result.degraded, "compaction")} without a sound answer of its model.`,
-          );
+        if (stage === null) this.#live.line(`${candidate.name}: starting the Worker`);
+        const open: Stage = (stage ??= await Stage.open(candidate, this.#keep, this.#options.modelWindow));
+        const result = await recorded(() => open.play(session, this.#progress(candidate, session)));
+        if (result !== null) {
+          played.set(candidate.name, result);
+          this.#tellPlayed(candidate, session, result);
+          continue;
+        }
+        // Its run may still be calling the summariser, which the next session must not be blamed for.
+        await open.close();
+        stage = null;
       }
     } finally {
-      await stage.close();
+      await stage?.close();
+    }
+  }
+
+  #progress({ name }: Candidate, session: EvalSession): (count: number) => void {
+    const { length } = session.messages;
+    return (count) => this.#live.progress(count, length, `${name}, ${session.name}: ${count} of ${length} messages`);
+  }
+
+  #tellPlayed({ name }: Candidate, session: EvalSession, { compactions, degraded, summariser }: Played): void {
+    const done = `${plural(compactions, "compaction")}, ${plural(summariser.calls, "call")}`;
+    this.#live.line(`${name}: ${session.name} played, ${done}`);
+    if (compactions === 0) this.#note(`${session.name}: ${name} never compacted, so its view is the whole.`);
+    if (degraded > 0) {
+      const what = plural(degraded, "compaction");
+      this.#note(`${session.name}: ${name} has ${what} without a sound answer of its model.`);
     }
   }
 
