@@ -16,6 +16,7 @@ import { manyAgents } from "./cases/many-agents.ts";
 import { manySessions } from "./cases/many-sessions.ts";
 import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
+import { minds } from "./cases/minds.ts";
 import { notes } from "./cases/notes.ts";
 import { recallCase } from "./cases/recall.ts";
 import { rent } from "./cases/rent.ts";
@@ -36,6 +37,7 @@ export const CASES: readonly Case[] = [
   chats,
   cost,
   rent,
+  minds,
   recallCase,
   notes,
   durability,

@@ -17,6 +17,7 @@ import { inert } from "../report/text.ts";
 import { classPath } from "./class-path.ts";
 import { Remote, type Target } from "./client.ts";
 import * as commands from "./commands.ts";
+import { addEvalFlags, type EvalFlags } from "./eval/flags.ts";
 import type { CompactFlags, Context, Done } from "./commands.ts";
 import { CommandFailure, EXIT, explainError } from "./failure.ts";
 
@@ -83,6 +84,14 @@ function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Wor
     program.command(usage).description(description).exitOverride();
   addReads(command, run);
   addSteering(command, run);
+  addEvalFlags(
+    command("eval <session...>", "examine what a reader still knows after compactions, by your own models"),
+  ).action((files: string[], flags: EvalFlags) =>
+    run(async (context) => {
+      const { evalSessions } = await import("./eval/command.ts");
+      return evalSessions(context, { files, flags, env: terminal.env });
+    }),
+  );
   return program;
 }
 

@@ -1,0 +1,88 @@
+/** The stored figures on readers as a finding. */
+import { KINDS, meansOf, type KindMeans, type Score, type Scores } from "./scores.ts";
+import type { Cell, Finding } from "../report/finding.ts";
+
+export function tellScores({ arms, scores, byKind }: Scores): Finding {
+  return {
+    title: "What a reader still knows",
+    about: [
+      "A session is played into each store up to a cut, with the same strong reader as summariser. Another reader, who sees the view at the cut and nothing else, answers an exam on what was hidden. A third one grades without knowing whose answers they are: 1 right, 0.5 partly, 0 does not say, -0.5 wrong, weighted from 1 to 3. The score is the share of the weights. `palimpsest eval` does the same with your own models.",
+      "These figures were measured on the days that the tables name, and not by this command. The sessions are recordings of other people, named here and not part of the project.",
+      `The arms: ${Object.entries(arms)
+        .map(([arm, what]) => `${arm} (${what})`)
+        .join("; ")}.`,
+      "Sessions of the use `choose` are those that prompts and limits were tried on. Nothing was shaped on those of the use `show`. Differences of a few hundredths mean nothing.",
+    ],
+    tables: [
+      {
+        caption: "Means over the sessions",
+        columns: ["arm", "use", "date", "sessions", "questions", "score", "least", "wrong"],
+        rows: meansOf(scores).map(({ arm, set, date, sessions, questions, score, least, wrong }) => [
+          arm,
+          set,
+          date,
+          sessions,
+          questions,
+          hundredths(score),
+          hundredths(least),
+          wrong,
+        ]),
+      },
+      {
+        caption: "Means by the kind of what was asked",
+        columns: ["arm", "use", "date", ...KINDS],
+        rows: byKind.map(kindRow),
+      },
+      {
+        caption: "Each session",
+        columns: [
+          "session",
+          "threshold",
+          "arm",
+          "use",
+          "date",
+          "questions",
+          "score",
+          "wrong",
+          "view tokens",
+          "compactions",
+          "calls",
+          "tokens in",
+          "tokens out",
+        ],
+        rows: scores.map(sessionRow),
+      },
+    ],
+    checks: [],
+    unmeasured: [
+      "whether an agent's work after the cut succeeds",
+      "tokens of the summariser, where a row has none",
+      "what a reader finds who may also recall originals",
+    ],
+  };
+}
+
+function kindRow(means: KindMeans): Cell[] {
+  return [means.arm, means.set, means.date, ...KINDS.map((kind) => hundredths(means[kind]))];
+}
+
+function sessionRow(row: Score): Cell[] {
+  const { session, threshold, arm, set, date, questions, score, wrong } = row;
+  const counts = [row.viewTokens, row.compactions, row.calls, row.inputTokens, row.outputTokens];
+  return [
+    session,
+    threshold,
+    arm,
+    set,
+    date,
+    questions,
+    hundredths(score),
+    wrong,
+    ...counts.map((each) => each ?? "–"),
+  ];
+}
+
+/** Shares are told with two digits, also the whole ones. */
+function hundredths(share: number): string {
+  return share.toFixed(2);
+}
