@@ -63,9 +63,9 @@ export function isScripted(name: string): boolean {
   return parts.get(name)?.script != null;
 }
 
-/** A summary that passes every audit. It has each requested section with the words under it. */
-export function summaryOf(prompt: ParsedPrompt, words: string): string {
-  return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
+/** A summary that passes every audit. It has each requested section with the words under it, and no two sections say the same. */
+export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string): string {
+  return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
 }
 
 const gates: { open: boolean }[] = [];
