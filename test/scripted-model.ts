@@ -27,14 +27,16 @@ interface Counted {
   readonly usage?: readonly [input: number, output: number] | null;
 }
 
-/** Receives the parsed prompt, the number of earlier calls, and the run's id. Returns the answer or throws. */
-export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answer | Promise<Answer>;
+/** Receives the parsed prompt, the number of earlier calls, the run's id, and the most tokens that it may write. Returns the answer or throws. */
+export type Script = (prompt: ParsedPrompt, call: number, runId: string, mostTokens?: number) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
   readonly calls: ParsedPrompt[];
   /** Estimated tokens of each call's prompt as sent, with instructions. */
   readonly sizes: number[];
+  /** Each call's prompt as sent. */
+  readonly prompts: string[];
   windowTokens: number;
 }
 
@@ -54,6 +56,16 @@ export function narrowModel(agentName: string, windowTokens: number): readonly n
   return part.sizes;
 }
 
+/** The prompts of the agent's summariser as sent. They grow with each call. */
+export function promptsOf(agentName: string): readonly string[] {
+  return partOf(agentName).prompts;
+}
+
+/** A block of a prompt as sent, by its tag. Null where it has none. */
+export function blockOf(prompt: string, tag: string): string | null {
+  return new RegExp(`<(${tag} \\S+)>\\n([^]*?)\\n</\\1>`).exec(prompt)?.[2] ?? null;
+}
+
 export function windowOf(agentName: string): number {
   return partOf(agentName).windowTokens;
 }
@@ -66,6 +78,19 @@ export function isScripted(name: string): boolean {
 /** A summary that passes every audit. It has each requested section with the words under it, and no two sections say the same. */
 export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
+}
+
+/** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */
+export function withInstructions(
+  summary: string,
+  { standing = [], ended = [] }: { standing?: readonly string[]; ended?: readonly (readonly [old: string, by: string])[] },
+): string {
+  const lists: (readonly [string, readonly string[]])[] = [
+    ["Standing", standing.map((words) => `- "${words}"`)],
+    ["Ended", ended.map(([old, by]) => `- "${old}" ended by "${by}"`)],
+  ];
+  const told = lists.flatMap(([name, lines]) => (lines.length === 0 ? [] : [[`## ${name} instructions`, ...lines].join("\n")]));
+  return [summary, ...told].join("\n\n");
 }
 
 const gates: { open: boolean }[] = [];
@@ -112,16 +137,19 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
     modelId: "scripted",
     doStream: async (options: LanguageModelV4CallOptions) => {
       const part = partOf(agentName);
-      const prompt = parsePrompt(textOf(options));
+      const asked = textOf(options);
+      const prompt = parsePrompt(asked);
       if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
       const call = part.calls.push(prompt) - 1;
       part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
+      part.prompts.push(asked);
       if (part.script === null)
         return {
           stream: (await offline.doStream(options as LanguageModelV3CallOptions))
             .stream as ReadableStream<LanguageModelV4StreamPart>,
         };
-      return { stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, runId))) };
+      const answer = await part.script(prompt, call, runId, options.maxOutputTokens ?? Number.POSITIVE_INFINITY);
+      return { stream: convertArrayToReadableStream(streamed(answer)) };
     },
   });
 }
@@ -156,7 +184,7 @@ function usageOf(counted: readonly [input: number, output: number] | null): Lang
 function partOf(agentName: string): Part {
   const known = parts.get(agentName);
   if (known !== undefined) return known;
-  const fresh: Part = { script: null, calls: [], sizes: [], windowTokens: 32_000 };
+  const fresh: Part = { script: null, calls: [], sizes: [], prompts: [], windowTokens: 32_000 };
   parts.set(agentName, fresh);
   return fresh;
 }

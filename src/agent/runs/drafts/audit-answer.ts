@@ -35,7 +35,7 @@ export function auditAnswer(
   const { spanTokens, hasMatter } = answers;
   const brief = { ...(whole ?? briefOf(core, run)), spanTokens };
   // It is repaired once. What is left then is marked.
-  const unfounded = again ? [] : answer.unfounded;
+  const unfounded = again ? [] : answers.unfounded;
   const audit = auditSummary({ text, finishReason, ...brief, unfounded, hasMatter: () => hasMatter, countTokens });
   return { tokens, problems: audit.ok ? [] : audit.problems };
 }
