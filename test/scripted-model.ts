@@ -14,6 +14,7 @@ import type {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/draft/prompt.ts";
+import { digest } from "../src/steps/text/digest.ts";
 import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
 /** The model's answer. It is a text that ends by itself, or one of the failures of real models. */
@@ -27,23 +28,26 @@ interface Counted {
   readonly usage?: readonly [input: number, output: number] | null;
 }
 
+/** A parsed prompt with what stands around its source. Each is null where the prompt has none. */
+export interface AskedPrompt extends ParsedPrompt {
+  readonly around: Readonly<Record<"beginning" | "earlier" | "standing" | "following" | "kept", string | null>>;
+}
+
 /** Receives the parsed prompt, the number of earlier calls, the run's id, and the most tokens that it may write. Returns the answer or throws. */
-export type Script = (prompt: ParsedPrompt, call: number, runId: string, mostTokens?: number) => Answer | Promise<Answer>;
+export type Script = (prompt: AskedPrompt, call: number, runId: string, mostTokens?: number) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
-  readonly calls: ParsedPrompt[];
+  readonly calls: AskedPrompt[];
   /** Estimated tokens of each call's prompt as sent, with instructions. */
   readonly sizes: number[];
-  /** Each call's prompt as sent. */
-  readonly prompts: string[];
   windowTokens: number;
 }
 
 const parts = ((globalThis as { palimpsestParts?: Map<string, Part> }).palimpsestParts ??= new Map<string, Part>());
 
 /** Gives the agent's summariser a script. Null is the offline model. The returned calls grow as they are made. */
-export function scriptModel(agentName: string, script: Script | null): readonly ParsedPrompt[] {
+export function scriptModel(agentName: string, script: Script | null): readonly AskedPrompt[] {
   const part = partOf(agentName);
   part.script = script;
   return part.calls;
@@ -54,16 +58,6 @@ export function narrowModel(agentName: string, windowTokens: number): readonly n
   const part = partOf(agentName);
   part.windowTokens = windowTokens;
   return part.sizes;
-}
-
-/** The prompts of the agent's summariser as sent. They grow with each call. */
-export function promptsOf(agentName: string): readonly string[] {
-  return partOf(agentName).prompts;
-}
-
-/** A block of a prompt as sent, by its tag. Null where it has none. */
-export function blockOf(prompt: string, tag: string): string | null {
-  return new RegExp(`<(${tag} \\S+)>\\n([^]*?)\\n</\\1>`).exec(prompt)?.[2] ?? null;
 }
 
 export function windowOf(agentName: string): number {
@@ -78,6 +72,11 @@ export function isScripted(name: string): boolean {
 /** A summary that passes every audit. It has each requested section with the words under it, and no two sections say the same. */
 export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
+}
+
+/** A text's digest as a word that no audit takes for an identifier which the model made up. */
+export function wordFor(...texts: readonly string[]): string {
+  return digest(...texts).replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)));
 }
 
 /** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */
@@ -138,11 +137,11 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
     doStream: async (options: LanguageModelV4CallOptions) => {
       const part = partOf(agentName);
       const asked = textOf(options);
-      const prompt = parsePrompt(asked);
-      if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
+      const parsed = parsePrompt(asked);
+      if (parsed === null) throw new Error("The summariser was asked something that is no prompt of ours.");
+      const prompt = { ...parsed, around: aroundIn(asked) };
       const call = part.calls.push(prompt) - 1;
       part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
-      part.prompts.push(asked);
       if (part.script === null)
         return {
           stream: (await offline.doStream(options as LanguageModelV3CallOptions))
@@ -184,9 +183,21 @@ function usageOf(counted: readonly [input: number, output: number] | null): Lang
 function partOf(agentName: string): Part {
   const known = parts.get(agentName);
   if (known !== undefined) return known;
-  const fresh: Part = { script: null, calls: [], sizes: [], prompts: [], windowTokens: 32_000 };
+  const fresh: Part = { script: null, calls: [], sizes: [], windowTokens: 32_000 };
   parts.set(agentName, fresh);
   return fresh;
+}
+
+function aroundIn(prompt: string): AskedPrompt["around"] {
+  const block = (tag: string): string | null =>
+    new RegExp(`<(${tag} \\S+)>\\n([^]*?)\\n</\\1>`).exec(prompt)?.[2] ?? null;
+  return {
+    beginning: block("beginning"),
+    earlier: block("earlier-summary"),
+    standing: block("standing"),
+    following: block("following"),
+    kept: block("kept"),
+  };
 }
 
 function textOf({ prompt }: LanguageModelV4CallOptions): string {

@@ -7,7 +7,7 @@ import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { settle } from "../agent/runs.ts";
 import { newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
-import { blockOf, promptsOf, summaryOf, withInstructions, type Script } from "../scripted-model.ts";
+import { summaryOf, withInstructions, type Script } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
@@ -73,7 +73,7 @@ test("an instruction that the model names stands word for word beside its summar
 });
 
 test("each later summary knows it, is asked with it, and shows it once, also where the model names it no more", async () => {
-  const { agent, name, become } = await ruled();
+  const { agent, calls, become } = await ruled();
   become(forgetful);
   for (let n = 17; n < 77; n += 12) {
     await agent.appendAll({ messages: talk(n, n + 12) });
@@ -83,10 +83,9 @@ test("each later summary knows it, is asked with it, and shows it once, also whe
   }
   const overlays = await agent.getCompactions({});
   expect(Math.max(...overlays.map(({ details }) => details.level))).toBeGreaterThan(1);
-  const asked = promptsOf(name).filter((prompt) => prompt.startsWith("Task: chunk"));
+  const asked = calls.filter(({ kind }) => kind === "chunk");
   expect(asked.length).toBeGreaterThan(4);
-  for (const prompt of asked)
-    expect([blockOf(prompt, "standing"), blockOf(prompt, "transcript")].join()).toContain(QUOTE);
+  for (const { around, transcript } of asked) expect([around.standing, transcript].join()).toContain(QUOTE);
 });
 
 test("what the model names is taken only from the user's own words: not from a tool, a page, a summary or thin air", async () => {
