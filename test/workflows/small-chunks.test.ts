@@ -16,5 +16,5 @@ test("a small chunk beside a large one is not refused for being no smaller than 
   expect(run.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(run.steps.filter((step) => /^(?:repair|extract)/.test(step.name))).toEqual([]);
   const [overlay] = await agent.getCompactions({});
-  expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain("Never touch vendor/zlib.c.");
+  expect(overlay?.details.pinned.said.map(({ text }) => text)).toContain("Never touch vendor/zlib.c.");
 });

@@ -50,6 +50,8 @@ export interface AuditInput {
   readonly countTokens: CountTokens;
   /** What the text names although it stands nowhere in what the model was shown. Given where that may still be repaired. */
   readonly unfounded?: readonly string[] | undefined;
+  /** Whether a model wrote it. A person and a caller's own code may say what matters in a few words. */
+  readonly byModel?: boolean | undefined;
   /** Whether the source has anything that a summary could tell. Called only when the text is hollow. Defaults to yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
@@ -71,7 +73,7 @@ const TRANSCRIPT_LINE =
   /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?|(?:result|error|denied)(?: \S+ \S+)?|unanswered)\]$/gm;
 /** At least one copied line must match this, because a table of a settings file may also be called `[error]`. */
 const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?)\]$/m;
-/** A summary may quote the transcript, but this many marker lines count as a copy, and one that it begins with. */
+/** A summary may quote the transcript, but this many marker lines count as a copy. */
 const COPIED_LINES = 3;
 /** An error page, an error of an API, or a stack, which a gateway gave in place of an answer. */
 const ERROR_TEXT = /^(?:<!doctype html\b|<html\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
@@ -128,8 +130,7 @@ const REFUSED_SECTIONS = 3;
 
 function copiesTranscript(text: string): boolean {
   const lines = text.replaceAll(FENCED, "").match(TRANSCRIPT_LINE) ?? [];
-  const copied = lines.length >= COPIED_LINES || text.startsWith(lines[0] ?? "\n");
-  return copied && lines.some((line) => TELLING_LINE.test(line));
+  return lines.length >= COPIED_LINES && lines.some((line) => TELLING_LINE.test(line));
 }
 
 function callsTool(text: string): boolean {
@@ -163,7 +164,8 @@ function findMisfits(
     text,
     template.sections.map(({ hint }) => hint),
   );
-  const isThin = !HEADING.test(text) && words < LEAST_PROSE_TOKENS && spanTokens >= MUCH_SOURCE_TOKENS;
+  const isThin =
+    input.byModel === true && !HEADING.test(text) && words < LEAST_PROSE_TOKENS && spanTokens >= MUCH_SOURCE_TOKENS;
   if (/\p{L}/u.test(text) && (isHollow || isThin) && (input.hasMatter?.() ?? true)) {
     const detail = isHollow
       ? "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to."

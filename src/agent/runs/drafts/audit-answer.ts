@@ -36,6 +36,14 @@ export function auditAnswer(
   const brief = { ...(whole ?? briefOf(core, run)), spanTokens };
   // It is repaired once. What is left then is marked.
   const unfounded = again ? [] : answers.unfounded;
-  const audit = auditSummary({ text, finishReason, ...brief, unfounded, hasMatter: () => hasMatter, countTokens });
+  const audit = auditSummary({
+    ...brief,
+    text,
+    finishReason,
+    unfounded,
+    byModel: true,
+    hasMatter: () => hasMatter,
+    countTokens,
+  });
   return { tokens, problems: audit.ok ? [] : audit.problems };
 }
