@@ -28,8 +28,11 @@ export const MAX_SUMMARY_TOKENS = 8_000;
 /** An answer of up to this many tokens is never refused for its length. The exact length of a short answer is chance. */
 export const TOLERATED_SUMMARY_TOKENS = 400;
 
-/** Tokens of the sentence before a shown summary, of the heading above pinned facts, and of the message's frame. */
-export const SUMMARY_FRAME_TOKENS = 60;
+/**
+ * Tokens of the sentences before a shown summary, and of the message's frame. It is the most that they take, because what stands beside a
+ * summary may use all the room that is left of its span.
+ */
+export const SUMMARY_FRAME_TOKENS = 90;
 
 /** Tokens of what stands beside a summary that a caller adds to a session without a policy. */
 export const DEFAULT_PINNED_TOKENS = 1_000;

@@ -60,13 +60,14 @@ const PRICES = { priced: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.7
 export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: allRooms(PRICES) }) {
   /**
    * Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` has
-   * large chunks, and `by m` chooses the model m.
+   * large chunks, `terse` in it small summaries, and `by m` chooses the model m.
    */
   override configureSession(session: SessionOf<AllRooms>): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     const model = /^by (.+)$/.exec(session.id)?.[1];
-    const options = { chunkTokens, carryBlocks: ["todo"], model };
+    const share = session.id.includes("terse") ? 1 / 15 : undefined;
+    const options = { chunkTokens, carryBlocks: ["todo"], model, share };
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), options);
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);

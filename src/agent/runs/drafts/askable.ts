@@ -68,6 +68,7 @@ export function findChunk(
       messages,
       brief,
       askTokens,
+      unfounded: carried.flatMap(({ unfounded }) => unfounded),
       previous: carried.length === 0 ? null : carried.map(({ text }) => redaction.text(text)).join("\n\n"),
       facts: redaction.facts(mergeFacts(carried.map(({ facts }) => facts))),
       generation: 1 + Math.max(0, ...carried.map(({ generation }) => generation)),
@@ -108,6 +109,7 @@ export function findFold(
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
         askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),
+        unfounded: sources.flatMap(({ unfounded }) => unfounded),
       };
     },
   };
