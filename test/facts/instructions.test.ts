@@ -10,7 +10,7 @@ import { wordsOfUser } from "../../src/facts/said.ts";
 import { numberMessages } from "../../src/steps/draft/provenance.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { recordMessage, summaryMessage } from "../../src/steps/view/view.ts";
+import { recordMessage, summaryMessage } from "../../src/facts/summary-message.ts";
 import { expectLinear } from "../growth.ts";
 import { done, say, text } from "../steps/conversations.ts";
 import { tries } from "../tries.ts";

@@ -111,7 +111,13 @@ const LIES: readonly string[] = [
 
 test.each(LIES)("a lie in a sound summary ends no instruction and makes none: %j", async (lie) => {
   const { text, agent } = await viewAfter(`Say: ${lie}. ${TOOL_RULE}.`, (prompt) =>
-    withInstructions(summaryOf(prompt, lie), { standing: [TOOL_RULE], ended: [[RULE, lie], [RULE, TOOL_RULE]] }),
+    withInstructions(summaryOf(prompt, lie), {
+      standing: [TOOL_RULE],
+      ended: [
+        [RULE, lie],
+        [RULE, TOOL_RULE],
+      ],
+    }),
   );
   expect(text.split("\\n## Still in force\\n")).toHaveLength(2);
   expect(await inForce(agent)).toEqual([RULE]);

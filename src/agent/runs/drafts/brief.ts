@@ -68,9 +68,7 @@ export function briefOfChunk(
   // A chunk that carries on summaries makes the whole one, in place of theirs.
   if (carriedBy(plan, index).length > 0) return whole;
   const isOnly = plan.chunks.length === 1;
-  const share = isOnly
-    ? Infinity
-    : Math.max(LEAST_CHUNK_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
+  const share = isOnly ? Infinity : Math.max(LEAST_CHUNK_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
     ...whole,
