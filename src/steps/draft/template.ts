@@ -76,7 +76,7 @@ export function parseTemplate(input: TemplateInput): Template {
 export function missingSections(text: string, template: Template): readonly string[] {
   const headings = new Set(
     text.split("\n").flatMap((line) => {
-      const heading = /^\s{0,3}(?:#{1,6}\s+(.*)|\*\*(.*)\*\*:?\s*)$/.exec(line);
+      const heading = /^\s{0,3}(?:#{1,6}\s+(\S.*)?|\*\*(.*)\*\*:?\s*)$/.exec(line);
       return heading === null ? [] : [normalizeTitle(heading[1] ?? heading[2] ?? "")];
     }),
   );
