@@ -44,6 +44,9 @@ export const ROW_MAX_BYTES = 1_800_000;
 /** Most bytes of one message's JSON. RPC takes 32 MiB, and this fits even at two bytes a character. */
 export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
+/** Most bytes of an answer over RPC. The platform takes 32 MiB and counts its own frame to it. */
+export const RPC_MAX_BYTES = 31 * 1024 * 1024;
+
 /** Bounds on a caller's input. They are large enough for any real use, and they keep a row and a page small. */
 export const MAX_ID_CHARS = 512;
 export const MAX_SESSION_ID_CHARS = 200;
