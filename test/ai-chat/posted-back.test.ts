@@ -11,12 +11,12 @@ const TURNS = 40;
 /** All that the client ever saw, after so many turns. */
 async function converse(name: string, edit: (messages: readonly UIMessage[]) => UIMessage[]): Promise<UIMessage[]> {
   const person = await connect(name);
-  let seen: UIMessage[] = [];
+  const seen: UIMessage[] = [];
   for (let n = 0; n < TURNS; n++) {
     const asked = user(`u${n}`);
     const kept = await person.submit([...edit(seen), asked]);
     const known = new Set([...seen.map(({ id }) => id), asked.id]);
-    seen = [...seen, asked, ...kept.filter(({ id }) => !known.has(id))];
+    seen.push(asked, ...kept.filter(({ id }) => !known.has(id)));
   }
   return seen;
 }
