@@ -42,7 +42,7 @@ import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, isBefore, readRowSlices } from "./source.ts";
 import { namesBeside } from "./ready.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
-import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { mustDraft, resolveEnds } from "../agent/runs/drafts/sources.ts";
 import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";
 import { tellBudget } from "../agent/token-counter.ts";
 
@@ -289,7 +289,9 @@ function endOfDue(
   const outline = history.outline(run.leafId);
   const plan = outline && planFromNotes(outline, { covered: null, policy: run.policy, notes: range });
   if (plan?.kind !== "span") return null;
-  const end = { messageId: plan.span.toId, step: plan.span.toStep };
+  // A plan that ends at a summary names it, and the notes name messages.
+  const { toId, toStep } = resolveEnds(history, plan);
+  const end = { messageId: toId, step: toStep };
   return base?.covered.kind === "to" && !isBefore(history, base.covered, end) ? null : end;
 }
 
