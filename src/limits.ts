@@ -44,6 +44,9 @@ export const ROW_MAX_BYTES = 1_800_000;
 /** Most bytes of one message's JSON. RPC takes 32 MiB, and this fits even at two bytes a character. */
 export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
+/** Most bytes of an answer over RPC. The platform takes 32 MiB and counts its own frame to it. */
+export const RPC_MAX_BYTES = 31 * 1024 * 1024;
+
 /** Bounds on a caller's input. They are large enough for any real use, and they keep a row and a page small. */
 export const MAX_ID_CHARS = 512;
 export const MAX_SESSION_ID_CHARS = 200;
@@ -150,9 +153,10 @@ export const RECALL_HITS = 20;
 export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 
 /**
- * Most characters of all imports that an agent reads at the same time. They are two of the largest frames, within the platform's 128 MB.
+ * Most characters of all imports that an agent reads at the same time. They are those of the largest frame. Two such files with the messages
+ * that are made of them exceed the platform's 128 MB.
  */
-export const MAX_IMPORTING_CHARS = 2 * MAX_REQUEST_BYTES;
+export const MAX_IMPORTING_CHARS = MAX_REQUEST_BYTES;
 
 /** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */
 export const LEAST_APPROVAL_MS = 1_000;

@@ -89,7 +89,7 @@ export function classifyError(error: unknown): Failure {
 }
 
 const TOO_LONG =
-  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input (?:is )?too long|exceeds? the (?:model'?s )?(?:maximum|context|token)|reduce the length|max_tokens.*exceed/i;
+  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input (?:is )?too long|exceeds? the (?:model'?s )?(?:maximum|context|token)|reduce the length|max_tokens.{0,200}exceed/i;
 const QUOTA =
   /insufficient[_ ]quota|exceeded your current quota|billing|credit balance|payment required|out of credits|daily free allocation|neurons/i;
 const RATE = /rate.?limit|too many requests|capacity temporarily exceeded|overloaded/i;

@@ -102,9 +102,14 @@ export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number 
   return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
 }
 
+/** In place of a file's bytes, where they were left out (without-bytes.ts). */
+const LEFT_OUT = /^data:;bytes=(\d{1,15}),$/;
+
 /** Bytes inside a data URL. Null when the file is elsewhere, so that its size is unknown. */
 export function fileBytes(url: string): number | null {
   if (!url.startsWith("data:")) return null;
+  const leftOut = url.length < 40 ? LEFT_OUT.exec(url)?.[1] : undefined;
+  if (leftOut !== undefined) return Number(leftOut);
   const comma = url.indexOf(",");
   const payload = url.length - comma - 1;
   return url.slice(0, comma).endsWith(";base64") ? Math.floor((payload * 3) / 4) : payload;

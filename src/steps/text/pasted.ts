@@ -25,7 +25,8 @@ const CHANGED = /^[+-](?![+-])\S/;
 const SOURCE_TAG =
   /^\s*<(documents?|file(?=\s)|system-reminder|(?:[\w-]+[-_])?(?:notification|std(?:out|err))|(?:tool|function|command|bash|search|file|page|web)[-_](?:[\w-]+[-_])?(?:results?|outputs?|contents?))(?:\s[^<>]*)?(?<!\/)>/i;
 
-const TAG = /<(\/?)([\w-]+)[^<>]*>/g;
+/** What follows the name begins with another sign, so that the name ends in one place only. */
+const TAG = /<(\/?)([\w-]+)(?:[^<>\w-][^<>]*)?>/g;
 
 /** The places of all such lines, from 0. */
 export function findPastedLines(lines: readonly string[]): ReadonlySet<number> {
