@@ -121,7 +121,7 @@ async function play(worker: LocalWorker, messages: readonly UIMessage[]): Promis
 
 /** Shares of all hidden names and rules that the summaries of that view still say, pinned ones included. */
 async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: readonly UIMessage[]) {
-  const view = await agent.call("getViewAsOf", { ...SESSION, overlayId: id });
+  const view = await agent.call("getView", { ...SESSION, asOf: id, apart: true });
   const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
   const says = contains(summaries.map(textOf).join("\n"));
   const end = messages.findIndex((message) => message.id === span.toId);

@@ -7,6 +7,7 @@
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
  *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
+ * - A shortened text is no reference to the provider's own copy of it (steps/view/items.ts).
  * - These stay whole: stubs of masked outputs, error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.
  * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So
@@ -18,6 +19,8 @@ import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
 import { isEncoded } from "../steps/text/encoded.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
+import { messageSteps } from "../steps/message/slice.ts";
+import { ownWhereChanged } from "../steps/view/items.ts";
 import { readStub } from "../steps/view/stub.ts";
 import { isSummary } from "../steps/view/view.ts";
 
@@ -82,7 +85,14 @@ function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
 
 /** Returns the same array when no part exceeds the limits. */
 export function truncateParts(parts: Part[], limits: Limits): Part[] {
-  const truncated = parts.map((part) => truncatePart(part, limits));
+  const steps = messageSteps({ id: "", role: "assistant", parts });
+  const truncated = steps.flatMap((step) =>
+    ownWhereChanged(
+      step,
+      step.map((part) => truncatePart(part, limits)),
+    ),
+  );
+  if (truncated.length !== parts.length) return truncated;
   return truncated.every((part, index) => part === parts[index]) ? parts : truncated;
 }
 

@@ -10,7 +10,7 @@ import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { withoutMark } from "../steps/view/repair.ts";
+import { callKey } from "../steps/view/accepted.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
@@ -147,13 +147,13 @@ function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   return { ...began, parts: began.parts.map(asShown) };
 }
 
-/** The calls among the parts by their stored id, with a number, because models reuse ids. */
+/** The calls among the parts by their id, with a number, because models reuse ids. */
 function numberedCalls(parts: readonly Part[]): { readonly call: string; readonly part: Part }[] {
   const seen = new Map<string, number>();
   return parts.flatMap((part) => {
     const tool = toolPart(part);
     if (tool === null) return [];
-    const id = withoutMark(tool.toolCallId);
+    const id = callKey(tool.toolCallId);
     const number = (seen.get(id) ?? 0) + 1;
     seen.set(id, number);
     return [{ call: `${number} ${id}`, part }];

@@ -11,7 +11,7 @@
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
-import { withoutMark } from "../steps/view/repair.ts";
+import { callKey } from "../steps/view/accepted.ts";
 import { answerCalls, openCall } from "./call-results.ts";
 import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../fit/truncate.ts";
@@ -81,11 +81,13 @@ export class ReplyWriter {
   async #answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
     const asking = await this.#newestSaid();
     if (asking === null) return;
-    // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
-    const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
+    // A view may show a call under another id than the stored one (steps/view/accepted.ts).
+    const results = new Map([...given].flatMap(([id, result]) => [[callKey(id), result] as const, [id, result]]));
     const shown = await this.#idsInView(asking);
     const resultFor = ({ toolCallId }: ToolPart, n: number): GivenResult | undefined =>
-      shown === null ? results.get(toolCallId) : given.get(shown[n] ?? toolCallId);
+      shown === null
+        ? (results.get(toolCallId) ?? results.get(callKey(toolCallId)))
+        : given.get(shown[n] ?? toolCallId);
     if (answerCalls(asking.parts, resultFor) === asking.parts) return;
     const edit = asking.id === this.id ? this.#edit : this.#session.editor(asking.id, UNTIL_COUNTED);
     if (edit === null) return;

@@ -22,10 +22,11 @@ import {
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { repairMessages } from "../steps/view/repair.ts";
+import { inTurns } from "../steps/view/turns.ts";
 import { bareStub, withoutNames } from "../steps/view/mask.ts";
 import { LEAST_MASKED_CHARS, readStub, stubIn, stubOf, type Stub } from "../steps/view/stub.ts";
 import { tellsError } from "../steps/message/output.ts";
-import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
@@ -35,7 +36,7 @@ import { checkViewOptions, type Fitted, type GetViewOptions, type ShownView } fr
 import { stepParts } from "./step-parts.ts";
 
 /** What a view shows, and how large it may be. */
-export interface ViewOptions extends GetViewOptions {
+export interface ViewOptions extends Omit<GetViewOptions, "apart"> {
   /**
    * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. By default messages may
    * take twice the session's threshold, where it has one. Infinity is no limit.
@@ -204,7 +205,7 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
-  const repaired = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
+  const repaired = inTurns(repairMessages(answered, { canBeAnswered }), { tools });
   const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
   const messages = await convertToModelMessages(
     shown,
@@ -214,8 +215,16 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
     view,
-    messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
+    messages: reminder === null || isActedOn ? messages : withReminder(messages, reminder),
   };
+}
+
+/** A reminder stands behind the user's own words, where those come last. */
+function withReminder(messages: ModelMessage[], reminder: string): ModelMessage[] {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return [...messages, { role: "user", content: reminder }];
+  const said = typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;
+  return [...messages.slice(0, -1), { ...last, content: [...said, { type: "text", text: reminder }] }];
 }
 
 /**

@@ -91,7 +91,7 @@ test("over the SDK's threshold the SDK's own reads show our summary, and every m
   expect(shown.at(-1)?.id).toBe("m29");
   // The same in our view.
   await inside(name, async (agent) => {
-    const view = (await Session.create(agent).getView()).messages;
+    const view = (await Session.create(agent).getView({ apart: true })).messages;
     const own = view.filter(({ id }) => !id.startsWith("palimpsest:")).map(({ id }) => id);
     expect(own).toEqual(shown.filter(({ id }) => !id.startsWith("compaction_")).map(({ id }) => id));
   });
@@ -237,7 +237,7 @@ test("by cost nothing is masked, because the SDK sends its own view, where no st
   await append(name, [say(0), ...work]);
   const { status, view, masks } = await inside(name, async (agent) => ({
     status: await Session.create(agent).status(),
-    view: await Session.create(agent).getView(),
+    view: await Session.create(agent).getView({ apart: true }),
     masks: agent.palimpsest.db.run("SELECT 1 FROM sqlite_master WHERE name = 'palimpsest_masks'").length,
   }));
   expect(status.rents?.summary.paid).toBeGreaterThan(0);

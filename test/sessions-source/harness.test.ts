@@ -112,7 +112,7 @@ test("by cost, a reply of many calls is masked while it goes on, and each call i
   await ask(name, user("loop", "Look around."));
   const { masked, view } = await inside(name, async (agent) => ({
     masked: (await Session.create(agent).status()).masked,
-    view: (await Session.create(agent).getView()).messages,
+    view: (await Session.create(agent).getView({ apart: true })).messages,
   }));
   expect(masked?.tokens).toBeGreaterThan(2_000);
   expect(part.prompts).toHaveLength(10);

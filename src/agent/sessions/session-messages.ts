@@ -9,6 +9,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { inTurns } from "../../steps/view/turns.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
@@ -157,14 +158,18 @@ export class SessionMessages {
   }
 
   /**
-   * The view for a model, with overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits, and says how.
-   * Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
+   * The view for a model, with overlays applied, repaired so that the AI SDK and every provider accept it. With `maxTokens` it always fits, and
+   * says how. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
-    return this.viewWith(options);
+    const view = await this.viewWith(options);
+    if (typeof options === "object" && options.apart === true) return view;
+    return { ...view, messages: inTurns(view.messages) };
   }
 
-  /** As {@link getView}, with `as` applied to each message before the view is shortened or made to fit. @internal */
+  /**
+   * As {@link getView}, with the messages apart, and with `as` applied to each before the view is shortened or made to fit. @internal
+   */
   async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;

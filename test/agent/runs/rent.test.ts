@@ -445,7 +445,8 @@ test("names that a summary hid stand beside a stub that it left from its commit 
       for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
       const { outcome } = await session.ended((await session.compact()).run.id);
       expect(outcome?.kind).toBe("applied");
-      const flat = async () => (await session.getView()).messages.map((message) => JSON.stringify(message)).join("\n");
+      const flat = async () =>
+        (await session.getView({ apart: true })).messages.map((message) => JSON.stringify(message)).join("\n");
       const sent = await flat();
       expect(sent).toContain("Left out");
       expect(sent).toContain("Words of outputs that were left out");
@@ -551,7 +552,9 @@ test("whatever sizes come: one row an edit, and between two edits a view begins 
           "",
         );
         await session.appendMessage(random.chance(0.2) ? say(n) : work(n, output));
-        const now = (await session.getView()).messages.map((message) => JSON.stringify(message)).join("\n");
+        const now = (await session.getView({ apart: true })).messages
+          .map((message) => JSON.stringify(message))
+          .join("\n");
         expect(rows(storage) - edits).toBeLessThanOrEqual(1);
         if (rows(storage) === edits) expect(now.startsWith(before)).toBe(true);
         [before, edits] = [now, rows(storage)];
