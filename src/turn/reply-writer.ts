@@ -13,6 +13,7 @@ import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { callKey } from "../steps/view/accepted.ts";
 import { answerCalls, openCall } from "./call-results.ts";
+import { plain } from "./plain.ts";
 import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
@@ -59,7 +60,7 @@ export class ReplyWriter {
 
   /**
    * Adds a step's parts at its end. Outputs that are too large are shortened, and say so. Throws `unknown_message` once the reply was
-   * deleted, `session_ended` where the reply did not move to the child, `message_too_large`, `not_serializable`.
+   * deleted, `session_ended` where the reply did not move to the child, `message_too_large`.
    */
   add(parts: UIMessage["parts"]): void {
     void this.session;
@@ -132,16 +133,9 @@ function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts):
   }
 }
 
-/**
- * Converts parts to JSON, as a provider would get them. A date in a tool's output becomes its text. Parts that JSON cannot hold stay as
- * they are and are refused by name later.
- */
+/** Parts as JSON, as a provider would get them (plain.ts). */
 function toPlain(parts: UIMessage["parts"]): UIMessage["parts"] {
-  try {
-    return JSON.parse(JSON.stringify(parts)) as UIMessage["parts"];
-  } catch {
-    return parts;
-  }
+  return plain(parts) as unknown as UIMessage["parts"];
 }
 
 function shortenTool(part: Part, limit: number): Part {
