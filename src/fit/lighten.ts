@@ -19,7 +19,7 @@ import {
   type ToolPart,
 } from "../steps/message/tool-parts.ts";
 import { isReasoning, ownWhereChanged, withoutItem } from "../steps/view/items.ts";
-import { shortenOutput } from "./truncate.ts";
+import { shortenOutput, shortenShown } from "./truncate.ts";
 
 const CUT_CALL = "Shortened to fit.";
 
@@ -66,7 +66,7 @@ function squeezeText(part: TextUIPart, chars: number): Part {
 function squeezeTool(tool: ToolPart, chars: number): ToolPart {
   const asked = { ...tool, input: shortenOutput(tool.input, chars, CUT_CALL) } as ToolPart;
   if (asked.state === "output-error") return { ...asked, errorText: cutMiddle(fieldText(asked.errorText), chars) };
-  return asked.state === "output-available" ? { ...asked, output: shortenOutput(asked.output, chars) } : asked;
+  return asked.state === "output-available" ? { ...asked, output: shortenShown(asked.output, chars) } : asked;
 }
 
 /** Changes each part, including those inside a steering message. */

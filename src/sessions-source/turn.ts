@@ -8,6 +8,7 @@
 import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
+import { valueTokens } from "../steps/message/bytes.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { callKey } from "../steps/view/accepted.ts";
@@ -110,7 +111,7 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   const begins = brought.findIndex(({ role }) => role !== "tool");
   const own = begins === -1 ? [] : brought.slice(begins);
   const maxTokens = options.maxTokens ?? session.turnTokens ?? Infinity;
-  const taken = own.length === 0 ? 0 : session.countTokens(JSON.stringify(own));
+  const taken = own.length === 0 ? 0 : valueTokens(own, session.countTokens);
   const reminder = await session.reminderOfRooms();
   const { view, messages } = await nextPrompt(session, {
     ...options,

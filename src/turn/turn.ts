@@ -34,6 +34,7 @@ import { ReplyWriter } from "./reply-writer.ts";
 import { answerCalls, firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import { checkViewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
+import { showingBytes } from "./model-output.ts";
 import { plain } from "./plain.ts";
 import { RunningStep, type ChunkCame } from "./running-step.ts";
 import { stepParts, stoppedParts, withOwnIds } from "./step-parts.ts";
@@ -239,9 +240,10 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
   const repaired = inTurns(repairMessages(answered, { canBeAnswered }), { tools });
   const shown = tools === undefined ? repaired : withoutHidden(repaired, tools);
+  const showing = showingBytes(tools, shown);
   const messages = await convertToModelMessages(
     shown,
-    tools === undefined ? {} : { tools: knowingStubs(tools, shown, options.outputs) },
+    showing === undefined ? {} : { tools: knowingStubs(showing, shown, options.outputs) },
   );
   // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;

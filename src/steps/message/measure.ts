@@ -12,20 +12,15 @@
  * `responseId`, `itemId`).
  */
 import type { FileUIPart, UIMessage } from "ai";
-import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
+import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
+import { fileTokensOf, valueTokens } from "./bytes.ts";
 import { messageSteps } from "./slice.ts";
 import { maskableOutput, STUB_TOKENS } from "../view/stub.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 /** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
 export const TOOL_OVERHEAD_TOKENS = 60;
-
-/** Bytes of a file per estimated token. */
-const FILE_BYTES_PER_TOKEN = 4;
-
-/** Most tokens counted for a file that is no image. Above it, providers reject or summarise the file. */
-export const MAX_FILE_TOKENS = 20_000;
 
 /**
  * Counts the tokens of a text as a whole number. A session uses one counter for everything (agent/token-counter.ts):
@@ -96,7 +91,7 @@ function bareTokens(part: Part, count: CountTokens): number {
 /** Estimated tokens of one part as a model is sent it. Parts for the page alone (data, sources) cost nothing. */
 function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
-  if (tool !== null) return bareTokens(part, count) + count(jsonText(tool.errorText ?? tool.output));
+  if (tool !== null) return bareTokens(part, count) + valueTokens(tool.errorText ?? tool.output, count);
   if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "steering-message") {
@@ -114,9 +109,7 @@ function hasText(part: Part): boolean {
 export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
   const url = fieldText(part.url);
   if (fieldText(part.mediaType).startsWith("image")) return imageTokens(url);
-  const bytes = fileBytes(url);
-  if (bytes === null) return IMAGE_TOKENS;
-  return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
+  return fileTokensOf(fileBytes(url));
 }
 
 /** Bytes inside a data URL. Null when the file is elsewhere, so that its size is unknown. */

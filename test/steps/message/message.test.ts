@@ -4,7 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";
 import { IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS } from "../../../src/limits.ts";
-import { measureMessage, MAX_FILE_TOKENS } from "../../../src/steps/message/measure.ts";
+import { MAX_FILE_TOKENS } from "../../../src/steps/message/bytes.ts";
+import { measureMessage } from "../../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { messageSteps, sliceMessage, stepCount } from "../../../src/steps/message/slice.ts";
 import {
