@@ -3,19 +3,20 @@
  *
  * Before each step it makes the prompt of the current view and of the turn's own messages so far. It stores no message. The base class does,
  * at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base class are
- * already in the turn's own messages.
+ * already in the turn's own messages. These have their room behind the view, so that no step is larger than its limit (fit/fit-steps.ts).
  */
 import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
-import { MIN_VIEW_TOKENS } from "../limits.ts";
+import { fitSteps } from "../fit/fit-steps.ts";
+import { MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
-import { valueTokens } from "../steps/message/bytes.ts";
+import { measureMessage } from "../steps/message/measure.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { callKey } from "../steps/view/accepted.ts";
-import { parseSyntheticId } from "../steps/view/view.ts";
+import { isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
-import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../turn/turn.ts";
+import { nextPrompt, usageOf, withReminder, type Prompt, type ViewOptions } from "../turn/turn.ts";
 
 export type CompactedOptions = Omit<ViewOptions, "leafId" | "asOf">;
 
@@ -49,6 +50,8 @@ interface Begun {
   readonly leaf: UIMessage | null;
   readonly options: CompactedOptions;
   readonly host: HostTurn;
+  /** Tokens of the view, and of the user's last message in it. */
+  sizes: { readonly view: number; readonly request: number };
 }
 
 export async function compactedTurn(
@@ -65,8 +68,9 @@ export async function compactedTurn(
   try {
     const { leafId } = host;
     const leaf = leafId === undefined ? await session.getLatestLeaf() : await session.getMessage(leafId);
-    const begun: Begun = { session, leaf, options, host };
+    const begun: Begun = { session, leaf, options, host, sizes: { view: 0, request: 0 } };
     const first = await prompt(begun);
+    begun.sizes = { view: first.view.tokens, request: requestTokens(session, first.view.messages) };
     sent = first.view;
     return {
       messages: first.messages,
@@ -104,20 +108,25 @@ function broughtBy(step: StepBegun, begun: readonly ModelMessage[]): readonly Mo
   return steps.at(-1)?.response.messages ?? [];
 }
 
-async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun): Promise<Prompt> {
+async function prompt({ session, leaf, options, host, sizes }: Begun, step?: StepBegun): Promise<Prompt> {
   const { finish = (messages) => messages } = host;
   const brought = step?.responseMessages ?? [];
   // Results of calls that a person approved stand in the view, with their calls.
   const begins = brought.findIndex(({ role }) => role !== "tool");
   const own = begins === -1 ? [] : brought.slice(begins);
   const maxTokens = options.maxTokens ?? session.turnTokens ?? Infinity;
-  const taken = own.length === 0 ? 0 : valueTokens(own, session.countTokens);
   const reminder = await session.reminderOfRooms();
+  const beside = reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS;
+  const room = Math.max(MIN_VIEW_TOKENS, maxTokens - session.unseenTokens - beside);
+  const steps = fitSteps(own, { room, ...sizes, countTokens: session.countTokens });
   const { view, messages } = await nextPrompt(session, {
     ...options,
     truncate: session.masksOutputs ? options.truncate : (options.truncate ?? host.truncate),
     leafId: leaf?.id,
-    maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
+    maxTokens:
+      maxTokens === Infinity
+        ? Infinity
+        : Math.max(MIN_VIEW_TOKENS, maxTokens - steps.reserved - (own.length === 0 ? 0 : beside)),
     reminder: own.length === 0 ? reminder : null,
     step,
     as: (message) => asItWas(leaf, message),
@@ -125,8 +134,17 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   });
   if (own.length === 0) return { view, messages: finish(messages) };
   const last: ModelMessage[] = reminder === null ? [] : [{ role: "user", content: reminder }];
-  const sent = { ...view, tokens: view.tokens + taken };
-  return { view: sent, messages: [...finish(messages), ...own, ...last] };
+  const sent = { ...view, tokens: view.tokens + steps.tokens };
+  const before = steps.note === null ? finish(messages) : withReminder(finish(messages), steps.note);
+  return { view: sent, messages: [...before, ...steps.messages, ...last] };
+}
+
+/** Tokens of the user's last message, which is what the turn answers. */
+function requestTokens(session: Session, messages: readonly UIMessage[]): number {
+  const asked = messages.findLast(
+    (message) => message.role === "user" && parseSyntheticId(message.id) === null && !isSummaryRecord(message),
+  );
+  return asked === undefined ? 0 : measureMessage(asked, session.countTokens).tokens;
 }
 
 /**

@@ -254,7 +254,7 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
 }
 
 /** A reminder stands behind the user's own words, where those come last. */
-function withReminder(messages: ModelMessage[], reminder: string): ModelMessage[] {
+export function withReminder(messages: ModelMessage[], reminder: string): ModelMessage[] {
   const last = messages.at(-1);
   if (last?.role !== "user") return [...messages, { role: "user", content: reminder }];
   const said = typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;

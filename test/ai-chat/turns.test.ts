@@ -215,3 +215,35 @@ test("a summary continues the prompt that the chat last sent, and the provider r
   const begun = asked[at]?.options.prompt.slice(0, -1) ?? [];
   expect(begun).toEqual(turn?.options.prompt.slice(0, begun.length));
 });
+
+test("a turn of 500 steps never exceeds its limit, tells the whole request, and keeps its beginning", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  for (let n = 0; n < 3; n++) await person.say(user(`u${n}`));
+  const request = `Answer in German. ${"Look at every berth of the harbour. ".repeat(20)}And end with a list.`;
+  await inside(name, async (agent) => {
+    await agent.saveMessages([...agent.messages, user("ask", request)]);
+    const LIMIT = 8_000;
+    const turn = await agent.compacted({ maxTokens: LIMIT });
+    const brought: ModelMessage[] = [];
+    let [before, changes, most] = ["", 0, 0];
+    for (let n = 0; n < 500; n++) {
+      const call = { type: "tool-call", toolCallId: `look-${n}`, toolName: "look", input: { n } } as const;
+      const output = { type: "text", value: `Entry ${n}: ${"the ledger keeps its promise. ".repeat(20)}` } as const;
+      brought.push(
+        { role: "assistant", content: [call] },
+        { role: "tool", content: [{ ...call, type: "tool-result", output }] },
+      );
+      const { messages = [] } = await turn.prepareStep({ responseMessages: [...brought] });
+      const prompt = JSON.stringify(messages);
+      most = Math.max(most, estimateTokens(prompt));
+      expect(prompt).toContain(JSON.stringify(request).slice(1, -1));
+      expect(prompt).toContain(`Entry ${n}: `);
+      if (before !== "" && !prompt.startsWith(before.slice(0, -1))) changes++;
+      before = prompt;
+    }
+    expect(most).toBeLessThanOrEqual(LIMIT);
+    const grown = estimateTokens(JSON.stringify(brought));
+    expect(changes).toBeLessThanOrEqual(grown / (LIMIT * 0.3) + 1);
+  });
+});

@@ -198,6 +198,11 @@ export class SessionMessages {
     return messages + unseenTokens(this.#core, this.#state.id, 0);
   }
 
+  /** Tokens of a prompt that are in no message, as the provider counted them: system prompt and tools. @internal */
+  get unseenTokens(): number {
+    return unseenTokens(this.#core, this.#state.id, 0);
+  }
+
   /** Whether stubs replace older tool outputs by their cost, so that nothing else has to shorten them. @internal */
   get masksOutputs(): boolean {
     return this.#state.settings.when?.rule === "rent";
