@@ -145,9 +145,20 @@ function stepsOf(own: readonly ModelMessage[], count: CountTokens): Step[] {
     groups.map((messages) => ({
       messages,
       isUsers: messages[0]?.role === "user",
-      tokens: valueTokens(messages, count),
+      tokens: messages.reduce((sum, message) => sum + sizeOf(message, count), 0),
     })),
   );
+}
+
+/** Sizes of messages, because a loop of hundreds of steps asks for each at every step. */
+const SIZES = new WeakMap<CountTokens, WeakMap<ModelMessage, number>>();
+
+function sizeOf(message: ModelMessage, count: CountTokens): number {
+  const sizes = SIZES.get(count) ?? new WeakMap<ModelMessage, number>();
+  SIZES.set(count, sizes);
+  const size = sizes.get(message) ?? valueTokens(message, count);
+  sizes.set(message, size);
+  return size;
 }
 
 function cutMessage(message: ModelMessage, chars: number): ModelMessage {

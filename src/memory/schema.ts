@@ -46,6 +46,7 @@ const TABLES = {
   masks: ["masks"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
+  thoughts: ["thoughts"],
   costs: ["costs"],
   shadows: ["shadows", "shadow_runs", "shadow_spend"],
   noteVersions: ["notes"],
@@ -221,6 +222,15 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        last_estimate    INTEGER NOT NULL,
        recorded_at      INTEGER NOT NULL,
        PRIMARY KEY (session_id, model)
+     ) WITHOUT ROWID`,
+  ],
+  // What each signed thought was made on (runs/thoughts.ts).
+  thoughts: [
+    `CREATE TABLE palimpsest_thoughts (
+       mark       TEXT NOT NULL,
+       session_id TEXT NOT NULL,
+       prefix     TEXT NOT NULL,
+       PRIMARY KEY (mark)
      ) WITHOUT ROWID`,
   ],
 };

@@ -9,7 +9,7 @@
  * for on a view without it.
  *
  * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
- * between or the view had to be made to fit. No step gets more than its limit, however many steps a turn has.
+ * between or the view had to be made to fit. Thoughts that are bound to another beginning are left out then (thoughts.ts). No step gets more than its limit, however many steps a turn has.
  */
 import {
   convertToModelMessages,
@@ -36,8 +36,10 @@ import type { Session } from "../agent/sessions/session.ts";
 import { checkViewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
 import { showingBytes } from "./model-output.ts";
 import { plain } from "./plain.ts";
+import { Reminders } from "./reminders.ts";
 import { RunningStep, type ChunkCame } from "./running-step.ts";
 import { stepParts, stoppedParts, withOwnIds } from "./step-parts.ts";
+import { Thoughts } from "./thoughts.ts";
 
 /** What a view shows, and how large it may be. */
 export interface ViewOptions extends Omit<GetViewOptions, "apart"> {
@@ -125,6 +127,8 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
   /** Set once the turn was stopped. */
   let stopping: Promise<void> | null = null;
   const running = new RunningStep();
+  const reminders = new Reminders();
+  const thoughts = new Thoughts(reply.session.thoughtNotes);
   const outputs = new Map<string, unknown>();
   const mustBeKept = (): void => {
     if (failure !== null) throw failure.error;
@@ -155,10 +159,10 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
       if (results.size > 0) await keep(() => reply.answer(results));
       // The session in which the turn began, because its system prompt stays in use to the end.
       const reminder = await session.reminderOfRooms();
-      const asked = { ...options, leafId: replyId, reminder, step, outputs };
+      const asked = { ...options, leafId: replyId, reminder, reminders, step, outputs };
       const { view, messages } = await nextPrompt(reply.session, asked);
       sent = view;
-      return { messages };
+      return { messages: thoughts.bound(messages, { instructions: step?.instructions, tools: options.tools }) };
     },
     onToolExecutionEnd: async (ended) => {
       if (hasBegun && stopping === null) return running.toolEnded(ended);
@@ -174,6 +178,7 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
       running.forget();
       keepOutputs(outputs, step, options.tools);
       await keep(async () => reply.add(await stepParts(step, options.tools)));
+      thoughts.made(withOwnIds(step.content));
       const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
       // A failure to record usage must not lose the call's answer.
       await reply.session.recordUsage(report).catch(() => undefined);
@@ -203,12 +208,16 @@ export interface Prompt {
   readonly view: ShownView;
   /** The messages for the model. */
   readonly messages: ModelMessage[];
+  /** Whether the SDK acts on the last of them before it asks the model, so that nothing may stand behind it. */
+  readonly isActedOn: boolean;
 }
 
 /** How a prompt is made. */
 export interface PromptOptions extends ViewOptions {
   /** The end of the prompt, which is not stored. Null for none. */
   readonly reminder: string | null;
+  /** Those of the turn's earlier steps, which stay in their places. */
+  readonly reminders?: Reminders | undefined;
   /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;
   /** What tools of this turn returned, by the keys of their calls, where a message has it in another form. */
@@ -222,10 +231,8 @@ export interface PromptOptions extends ViewOptions {
 /** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
 export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
   const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
-  const budget = withoutReminder(
-    maxTokens,
-    reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
-  );
+  const reminders = options.reminders ?? new Reminders();
+  const budget = withoutReminder(maxTokens, remindersTokens(session, reminders.texts(reminder)));
   const view = await session.viewWith({ leafId, truncate, maxTokens: budget }, options.as);
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   // Results of calls that are open in the view, or that the view closed without a result.
@@ -249,16 +256,9 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
     view,
-    messages: reminder === null || isActedOn ? messages : withReminder(messages, reminder),
+    messages: isActedOn ? messages : reminders.put(messages, reminder),
+    isActedOn,
   };
-}
-
-/** A reminder stands behind the user's own words, where those come last. */
-export function withReminder(messages: ModelMessage[], reminder: string): ModelMessage[] {
-  const last = messages.at(-1);
-  if (last?.role !== "user") return [...messages, { role: "user", content: reminder }];
-  const said = typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;
-  return [...messages.slice(0, -1), { ...last, content: [...said, { type: "text", text: reminder }] }];
 }
 
 /**
@@ -353,6 +353,10 @@ function orStub(toModelOutput: ToModelOutput, stubs: Stubs): ToModelOutput {
 
 function isAnsweredApproval(part: Part): boolean {
   return toolPart(part)?.state === "approval-responded";
+}
+
+export function remindersTokens(session: Session, texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + session.countTokens(text) + MESSAGE_OVERHEAD_TOKENS, 0);
 }
 
 /** The limit without the reminder's tokens. It is at least the least view, so that no step fails in the middle of a turn. */

@@ -1,7 +1,10 @@
 /** AIChatAgent with compaction, as the model sees it and as the person sees it. */
 import { evictDurableObject } from "cloudflare:test";
-import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
+import { generateText, isStepCount, tool, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { stepParts } from "../../src/turn/step-parts.ts";
+import { signing } from "../turn/signing-provider.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
@@ -246,4 +249,36 @@ test("a turn of 500 steps never exceeds its limit, tells the whole request, and 
     const grown = estimateTokens(JSON.stringify(brought));
     expect(changes).toBeLessThanOrEqual(grown / (LIMIT * 0.3) + 1);
   });
+});
+
+test("thoughts that a provider binds to all before them: no request is refused, with summaries in the middle of turns", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  const { model, told } = signing(4);
+  await inside(name, async (agent) => {
+    const session = agent.palimpsest.session();
+    const look = tool({
+      inputSchema: z.object({ n: z.number() }),
+      execute: async ({ n }) => {
+        const ids = agent.messages.map(({ id }) => id);
+        if (n === 2 && ids.length === 8) await session.addCompaction("It was looked at.", "u0", ids[3] ?? "");
+        return { entry: n, text: "The ledger keeps its promise. ".repeat(12) };
+      },
+    });
+    for (let n = 0; n < 6; n++) {
+      await agent.saveMessages([...agent.messages, user(`ask${n}`, "Look around.")]);
+      const turn = await agent.compacted({ tools: { look } });
+      const { steps } = await generateText({
+        model,
+        tools: { look },
+        ...turn,
+        stopWhen: isStepCount(9),
+      });
+      const parts = (await Promise.all(steps.map((step) => stepParts(step, { look })))).flat();
+      await agent.saveMessages([...agent.messages, { id: `answer${n}`, role: "assistant", parts }]);
+    }
+  });
+  expect(told.refused).toBe(0);
+  expect(told.sent).toBeGreaterThan(60);
 });
