@@ -24,6 +24,7 @@ import type {
 } from "../memory/runs/runs.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
+import type { ThoughtsTable } from "../memory/runs/thoughts.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
@@ -343,6 +344,8 @@ export interface Core {
   /** The hooks of the optional rooms that the agent was declared with. */
   readonly rooms: Hooks;
   readonly usage: UsageTable;
+  /** What the thoughts of the agent's models were made on. */
+  readonly thoughts: ThoughtsTable;
   /** Breaker states of the summarisers. */
   readonly health: Health;
   /** Tokens that the summarisers cost. */

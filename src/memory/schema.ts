@@ -47,6 +47,7 @@ const TABLES = {
   runs: ["runs", "overlays", "drafts", "health", "spend"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
+  thoughts: ["thoughts"],
   costs: ["costs"],
   noteVersions: ["notes"],
   wordIndex: ["searched_sessions", "search"],
@@ -208,6 +209,15 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        last_estimate    INTEGER NOT NULL,
        recorded_at      INTEGER NOT NULL,
        PRIMARY KEY (session_id, model)
+     ) WITHOUT ROWID`,
+  ],
+  // What each signed thought was made on (runs/thoughts.ts).
+  thoughts: [
+    `CREATE TABLE palimpsest_thoughts (
+       mark       TEXT NOT NULL,
+       session_id TEXT NOT NULL,
+       prefix     TEXT NOT NULL,
+       PRIMARY KEY (mark)
      ) WITHOUT ROWID`,
   ],
 };

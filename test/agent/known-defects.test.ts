@@ -226,7 +226,7 @@ test("compaction goes on after both ends of its summary were deleted, and nothin
   expect((await settle(agent)).at(-1)).toBe("applied");
   expect((await agent.status({})).viewTokens).toBeLessThan(2_000);
   const active = (await agent.getCompactions({})).find(({ state }) => state === "active");
-  const { messages, elements } = await agent.getView({});
+  const { messages, elements } = await agent.getView({ apart: true });
   const ids = elements.flatMap((element) => (element.kind === "message" ? [element.id] : []));
   const under = (await agent.expand({ overlayId: active?.id ?? "" })).map(({ id }) => id);
   const kept = talk(0, ENOUGH + 6)

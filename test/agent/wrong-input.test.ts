@@ -175,7 +175,10 @@ const CALLS: Partial<Record<CallName, Call>> = {
   refreshNotes: { good: {}, fields: { ...inSession, ignoreBudget: "flag" } },
   notesHistory: ofSession,
   getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
-  getView: { good: {}, fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate" } },
+  getView: {
+    good: {},
+    fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate", apart: "flag" },
+  },
   status: ofSession,
   search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
   searchSessions: { good: { query: "x" }, fields: { query: "text", sessionId: "session", limit: "hits" } },

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import type { TurnPiece, ToolResult, ImportedTurn } from "../../import/turns.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { inTurns } from "../../steps/view/turns.ts";
 import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
 /** `Prompt` is a conversation in a request of the format. */
@@ -67,7 +68,7 @@ interface Result {
 
 /** Leaves out messages without content for a model (data parts only), because providers refuse empty messages. */
 export async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
-  const converted = await convertToModelMessages(repairMessages([...messages]));
+  const converted = await convertToModelMessages(inTurns(repairMessages([...messages]), { keepsSystem: true }));
   return converted.filter((message) => message.content.length > 0);
 }
 

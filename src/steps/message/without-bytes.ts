@@ -5,17 +5,12 @@
  * transcript tells a file's type, size and name, and the stand-in keeps these. Pure.
  */
 import type { UIMessage } from "ai";
-import { isEncoded } from "../text/encoded.ts";
+import { withoutBytes as withoutBytesIn } from "./bytes.ts";
 import { fileBytes } from "./measure.ts";
 import { fieldText, innerParts, toolPart, type Part } from "./tool-parts.ts";
 
 /** A shorter data URL is kept. */
 const LEAST_URL_CHARS = 1_000;
-/** Longer than what a transcript shows of one output, so that an ordinary output stays whole. */
-const LEAST_ENCODED_CHARS = 20_000;
-/** Levels of a tool's output that are searched. A deeper one is kept. */
-const MAX_DEPTH = 20;
-
 /** The same object where nothing is left out. */
 export function withoutBytes(message: UIMessage): UIMessage {
   const parts = message.parts.map(lighter);
@@ -34,25 +29,11 @@ function lighter(part: Part): Part {
   if (part.type === "steering-message") return { ...part, parts: innerParts(part).map(lighter) } as Part;
   const tool = toolPart(part);
   if (tool === null) return part;
-  const input = withoutEncoded(tool.input, 0);
-  const output = withoutEncoded(tool.output, 0);
+  const [input, output] = [withoutBytesIn(tool.input), withoutBytesIn(tool.output)];
   return input === tool.input && output === tool.output ? part : ({ ...part, input, output } as Part);
 }
 
 /** {@link fileBytes} reads the size of the file from it. */
 function standIn(url: string): string {
   return `data:;bytes=${fileBytes(url) ?? 0},`;
-}
-
-function withoutEncoded(value: unknown, depth: number): unknown {
-  if (typeof value === "string") {
-    const isBytes = value.length >= LEAST_ENCODED_CHARS && isEncoded(value, LEAST_ENCODED_CHARS);
-    return isBytes ? `[${value.length} characters of encoded bytes]` : value;
-  }
-  if (typeof value !== "object" || value === null || depth === MAX_DEPTH) return value;
-  const entries = Object.entries(value).map(([key, each]) => [key, withoutEncoded(each, depth + 1), each] as const);
-  if (entries.every(([, lean, whole]) => lean === whole)) return value;
-  return Array.isArray(value)
-    ? entries.map(([, lean]) => lean)
-    : Object.fromEntries(entries.map(([key, lean]) => [key, lean]));
 }

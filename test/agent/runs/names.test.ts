@@ -120,7 +120,9 @@ test("nor after the message was deleted", async () => {
 test("only the last summary says how things stand, and the one before it where that was taken back", async () => {
   await stacked(async ({ session, older, newer }) => {
     const telling = async (): Promise<string[]> =>
-      (await session.getView()).messages.filter((each) => textOf([each]).includes("## State\\n")).map(({ id }) => id);
+      (await session.getView({ apart: true })).messages
+        .filter((each) => textOf([each]).includes("## State\\n"))
+        .map(({ id }) => id);
     expect(await telling()).toEqual([overlayMessageId(newer.id)]);
     await session.rollback(newer.id);
     expect(await telling()).toEqual([overlayMessageId(older.id)]);
@@ -188,7 +190,7 @@ test.each([null, "A line that the caller adds behind the summary, with words of 
   async (added) => {
     await stacked(async ({ session }) => {
       const weigh = async (): Promise<void> => {
-        const { messages, elements } = await session.getView();
+        const { messages, elements } = await session.getView({ apart: true });
         const weighed = messages.map((message) => measureMessage(message, estimateTokens).tokens);
         expect(elements.map(({ tokens }) => tokens)).toEqual(weighed);
       };

@@ -54,7 +54,7 @@ describe("by default", () => {
   test("the user's first message is kept whole up to a quarter of the threshold, though it is more than a tenth", async () => {
     await begin(2_000, {}, async (session, lastRun) => {
       expect(lastRun()?.outcome?.kind).toBe("applied");
-      const { messages, elements } = await session.getView();
+      const { messages, elements } = await session.getView({ apart: true });
       expect(messages[0]).toEqual(task(2_000));
       expect(elements[1]?.kind).toBe("overlay");
     });
@@ -65,7 +65,7 @@ describe("by default", () => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 3, kept: 0, why: "budget", inWords: [], beginningOf: "m0" });
-      const { messages } = await session.getView();
+      const { messages } = await session.getView({ apart: true });
       expect(messages.some(({ id }) => id === "m0")).toBe(false);
       expect(textOf(messages.slice(0, 1))).toContain(BEGINNING);
       expect(textOf(messages.slice(0, 1))).toContain(RULE);
@@ -127,7 +127,7 @@ describe("what a caller states", () => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 2, kept: 2, why: null, inWords: [], beginningOf: null });
-      expect((await session.getView()).messages.slice(0, 2)).toEqual([task(6_000), say(1)]);
+      expect((await session.getView({ apart: true })).messages.slice(0, 2)).toEqual([task(6_000), say(1)]);
     });
   });
 
@@ -145,7 +145,7 @@ describe("what a caller states", () => {
       const { run } = await session.compactNow();
       const ended = await session.ended(run.id);
       expect(ended.plan?.head).toMatchObject({ kept: 1, why: null });
-      expect((await session.getView()).messages[0]).toEqual(task(16_000));
+      expect((await session.getView({ apart: true })).messages[0]).toEqual(task(16_000));
     });
   });
 

@@ -31,13 +31,13 @@ async function withChild(messages: readonly UIMessage[] = talk(0, 30)) {
 
 test("S2: a child is its own: deleting the parent leaves its view whole and nothing of the parent, and the reverse", async () => {
   const { agent, stub, child } = await withChild();
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   await agent.append({ sessionId: child, message: say(100) });
   await agent.deleteSession({ sessionId: PARENT });
   await runInDurableObject(stub, (_: PalimpsestAgent, { storage }) => {
     for (const [name, text] of tables(storage)) expect(text.includes("zqparent"), name).toBe(false);
   });
-  expect((await agent.getView({ sessionId: child })).messages.slice(0, -1)).toEqual(view.messages);
+  expect((await agent.getView({ sessionId: child, apart: true })).messages.slice(0, -1)).toEqual(view.messages);
 
   const other = await withChild();
   await other.agent.deleteSession({ sessionId: other.child });
@@ -79,7 +79,7 @@ test("what must not be lost goes on word for word, folded and made anew, also wh
   }
   const { run } = await agent.compact({ sessionId: child, rebuild: true });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
   expect(JSON.stringify(view.messages)).toContain(rule);
 });
@@ -115,14 +115,14 @@ function call(state: object): UIMessage {
 test("V2: a call that waits for its result goes along as it is, stays open for whoever answers, and takes its result in the child", async () => {
   const open = call({ state: "input-available" });
   const { agent, child } = await withChild([...talk(0, 30), open]);
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   expect(view.messages.at(-1)?.parts).toEqual(open.parts);
   await convertToModelMessages(view.messages);
   expect(await agent.getMessage({ sessionId: child, id: "call" })).toEqual(open);
   const answered = call({ state: "output-available", output: "seen" });
   expect(await refusalOf(() => agent.upsert({ sessionId: PARENT, message: answered }))).toContain("[session_ended]");
   await agent.upsert({ sessionId: child, message: answered });
-  expect((await agent.getView({ sessionId: child })).messages.at(-1)).toEqual(answered);
+  expect((await agent.getView({ sessionId: child, apart: true })).messages.at(-1)).toEqual(answered);
 });
 
 test("blocks, entries, loaded skills and what was learned of the provider's counts go along; the prompt is frozen anew", async () => {
@@ -194,7 +194,7 @@ test("a session with a function of its own is split through that function; where
         declines ? null : { summary: "made here", fromMessageId: from?.id ?? "", toMessageId: rest.at(-3)?.id ?? "" };
       await session.appendAll(talk(0, 12));
       const { run } = await manager.compactAndSplit("inline");
-      const view = await manager.getSession(childOf(await session.ended(run.id))).getView();
+      const view = await manager.getSession(childOf(await session.ended(run.id))).getView({ apart: true });
       expect(JSON.stringify(view).includes("made here")).toBe(!declines);
       expect(view.messages).toHaveLength(declines ? 12 : 5);
     });
