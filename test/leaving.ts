@@ -60,6 +60,6 @@ export function dropPalimpsest(sql: SqlStorage): void {
     )
     .toArray();
   // A virtual table takes the tables of its index with it.
-  const isVirtual = ({ definition }: { definition: string }) => definition.startsWith("CREATE VIRTUAL");
-  for (const { name } of [...tables.filter(isVirtual), ...tables]) sql.exec(`DROP TABLE IF EXISTS "${name}"`);
+  const virtual = tables.filter(({ definition }) => definition.startsWith("CREATE VIRTUAL"));
+  for (const { name } of [...virtual, ...tables]) sql.exec(`DROP TABLE IF EXISTS "${name}"`);
 }

@@ -43,7 +43,7 @@ export function filePiece(
 
 /** A file whose text is given. In a fence, because the user did not write it. */
 export function fileTextPiece(name: string, text: string): TurnPiece {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length));
+  const longest = (text.match(/`+/g) ?? []).reduce((most, ticks) => Math.max(most, ticks.length), 2);
   const fence = "`".repeat(longest + 1);
   return textPiece(`${name}:\n\n${fence}\n${text}\n${fence}`);
 }

@@ -55,7 +55,8 @@ const progress = line
     data: z.object({
       type: z.literal("agent_progress"),
       agentId: z.string(),
-      message: line.extend({ message: anthropicMessage }),
+      // Some versions name the type only inside.
+      message: line.extend({ type: z.string().default("message"), message: anthropicMessage }),
     }),
   })
   .transform((value): Line => {

@@ -12,6 +12,8 @@ export function isResponseItem(value: Readonly<Record<string, unknown>>): boolea
   const { type, role } = value;
   if (typeof role === "string") return blocksOf(value).some((block) => RESPONSE_BLOCKS.has(block["type"]));
   if (typeof type !== "string") return false;
+  // Other tools name their calls so.
+  if (type === "tool_call") return false;
   return type === "reasoning" || RESPONSE_CALL.test(type) || RESPONSE_RESULT.test(type);
 }
 

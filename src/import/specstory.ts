@@ -150,15 +150,12 @@ function turnOf({ role, isSide, metadata, id, lines }: Message): ImportedTurn {
 
 /** Without the lines that part one message from the next. */
 function withoutRules(text: string): string {
-  let rest = text.trim();
-  for (;;) {
-    const next = rest
-      .replace(/^---(?:\n|$)/, "")
-      .replace(/(?:^|\n)---$/, "")
-      .trim();
-    if (next === rest) return rest;
-    rest = next;
-  }
+  const lines = text.split("\n");
+  const says = lines.map((line) => line.trim() !== "" && line.trim() !== RULE);
+  return lines
+    .slice(Math.max(0, says.indexOf(true)), says.lastIndexOf(true) + 1)
+    .join("\n")
+    .trim();
 }
 
 const THOUGHT = /^<think>/;

@@ -9,6 +9,8 @@ import { inside } from "./inside.ts";
 
 skipRetryDelays();
 
+const byText = (a: UIMessage, b: UIMessage) => JSON.stringify(a).localeCompare(JSON.stringify(b));
+
 async function allOf(agent: Parameters<typeof everything>[0]) {
   const found: { session?: { id: string }; parentId?: string | null; message?: UIMessage; summary?: object }[] = [];
   for await (const each of everything(agent)) found.push(each);
@@ -25,7 +27,6 @@ test("plain agent: each session, each message once with its parent, on every bra
   expect(found.flatMap(({ session }) => session?.id ?? []).toSorted()).toEqual(["", "other"]);
   const messages = found.flatMap(({ message }) => message ?? []);
   const expected = [...talk(0, 17), say(90), say(0)];
-  const byText = (a: UIMessage, b: UIMessage) => JSON.stringify(a).localeCompare(JSON.stringify(b));
   expect(messages.toSorted(byText)).toEqual(expected.toSorted(byText));
   const parents = new Map(found.flatMap(({ message, parentId }) => (message ? [[message.id, parentId] as const] : [])));
   expect([parents.get("m90"), parents.get("m4"), parents.get("m16")]).toEqual(["m3", "m3", "m15"]);

@@ -104,16 +104,18 @@ test("a transcript goes in and comes out as it was, and its session is listed (M
   );
 });
 
+/** A line of a Claude Code session. */
+const claudeLine = (n: number) => ({
+  type: n % 2 === 0 ? "user" : "assistant",
+  uuid: `u${n}`,
+  parentUuid: n === 0 ? null : `u${n - 1}`,
+  isMeta: n === 2,
+  message: { role: n % 2 === 0 ? "user" : "assistant", content: "x".repeat(10_000) },
+});
+
 test("a file that no single call could carry goes in and comes out in parts, and its harness's words are marked (M1)", async () => {
-  const said = (n: number) => ({
-    type: n % 2 === 0 ? "user" : "assistant",
-    uuid: `u${n}`,
-    parentUuid: n === 0 ? null : `u${n - 1}`,
-    isMeta: n === 2,
-    message: { role: n % 2 === 0 ? "user" : "assistant", content: "x".repeat(10_000) },
-  });
   const large = join(folder, "large.jsonl");
-  await writeFile(large, Array.from({ length: 2_100 }, (_, n) => JSON.stringify(said(n))).join("\n"));
+  await writeFile(large, Array.from({ length: 2_100 }, (_, n) => JSON.stringify(claudeLine(n))).join("\n"));
   expect(await palimpsest(["--session", "large", "import", large])).toMatchObject({
     code: 0,
     out: "2,100 messages of claude-code, 2,100 of them new.\n",

@@ -570,6 +570,7 @@ describe("messages that look like chat completions", () => {
     ["roles of another tool", lines({ role: "human", content: "Bind it" }, { role: "ai", content: "Bound." })],
     ["parts of another tool", JSON.stringify([{ role: "user", parts: [{ text: "Bind it" }] }])],
     ["events of another stream", lines({ event: "start" }, { event: "delta", text: "Bound." })],
+    ["calls of another tool", lines({ type: "tool_call", name: "bind" }, { type: "text", text: "Bound." })],
   ])("%s are refused as an unknown format, not line by line", (_, text) => {
     expect(() => importTranscript(text)).toThrow(/The format is not known\. Known are .*specstory/);
   });
@@ -578,6 +579,16 @@ describe("messages that look like chat completions", () => {
     const messages = fixtures.uiMessages.split("\n").map((line) => JSON.parse(line) as UIMessage);
     const read = importOne(JSON.stringify({ id: "chat", messages }));
     expect([read.format, read.messages]).toEqual(["uimessage-jsonl", messages]);
+  });
+
+  test("a file of backticks, and one of rules between messages, are read in a moment", () => {
+    const file = { type: "file", path: "ticks.md", content: "` ".repeat(500_000) };
+    expect(importOne(JSON.stringify([{ role: "user", content: [file] }])).messages).toHaveLength(1);
+    const rules = `_**User**_\n\nhello\n${"---\n".repeat(300_000)}_**Agent**_\n\n${"---\n".repeat(300_000)}bye\n`;
+    expect(importOne(rules).messages.map(told)).toEqual([
+      ["user", "hello"],
+      ["assistant", "bye"],
+    ]);
   });
 
   test("a note names the commonest kinds of many", () => {
