@@ -56,22 +56,21 @@ export function* readSpecStory(text: string): Slices<Chat[]> {
   const onlySide = messages.every(({ isSide }) => isSide);
   const main: ImportedTurn[] = [];
   const chats: Chat[] = [{ label, turns: main }];
-  let side: ImportedTurn[] | null = null;
+  let side = main;
   for (const message of messages) {
-    const turn = turnOf(message);
     if (pace.isOverEntry(message.lines.length)) yield;
-    if (!message.isSide || onlySide) {
-      side = null;
-      main.push(turn);
-      continue;
-    }
-    if (side === null) {
+    if (message.isSide && !onlySide && (isOrder(message) || side === main)) {
       side = [];
       chats.push({ label: `${label ?? "sub-agent"}/${chats.length}`, turns: side, isSubAgent: true });
     }
-    side.push(turn);
+    (message.isSide ? side : main).push(turnOf(message));
   }
   return chats;
+}
+
+/** True for what an agent tells its sub-agent. Its heading names no model, whatever the role. */
+function isOrder({ isSide, role, metadata }: Message): boolean {
+  return isSide && (role === "user" || metadata.model === undefined);
 }
 
 function* messagesOf(text: string): Slices<{ readonly messages: readonly Message[]; readonly label: string | null }> {
@@ -137,12 +136,13 @@ function headingOf([, who, side, aside = ""]: RegExpExecArray): Heading {
   return { role: who === "User" ? "user" : "assistant", isSide: side !== undefined, metadata };
 }
 
-function turnOf({ role, isSide, metadata, id, lines }: Message): ImportedTurn {
-  const body = withoutRules(lines.join("\n"));
-  if (role === "user") {
+function turnOf(message: Message): ImportedTurn {
+  const { role, metadata, id, lines } = message;
+  if (role === "user" || isOrder(message)) {
+    const body = withoutRules(lines.join("\n"));
     if (body === "") return noMessage("empty message", id);
-    const turn: ImportedTurn = { role, pieces: [textPiece(body)], metadata, id };
-    return isSide ? { ...turn, metadata: { ...metadata, isMeta: true } } : markHarness(turn);
+    const turn: ImportedTurn = { role: "user", pieces: [textPiece(body)], metadata, id };
+    return isOrder(message) ? { ...turn, metadata: { ...metadata, isMeta: true } } : markHarness(turn);
   }
   const pieces = piecesOf(lines);
   return pieces.length === 0 ? noMessage("empty message", id) : { role, pieces, metadata, id };
@@ -227,18 +227,29 @@ function elementAt(lines: readonly string[], at: number): Element | null {
   return { piece: callOf(old, lines.slice(at + 1, last).join("\n")), last: last - 1 };
 }
 
-/** Returns the text up to a closing tag, and to the end where there is none. */
+/**
+ * Returns the text up to a closing tag, and to the end where there is none. A tag in a code block closes nothing, unless no other one does.
+ */
 function upTo(lines: readonly string[], from: number, tag: string): { readonly body: string; readonly last: number } {
+  const fence = new Fence();
+  let quoted: number | null = null;
   for (let at = from; at < lines.length; at++) {
     const line = lines[at] ?? "";
+    fence.read(line);
     if (!line.trimEnd().endsWith(tag)) continue;
-    const body = lines
-      .slice(from, at + 1)
-      .join("\n")
-      .trimEnd();
-    return { body: body.slice(0, -tag.length), last: at };
+    if (!fence.isOpen) return upToLine(lines, { from, at, tag });
+    quoted ??= at;
   }
+  if (quoted !== null) return upToLine(lines, { from, at: quoted, tag });
   return { body: lines.slice(from).join("\n"), last: lines.length - 1 };
+}
+
+function upToLine(lines: readonly string[], { from, at, tag }: { from: number; at: number; tag: string }) {
+  const body = lines
+    .slice(from, at + 1)
+    .join("\n")
+    .trimEnd();
+  return { body: body.slice(0, -tag.length), last: at };
 }
 
 /** Returns an element's text without its frame, and its heading. */

@@ -406,13 +406,23 @@ not said
 
 ---
 
-_**User - sidechain (2026-01-02 03:04:10Z)**_
+_**Agent - sidechain (2026-01-02 03:04:10Z)**_
 
 Find a needle. You must not buy one.
 
----
+_**Agent (opus-x 2026-01-02 03:04:10Z)**_
 
-_**Agent - sidechain (2026-01-02 03:04:11Z)**_
+I wait.
+
+_**Agent - sidechain (haiku-x 2026-01-02 03:04:11Z)**_
+
+<tool-use data-tool-type="read" data-tool-name="Read"><details>
+<summary>Tool use: **Read**</summary>
+
+\`\`\`text
+<tool-use>quoted</tool-use>
+\`\`\`
+</details></tool-use>
 
 In the drawer.
 

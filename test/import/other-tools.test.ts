@@ -464,6 +464,7 @@ describe("specstory", () => {
         "step-start",
         "So a heading looks:\n\n```md\n_**User**_\nnot said\n```",
       ],
+      ["assistant", "I wait."],
       ["user", "<system-reminder>The list is empty.</system-reminder>"],
       ["assistant", 'read_file call_3 output-available "Read file: knots.md"', "step-start", "Sewn."],
     ]);
@@ -471,7 +472,7 @@ describe("specstory", () => {
       createdAt: Date.UTC(2026, 0, 2, 3, 4, 6),
       model: "opus-x",
     });
-    expect(conversations[0]?.messages[4]?.metadata).toEqual({ model: "old-1" });
+    expect(conversations[0]?.messages[5]?.metadata).toEqual({ model: "old-1" });
     expect(notes).toEqual([]);
   });
 
@@ -482,7 +483,12 @@ describe("specstory", () => {
     ]);
     expect(conversations[1]?.messages.map(told)).toEqual([
       ["user", "Find a needle. You must not buy one."],
-      ["assistant", "In the drawer."],
+      [
+        "assistant",
+        `Read call output-available ${JSON.stringify("```text\n<tool-use>quoted</tool-use>\n```")}`,
+        "step-start",
+        "In the drawer.",
+      ],
     ]);
     const marked = conversations.map(({ messages }) => Object.values(marksOf(messages)));
     expect(marked).toEqual([["meta"], ["meta"]]);
