@@ -260,6 +260,8 @@ export interface Hooks {
   readonly searchAll?: (query: string) => Promise<string | null>;
   /** The text of a block that summaries carry along. Null for a label that the room does not know. */
   readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
+  /** Stores a text from another store under a label. Null where it was taken, or the reason why not. */
+  readonly takeText?: (sessionId: string, label: string, text: string) => Promise<string | null>;
   /** Always shows a text to the model, under a label. */
   readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
 }

@@ -71,6 +71,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     [{ title: "t", text: LONE }],
   ],
   messages: [...NO_LIST, [null], [say(90), 1]],
+  entries: [...NO_LIST, [null], [say(90)], [{ message: null }], [{ message: say(90), parentId: "" }]],
   lastSession: [
     null,
     1,
@@ -194,7 +195,12 @@ const CALLS: Partial<Record<CallName, Call>> = {
     good: { text: "" },
     fields: { ...inSession, text: "file", format: "word", index: "index" },
   },
+  importPart: {
+    good: { upload: "u", at: 0, messages: [] },
+    fields: { ...inSession, upload: "key", at: "index", messages: "entries", last: "flag" },
+  },
   exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
+  exportPart: { good: {}, fields: { ...ofBranch.fields, from: "index", redact: "flag" } },
   plan: { good: {}, fields: { ...ofBranch.fields, manual: "flag", rebuild: "flag" } },
   compact: { good: {}, fields: ofCompaction },
   compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },

@@ -29,6 +29,7 @@ import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
+import { PART_CHARS } from "../../src/import/parts.ts";
 import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
@@ -154,7 +155,9 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${MAX_PHRASE_WORDS} words.`,
   ],
   "docs/transcripts.md": [
-    says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries.`,
+    says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries and ${limits.MAX_IMPORTING_CHARS} characters.`,
+    says`takes one frame, which is at most ${limits.MAX_REQUEST_BYTES} characters.`,
+    says`It sends parts of ${PART_CHARS} characters with`,
     says`A line, or a file that is one JSON document, takes ${MAX_IMPORT_VALUE_CHARS} characters`,
   ],
   "docs/views.md": [
@@ -275,7 +278,10 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "a recall reads at most 4 rows for each page",
     "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
   ],
-  "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
+  "docs/transcripts.md": [
+    "20,000 messages of 250 characters kept others waiting for 4.9 s",
+    "A Claude Code file of 21 MB with 34,000 messages took 15 s on a busy machine",
+  ],
   "docs/redaction.md": [
     "Version 4 of our rules was written after reading 21 misses in 133 texts",
     "to test version 3. It misses 6 of them",
