@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LIMITS as STRICT } from "../strict.ts";
 import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall-words.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
@@ -219,6 +220,15 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`at most ${MOST_TIMES_ESTIMATE} times what we estimate for a prompt and ${MOST_FRAMING_TOKENS} more, and at most ${MOST_WRITTEN_TOKENS} for an answer.`,
     says`may redirect a call ${MAX_REDIRECTS} times: to its own origin`,
     says`At most ${MAX_RESPONSE_BYTES / 1_000_000} MB are read of one response.`,
+  ],
+  "docs/limits.md": [
+    says`| ${STRICT.valueBytes} bytes |`,
+    says`parameters of a statement | ${STRICT.parameters} |`,
+    says`the text of a statement | ${STRICT.statementBytes} bytes |`,
+    says`an instance's params | ${STRICT.resultBytes} bytes |`,
+    says`a step's name | ${STRICT.stepNameChars} characters |`,
+    says`an instance's id | ${STRICT.instanceIdChars} characters |`,
+    says`passes or returns | ${STRICT.rpcBytes} bytes |`,
   ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
   "SECURITY.md": [
