@@ -237,7 +237,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`A frame is at most ${Math.round(limits.MAX_REQUEST_BYTES / 100_000) / 10} M characters`,
     says`A **connection** makes ${limits.CALLS_PER_SECOND} calls a second (\`PALIMPSEST_CALLS_PER_SECOND\`) and ${limits.CALLS_IN_A_ROW} in a row. A **caller** makes ${word(limits.CALLER_SHARE)} times as many`,
     says`Reading stops after ${MAX_BAD_ENTRIES} bad lines or ${MAX_IMPORT_ENTRIES} entries`,
-    says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files is read at a time`,
+    says`${word(1)} of the largest files is read at a time`,
   ],
   "ARCHITECTURE.md": [
     says`A slice takes ${SLICE_BYTES} bytes of messages and ends with the row that no longer fits.`,
