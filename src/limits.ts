@@ -152,12 +152,6 @@ export const RECALL_HITS = 20;
 /** Most bytes of an HTTP body and characters of a WebSocket frame. The largest message fits with its wrapping. */
 export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 
-/**
- * Most characters of all imports that an agent reads at the same time. They are those of the largest frame. Two such files with the messages
- * that are made of them exceed the platform's 128 MB.
- */
-export const MAX_IMPORTING_CHARS = MAX_REQUEST_BYTES;
-
 /** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */
 export const LEAST_APPROVAL_MS = 1_000;
 

@@ -13,9 +13,15 @@ import type { OpenImports } from "./uploads.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { inSlices, type Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
-import { MAX_IMPORTING_CHARS } from "../limits.ts";
+import { MAX_REQUEST_BYTES } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
+
+/**
+ * Most characters of all imports that an agent reads at the same time. They are those of the largest frame. Two such files with the messages
+ * that are made of them exceed the platform's 128 MB.
+ */
+const MAX_IMPORTING_CHARS = MAX_REQUEST_BYTES;
 
 /** How a transcript is read. */
 export interface ImportTranscriptOptions {

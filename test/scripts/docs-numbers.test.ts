@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LIMITS as STRICT } from "../strict.ts";
 import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall-words.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
@@ -203,6 +204,15 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`may redirect a call ${MAX_REDIRECTS} times: to its own origin`,
     says`At most ${MAX_RESPONSE_BYTES / 1_000_000} MB are read of one response.`,
   ],
+  "docs/limits.md": [
+    says`| ${STRICT.valueBytes} bytes |`,
+    says`parameters of a statement | ${STRICT.parameters} |`,
+    says`the text of a statement | ${STRICT.statementBytes} bytes |`,
+    says`an instance's params | ${STRICT.resultBytes} bytes |`,
+    says`a step's name | ${STRICT.stepNameChars} characters |`,
+    says`an instance's id | ${STRICT.instanceIdChars} characters |`,
+    says`passes or returns | ${STRICT.rpcBytes} bytes |`,
+  ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
   "SECURITY.md": [
     says`, ${MIN_SECRET_CHARS} characters or more, no spaces`,
@@ -210,7 +220,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`A frame is at most ${Math.round(limits.MAX_REQUEST_BYTES / 100_000) / 10} M characters`,
     says`A **connection** makes ${limits.CALLS_PER_SECOND} calls a second (\`PALIMPSEST_CALLS_PER_SECOND\`) and ${limits.CALLS_IN_A_ROW} in a row. A **caller** makes ${word(limits.CALLER_SHARE)} times as many`,
     says`Reading stops after ${MAX_BAD_ENTRIES} bad lines or ${MAX_IMPORT_ENTRIES} entries`,
-    says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files is read at a time`,
+    says`${word(1)} of the largest files is read at a time`,
   ],
   "ARCHITECTURE.md": [
     says`A slice takes ${SLICE_BYTES} bytes of messages and ends with the row that no longer fits.`,
