@@ -152,6 +152,9 @@ export const RECALL_HITS = 20;
 /** Most bytes of an HTTP body and characters of a WebSocket frame. The largest message fits with its wrapping. */
 export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 
+/** Most characters of one conversation that is imported, in however many parts it comes. An agent reads one of that size at a time. */
+export const MAX_IMPORTING_CHARS = 2 * MAX_REQUEST_BYTES;
+
 /** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */
 export const LEAST_APPROVAL_MS = 1_000;
 

@@ -13,15 +13,12 @@ import type { OpenImports } from "./uploads.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { inSlices, type Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
-import { MAX_REQUEST_BYTES } from "../limits.ts";
+import { MAX_IMPORTING_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
 
-/**
- * Most characters of all imports that an agent reads at the same time. They are those of the largest frame. Two such files with the messages
- * that are made of them exceed the platform's 128 MB.
- */
-const MAX_IMPORTING_CHARS = MAX_REQUEST_BYTES;
+/** Most characters of several imports that an agent reads at the same time, those of the largest frame. A larger one is read alone. */
+const MAX_TOGETHER_CHARS = MAX_REQUEST_BYTES;
 
 /** How a transcript is read. */
 export interface ImportTranscriptOptions {
@@ -49,8 +46,8 @@ export async function readFile(
   { text, ...options }: { text: string } & ImportTranscriptOptions,
 ): Promise<ReadFile> {
   if (text.length > MAX_IMPORTING_CHARS) throw tooLarge(text.length);
-  // Each file takes memory while it is read, so this bounds the files at one time.
-  if (reading.chars > 0 && reading.chars + text.length > MAX_IMPORTING_CHARS) {
+  // Each file takes memory while it is read, with the messages that are made of it.
+  if (reading.chars > 0 && reading.chars + text.length > MAX_TOGETHER_CHARS) {
     throw new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
   }
   reading.chars += text.length;
