@@ -82,17 +82,23 @@ function isRecord(value: unknown): boolean {
 
 /** The value with every half of a surrogate pair in it replaced by U+FFFD. Returns the same value where there is none. */
 export function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
-  if (Array.isArray(value)) {
-    const items = value.map(wellFormed);
-    return items.every((item, at) => Object.is(item, value[at])) ? value : items;
+  return isWellFormed(value) ? value : rewritten(value);
+}
+
+/** Copies nothing, because each read of a view asks it of each output. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  for (const key in value) {
+    if (!key.isWellFormed() || !isWellFormed((value as Record<string, unknown>)[key])) return false;
   }
+  return true;
+}
+
+function rewritten(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(rewritten);
   if (typeof value !== "object" || value === null) return value;
-  let changed = false;
-  const entries = Object.entries(value).map(([key, each]: [string, unknown]) => {
-    const entry = [key.toWellFormed(), wellFormed(each)] as const;
-    changed ||= entry[0] !== key || !Object.is(entry[1], each);
-    return entry;
-  });
-  return changed ? Object.fromEntries(entries) : value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key.toWellFormed(), rewritten(each)]));
 }

@@ -319,13 +319,15 @@ describe("a text that was shortened is no reference to the provider's whole one"
   });
 });
 
+const meta = (itemId: string) =>
+  fc.constantFrom<object>({}, item(`${itemId}_1`), item(`${itemId}_2`), {
+    providerMetadata: { anthropic: { signature: "s" } },
+  });
+
 describe("any conversation", () => {
   const words = fc.constantFrom("Read the ledger.", "", " \n", "x\ud83d", "The fence holds. ".repeat(60));
   const id = fc.constantFrom("call_0", "call_1", "a~b", "", "toolu_01AbCdEfGhIjKlMn", "z".repeat(70));
   const name = fc.constantFrom("read", "grep", "multi.tool", "");
-  const meta = fc.constantFrom<object>({}, item("msg_1"), item("rs_1"), {
-    providerMetadata: { anthropic: { signature: "s" } },
-  });
   const state = fc.constantFrom<object>(
     { state: "output-available", output: "found" },
     { state: "output-available", output: { lines: ["a", "b\ude00"] } },
@@ -337,9 +339,11 @@ describe("any conversation", () => {
     { state: "output-available", output: "r", input: undefined },
   );
   const part: fc.Arbitrary<Part> = fc.oneof(
-    fc.record({ value: words, meta }).map(({ value, meta: fields }): Part => ({ ...text(value), ...fields })),
     fc
-      .record({ value: words, meta })
+      .record({ value: words, meta: meta("msg") })
+      .map(({ value, meta: fields }): Part => ({ ...text(value), ...fields })),
+    fc
+      .record({ value: words, meta: meta("rs") })
       .map(({ value, meta: fields }): Part => ({ type: "reasoning", text: value, ...fields })),
     fc
       .record({ id, name, state, input: fc.constantFrom<unknown>({ q: 1 }, "text", null) })
