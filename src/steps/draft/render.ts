@@ -22,6 +22,7 @@
  * models never see.
  */
 import type { FileUIPart, UIMessage } from "ai";
+import { withoutBytes } from "../message/bytes.ts";
 import { fileBytes } from "../message/measure.ts";
 import {
   fieldText,
@@ -153,6 +154,7 @@ export function cutMiddle(text: string, limit: number): string {
  * seem to belong to the message before the gap.
  */
 function cutMessages(transcript: string, limit: number): string {
+  if (transcript.length <= limit) return transcript;
   const budget = Math.max(0, Math.floor(limit) - 40);
   const start = wholeCharacters(transcript, 0, Math.ceil(budget * 0.6));
   const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
@@ -296,7 +298,7 @@ function renderTool(part: ToolPart, limit: number, same: number | undefined): st
 
 function openResult(part: ToolPart, label: string, limit: number): string {
   if (part.state === "output-error") return opening(`error${label}`, fieldText(part.errorText), limit);
-  if (part.state === "output-available") return opening(`result${label}`, jsonText(part.output), limit);
+  if (part.state === "output-available") return opening(`result${label}`, jsonText(withoutBytes(part.output)), limit);
   return opening(`denied${label}`, fieldText(part.approval?.reason), limit);
 }
 
