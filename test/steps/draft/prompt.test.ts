@@ -52,8 +52,8 @@ describe("the prompt", () => {
           sections: template.sections,
           transcript: input.transcript || null,
           previous: previous || null,
-          drafts: drafts.filter((each) => each !== ""),
-          problems: problems.filter((each) => each !== ""),
+          drafts: (drafts ?? []).filter((each) => each !== ""),
+          problems: (problems ?? []).filter((each) => each !== ""),
           focus: focus || null,
         });
       }),
@@ -88,12 +88,12 @@ describe("the prompt", () => {
       transcript: "[#1 user]\nHello.",
       template: DEFAULT_TEMPLATE,
       summaryTokens: 500,
-      boundary: "b",
+      boundary: "b0b0",
     });
-    expect(prompt.split("\n", 1)).toEqual(["Task: chunk. Size: 500. Boundary: b"]);
+    expect(prompt.split("\n", 1)).toEqual(["Task: chunk. Size: 500. Boundary: b0b0"]);
     expect(system).toContain("## Standing instructions");
     expect(system).toContain("## Ended instructions");
-    expect(prompt).not.toContain("<standing b>");
+    expect(prompt).not.toContain("<standing b0b0>");
   });
 
   test("shows what stands around the source in blocks of their own, and only what there is", () => {
@@ -105,10 +105,10 @@ describe("the prompt", () => {
       problems: ["Too long."],
       template: DEFAULT_TEMPLATE,
       summaryTokens: 500,
-      boundary: "b",
+      boundary: "b0b0",
     });
     for (const [tag, words] of Object.entries({ beginning: "BEGINNING", following: "BEHIND", standing: '- "use tabs"', kept: "- AGENTS.md", problem: "Too long." }))
-      expect(prompt).toContain(`<${tag} b>\n${words}\n</${tag} b>`);
+      expect(prompt).toContain(`<${tag} b0b0>\n${words}\n</${tag} b0b0>`);
     expect(prompt).not.toContain("earlier-summary");
     expect(prompt).toContain("An earlier answer was refused for the problems listed");
   });
