@@ -35,6 +35,8 @@ export type OfflineTask = FallbackInput & { readonly sections: readonly Section[
 const QUOTED_CHARS = 400;
 const REPLY_CHARS = 1_200;
 const INPUT_CHARS = 100;
+/** In fewer characters the mark of a cut would have no room, and the text would not become shorter. */
+const LEAST_MARKED = 100;
 /** Each try to fit keeps this share of the lines. */
 const SHRINK = 0.8;
 const LEAST_LINES = 1;
@@ -78,10 +80,11 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   const [first = "Goal"] = titles;
   const last = titles.at(-1) ?? "State";
   const done = titles.find((title) => /done|progress|work|actions?/i.test(title)) ?? "Calls";
-  const sections: [string, readonly string[]][] = [
-    [`What the user said`, newest(lines.asked)],
-    [done, newest(lines.calls)],
-    [last, lines.reply === null ? [] : [`- Last reply: ${cut(lines.reply, REPLY_CHARS * share)}`]],
+  const reply = lines.reply === null ? [] : [`- Last reply: ${cut(lines.reply, REPLY_CHARS * share)}`];
+  const calls = newest(lines.calls);
+  const sections: (readonly [string, readonly string[]])[] = [
+    ["What the user said", newest(lines.asked)],
+    ...(done === last ? [[done, [...calls, ...reply]] as const] : ([[done, calls], [last, reply]] as const)),
   ];
   const body = sections.flatMap(([title, list]) => (list.length === 0 ? [] : [`## ${title}\n${list.join("\n")}`]));
   const all = [...earlier, ...body];
@@ -143,11 +146,8 @@ function keepEarlier(earlier: readonly string[], tokens: number, countTokens: Co
 function cutToTokens(text: string, tokens: number, countTokens: CountTokens): string {
   let cutText = text;
   while (cutText !== "" && countTokens(cutText) > tokens) {
-    const length = Math.min(
-      cutText.length - 1,
-      Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))),
-    );
-    cutText = length < 20 ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
+    const length = Math.min(cutText.length - 1, Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))));
+    cutText = length < LEAST_MARKED ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
   }
   return cutText;
 }
