@@ -7,7 +7,7 @@ import { say } from "../../conversation.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import type { FullSession } from "../../rooms.ts";
 import { rowsOf } from "../../rows.ts";
-import { summaryOf, type Script } from "../../scripted-model.ts";
+import type { Script } from "../../scripted-model.ts";
 import { tries } from "../../tries.ts";
 import { keptNotes, ownFunctions, type PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
@@ -94,7 +94,7 @@ const summarise = async () => ({ summary: "We worked.", fromMessageId: "m1", toM
 /** Tells every word that it is shown. */
 const tells: Script = (prompt) => {
   const words = [...wordsIn(JSON.stringify(prompt))].map((word) => `- We changed ${word}.`).join("\n");
-  return prompt.kind === "notes" ? `## Task\n${words}` : summaryOf(prompt, words);
+  return prompt.kind === "notes" ? `## Task\n${words}` : `## Goal\n${words}`;
 };
 
 /** Changes the messages at each pause of long work. Returns how many changes there were. */
