@@ -15,7 +15,8 @@ import { inside } from "../inside.ts";
 skipRetryDelays();
 
 /** Beyond any threshold, so that nothing but the test compacts. Its chunks have several messages. */
-const SESSION = "wide!90000000";
+/** Its chunks hold several messages, so that they are read in slices. */
+const SESSION = "wide terse!90000";
 /** Many bytes of few tokens, so that a chunk is read in several slices. */
 const FILLING = { type: "file" as const, mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(110_000)}` };
 
