@@ -22,7 +22,7 @@ import {
 export const FIRST_MESSAGE_SHARE_OF_THRESHOLD = 4;
 
 /**
- * Tokens of the beginning and the rules of a larger first message, which stand beside a summary. They take at most a fortieth of the
+ * Tokens of the beginning of a larger first message, which stands beside a summary. They take at most a fortieth of the
  * threshold.
  */
 export const OPENING_TOKENS = 1_000;
@@ -89,7 +89,7 @@ export interface Policy {
   readonly headWithin: "budget" | "hard-line";
   /** The start is kept through the user's first message in any case, unless it takes more tokens than this. */
   readonly firstMessageTokens: number;
-  /** Tokens of that message's beginning, and as many of its rules, that are quoted where the message is not kept. */
+  /** Tokens of that message's beginning that are quoted where the message is not kept. */
   readonly openingTokens: number;
   /** Recent tokens that are kept. */
   readonly tailTokenBudget: number;

@@ -9,10 +9,11 @@ import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { tables } from "../../rows.ts";
-import { makeGate, openGates, summaryOf } from "../../scripted-model.ts";
+import { makeGate, openGates, summaryOf, withInstructions } from "../../scripted-model.ts";
 import type { BareAgent, BuiltAgent, PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 
 const PARENT = "zqparent!2000";
+const RULE = "Never touch the production database without asking me";
 
 function childOf({ outcome }: RunRecord): string {
   if (outcome?.kind !== "split") throw new Error(`The run came to ${JSON.stringify(outcome)}.`);
@@ -21,7 +22,10 @@ function childOf({ outcome }: RunRecord): string {
 
 /** A child of a conversation that was compacted before. Its summary names the topics of the hidden messages. */
 async function withChild(messages: readonly UIMessage[] = talk(0, 30)) {
-  const made = newAgent((prompt) => summaryOf(prompt, "The watchdog was changed."));
+  const made = newAgent((prompt) => {
+    const standing = prompt.transcript?.includes(RULE) === true ? [RULE] : [];
+    return withInstructions(summaryOf(prompt, "The watchdog was changed."), { standing });
+  });
   const { agent } = made;
   await agent.appendAll({ sessionId: PARENT, messages });
   const { run } = await agent.compactAndSplit({ sessionId: PARENT });
@@ -65,9 +69,8 @@ test("S1: neither sees what is said, changed or undone in the other afterwards",
 });
 
 test("what must not be lost goes on word for word, folded and made anew, also when the parent is gone", async () => {
-  const rule = "Never touch the production database without asking me.";
   const told = talk(0, 30).map((message) =>
-    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: RULE }] } : message,
   );
   const { agent, child } = await withChild(told);
   await agent.deleteSession({ sessionId: PARENT });
@@ -81,7 +84,7 @@ test("what must not be lost goes on word for word, folded and made anew, also wh
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
   const view = await agent.getView({ sessionId: child, apart: true });
   expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
-  expect(JSON.stringify(view.messages)).toContain(rule);
+  expect(JSON.stringify(view.messages)).toContain(`- \\"${RULE}\\"`);
 });
 
 test("a model reads the originals under a summary from the child: by reference, by words and by overlay, while they are there", async () => {
@@ -205,9 +208,8 @@ test("a session with a function of its own is split through that function; where
 
 test("with the caller's own summary no model is asked, the split is done at once, and the child begins with it alone", async () => {
   const { agent, calls, stub } = newAgent();
-  const rule = "Never touch the production database without asking me.";
   const told = talk(0, 12).map((message) =>
-    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: RULE }] } : message,
   );
   await agent.appendAll({ sessionId: PARENT, messages: told });
   const { run, joined } = await agent.compactAndSplit({ sessionId: PARENT, name: "On", summary: "They went on." });
@@ -216,7 +218,7 @@ test("with the caller's own summary no model is asked, the split is done at once
   const { messages } = await agent.getView({ sessionId: child });
   expect(messages).toHaveLength(1);
   expect(JSON.stringify(messages)).toContain("They went on.");
-  expect(JSON.stringify(messages)).toContain(rule);
+  expect(JSON.stringify(messages)).toContain(RULE);
   expect(await agent.getSessionInfo({ sessionId: child })).toMatchObject({ name: "On", parentSessionId: PARENT });
   expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: child });
   expect(await agent.getPathLength({ sessionId: PARENT })).toBe(12);
