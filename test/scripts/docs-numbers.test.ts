@@ -150,6 +150,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
   ],
+  "docs/models.md": [says`has ${limits.THINKING_TOKENS} tokens for it, beside the answer`],
   "docs/sessions.md": [
     says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${MAX_PHRASE_WORDS} words.`,
   ],
