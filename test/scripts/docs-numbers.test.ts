@@ -224,7 +224,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   "docs/sessions.md": ["sums begin at 0"],
   "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
-  "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
   "docs/page.md": ["from 375 pixels on"],
   "docs/operations.md": [
     "Exit codes: 0 done, 1 the answer",
@@ -248,7 +247,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "a recall reads at most 4 rows for each page",
     "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
   ],
-  "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
   "docs/redaction.md": [
     "Version 4 of our rules was written after reading 21 misses in 133 texts",
     "to test version 3. It misses 6 of them",
