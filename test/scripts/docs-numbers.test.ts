@@ -17,7 +17,6 @@ import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
 import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
-import { INDEX_PIECE_CHARS } from "../../src/recall/search/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
@@ -180,7 +179,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
-    says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + TOPIC_ROWS + BEGINNING_ROWS} rows of the index.`,
     says`a vector of at most ${MAX_DIMENSIONS} numbers for each text.`,
     says`agent and UTC day, by estimate. Default ${DEFAULT_EMBEDDING_TOKENS} |`,
@@ -242,18 +240,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "15 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
-  // Measured with random vectors, in the database of a process.
-  "docs/recall.md": [
-    "a recall reads at most 4 rows for each page",
-    "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
-  ],
-  "docs/redaction.md": [
-    "Version 4 of our rules was written after reading 21 misses in 133 texts",
-    "to test version 3. It misses 6 of them",
-    "less than 110 kB, compressed 30 kB",
-    "are missed 3 of 3 there",
-    "has it after 22 characters",
-  ],
+  "docs/recall.md": ["a recall reads at most 4 rows for each page"],
+  "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "has it after 22 characters"],
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */
