@@ -12,15 +12,12 @@ import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } 
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
-import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
-import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
 import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/options.ts";
 import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
 import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
-import { INDEX_PIECE_CHARS } from "../../src/recall/search/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
@@ -35,8 +32,6 @@ import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
-import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
-import { RENDER_TOOL_CHARS, RENDER_TEXT_CHARS } from "../../src/steps/draft/render.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
@@ -54,6 +49,7 @@ import {
   SPAN_SHARE_OF_THRESHOLD,
   MIN_SPAN_TOKENS,
   DEFAULT_CHUNK_TOKENS,
+  LEAST_CHUNK_TOKENS,
 } from "../../src/steps/plan/policy.ts";
 import {
   TRUNCATE_KEEP_RECENT,
@@ -123,7 +119,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
     says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
     says`After ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes one run asks the model again.`,
-    says`Of one text it sees at most ${RENDER_TEXT_CHARS} characters and of one tool output ${RENDER_TOOL_CHARS}, cut`,
     says`within \`timeoutMs\`: ${minutes(DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
   ],
@@ -135,15 +130,19 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`openingTokens\` | ${OPENING_TOKENS}, at most ${share(OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`tailTokenBudget\` | ${DEFAULT_TAIL_TOKENS}, at most ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`minTailMessages\` | ${DEFAULT_MIN_TAIL_MESSAGES} |`,
-    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, at least ${limits.MIN_SUMMARY_TOKENS}, at most ${limits.MAX_SUMMARY_TOKENS};`,
-    says`leaves at least ${limits.MIN_STACK_TOKENS} tokens |`,
+    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, which is ${share(limits.SUMMARIES_IN_A_STACK * limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; at least ${limits.MIN_SUMMARY_TOKENS} where`,
+    says`is not stated; at most ${limits.MAX_SUMMARY_TOKENS} |`,
     says`| \`share\` | ${share(limits.STACK_SHARE_OF_THRESHOLD)} |`,
-    says`a model's answer is taken up to ${limits.TOLERATED_SUMMARY_TOKENS} in any case |`,
+    says`an answer is taken half as long again, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case |`,
     says`| \`loadedTokens\` | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it |`,
     says`| \`pinnedTokens\` | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it |`,
     says`| \`maxSummaryRatio\` | ${DEFAULT_SUMMARY_RATIO} |`,
     says`| \`minSpanTokens\` | ${share(SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_SPAN_TOKENS} |`,
-    says`| \`chunkTokens\` | ${DEFAULT_CHUNK_TOKENS} |`,
+    says`| \`chunkTokens\` | two and a half thresholds, at least ${LEAST_CHUNK_TOKENS}, at most ${DEFAULT_CHUNK_TOKENS} |`,
+    says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
+    says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
+    says`| What one plan reads | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
+    says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
     says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
@@ -152,6 +151,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
   ],
+  "docs/models.md": [says`has ${limits.THINKING_TOKENS} tokens for it, beside the answer`],
   "docs/sessions.md": [
     says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${MAX_PHRASE_WORDS} words.`,
   ],
@@ -183,7 +183,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
-    says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + TOPIC_ROWS + BEGINNING_ROWS} rows of the index.`,
     says`a vector of at most ${MAX_DIMENSIONS} numbers for each text.`,
     says`agent and UTC day, by estimate. Default ${DEFAULT_EMBEDDING_TOKENS} |`,
@@ -222,27 +221,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`Reading stops after ${MAX_BAD_ENTRIES} bad lines or ${MAX_IMPORT_ENTRIES} entries`,
     says`${word(1)} of the largest files is read at a time`,
   ],
-  "ARCHITECTURE.md": [
-    says`A slice takes ${SLICE_BYTES} bytes of messages and ends with the row that no longer fits.`,
-    says`So no slice reads more than ${MAX_SLICE_BYTES} bytes, however large a message is.`,
-    says`one row for up to ${PAGE_SIZE} messages, rewritten every ${FLUSH_EVERY} appends,`,
-    says`Content over ${limits.ROW_MAX_BYTES / 1_000_000} MB is split over rows`,
-    says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
-    says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
-    says`| Outline | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
-    says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
-    says`| Tail | ${DEFAULT_TAIL_TOKENS} tokens or ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${DEFAULT_MIN_TAIL_MESSAGES} messages |`,
-    says`| Summaries and names | together ${share(limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; one summary at most ${share(limits.SUMMARIES_IN_A_STACK)} of that, and ${limits.MAX_SUMMARY_TOKENS} tokens |`,
-    says`| Loaded | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold beside the last summary, at least ${MIN_LOADED_TOKENS} tokens, at most ${share(MOST_LOADED_OF_THRESHOLD)} |`,
-    says`| Still in force | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${MIN_PINNED_TOKENS} tokens, at most ${share(MOST_PINNED_OF_THRESHOLD)} |`,
-    says`| Chunk | ${DEFAULT_CHUNK_TOKENS} tokens,`,
-    says`| Hard line | the model's window if given, else ${limits.HARD_LINE} thresholds |`,
-    says`| ${ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
-    says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
-    says`opens after ${FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
-    says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update before each compaction, or each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
-    says`one look every ${limits.WATCHDOG_SECONDS} s while a run is live`,
-  ],
 };
 
 /** Numbers that are no constant of the code. They are set by others, were measured once, or are counted by the sentence itself. */
@@ -252,24 +230,16 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "beyond that 429 for",
     "of IPv6 its 64-bit",
     "connection gets 429.",
-    "0009]",
     "10,000 hostile frames",
-    "and 1,000 calls that are sound",
   ],
-  "ARCHITECTURE.md": ["has level 0,", "packed 32-bit hashes", "at most 1.3 times the storage"],
   "docs/sessions.md": ["sums begin at 0"],
   "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
-  "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
   "docs/page.md": ["from 375 pixels on"],
   "docs/operations.md": [
     "Exit codes: 0 done, 1 the answer",
     "2 asked for wrongly, 3 not reached",
     "at 80 % of the budget",
-    "Importing 54 messages",
-    "came to 793 spans",
-    "(1,089 rows read, 228 written",
-    "and 476 of the engine",
   ],
   "docs/deploy.md": [
     "The bundle is 4.6 MB, 980 kB compressed",
@@ -283,6 +253,7 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "15 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
+<<<<<<< HEAD
   // Measured with random vectors, in the database of a process.
   "docs/recall.md": [
     "a recall reads at most 4 rows for each page",
@@ -299,6 +270,10 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "are missed 3 of 3 there",
     "has it after 22 characters",
   ],
+=======
+  "docs/recall.md": ["a recall reads at most 4 rows for each page"],
+  "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "has it after 22 characters"],
+>>>>>>> 5095efb0ae6a2411d5ab060663cd12980ac6a2fa
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */
