@@ -8,11 +8,15 @@ import type { CountTokens } from "../message/measure.ts";
 import { cutMiddle, parseTranscript, wholeCharacters, type Block, type RenderedMessage } from "./render.ts";
 import { isNothing } from "./empty-sections.ts";
 import { joinReferences } from "./provenance.ts";
+import { LAST_REPLY } from "./summary-shape.ts";
 import type { Section } from "./template.ts";
 
 /** The offline model's name, and the name of the summary where a model's answer was no use. */
 export const EXTRACTIVE_NAME = "palimpsest:palimpsest-extractive-2";
 export const STAND_IN_NAME = "extractive";
+
+/** The heading over the user's words in such a summary. */
+export const SAID_TITLE = "What the user said";
 
 export interface FallbackInput {
   readonly transcript: string | null;
@@ -79,9 +83,9 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   const last = titles.at(-1) ?? "State";
   const done = titles.find((title) => /done|progress|work|actions?/i.test(title)) ?? "Calls";
   const sections: [string, readonly string[]][] = [
-    [`What the user said`, newest(lines.asked)],
+    [SAID_TITLE, newest(lines.asked)],
     [done, newest(lines.calls)],
-    [last, lines.reply === null ? [] : [`- Last reply: ${cut(lines.reply, REPLY_CHARS * share)}`]],
+    [last, lines.reply === null ? [] : [`- ${LAST_REPLY}${cut(lines.reply, REPLY_CHARS * share)}`]],
   ];
   const body = sections.flatMap(([title, list]) => (list.length === 0 ? [] : [`## ${title}\n${list.join("\n")}`]));
   const all = [...earlier, ...body];
