@@ -132,12 +132,8 @@ export const DEFAULT_PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite:
 /** Fewest tokens that a view can be fitted into. They hold the beginning of the last question and a line about the rest. */
 export const MIN_VIEW_TOKENS = 64;
 
-/**
- * Share of a fitted view that the summaries of its left-out parts may take together. The other two are the fewest tokens of one with
- * sections, and of any.
- */
+/** Share of a fitted view that the summaries of its left-out parts may take together, and the fewest tokens of one. */
 export const FIT_EXTRACT_SHARE = 1 / 5;
-export const FIT_SECTIONS_TOKENS = 400;
 export const FIT_EXTRACT_TOKENS = 90;
 
 /** Most messages that one bullet of a summary refers to. Each reference costs some five tokens in every prompt. */

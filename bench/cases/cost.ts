@@ -1,6 +1,5 @@
 /** What a conversation costs under each policy, for the agent's own requests with a prompt cache and for the summariser. */
 import type { UIMessage } from "ai";
-import { RENDER_TOOL_CHARS } from "../../src/steps/draft/render.ts";
 import type { Case } from "../case.ts";
 import type { Check, Finding, Table } from "../report/finding.ts";
 import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
@@ -89,7 +88,7 @@ const TERMS: readonly string[] = [
   "One request a step: the view, read from the prompt cache as far as it begins like the request before.",
   `In dollars at ${PRICES.input} for a million tokens of input, ${PRICES.cacheRead} read from the cache, ${PRICES.cacheWrite} written to it, ${PRICES.output} of output: an assumption, to be replaced in bench/prices.ts.`,
   `The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts.`,
-  `A summariser of ours is shown up to ${RENDER_TOOL_CHARS.toLocaleString("en-US")} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`,
+  `A summariser of ours is shown each tool output whole, the SDK's 500 characters of it: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`,
   "Notes behind the prompt: updates of the notes continue the prompt that the agent last sent where that is the cheaper way, with the agent's own model. They are answered what the plain calls are answered, so that only the price differs. Our other bills have plain calls alone.",
 ];
 

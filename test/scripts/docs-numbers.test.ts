@@ -253,27 +253,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "15 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
-<<<<<<< HEAD
-  // Measured with random vectors, in the database of a process.
-  "docs/recall.md": [
-    "a recall reads at most 4 rows for each page",
-    "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
-  ],
-  "docs/transcripts.md": [
-    "20,000 messages of 250 characters kept others waiting for 4.9 s",
-    "A Claude Code file of 21 MB with 34,000 messages took 15 s on a busy machine",
-  ],
-  "docs/redaction.md": [
-    "Version 4 of our rules was written after reading 21 misses in 133 texts",
-    "to test version 3. It misses 6 of them",
-    "less than 110 kB, compressed 30 kB",
-    "are missed 3 of 3 there",
-    "has it after 22 characters",
-  ],
-=======
   "docs/recall.md": ["a recall reads at most 4 rows for each page"],
   "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "has it after 22 characters"],
->>>>>>> 5095efb0ae6a2411d5ab060663cd12980ac6a2fa
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */

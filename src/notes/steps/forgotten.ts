@@ -9,7 +9,7 @@
 import { GUARDED_SECTION_WORDS, LEAST_NOTES_SHARE, MAX_FORGOTTEN_LINES, NOTES_CONDENSE_SHARE } from "../limits.ts";
 import type { AuditProblem } from "../../steps/draft/audit.ts";
 import { meaningfulWords } from "../../steps/text/same-words.ts";
-import { tellsSomething, topicOf, oneLine, PASSING_LABELS } from "../../steps/draft/summary-shape.ts";
+import { tellsSomething, topicOf, oneLine, LAST_REPLY } from "../../steps/draft/summary-shape.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { dropReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
@@ -41,10 +41,10 @@ export function findForgotten(
   });
 }
 
-/** The text without lines that are superseded by newer ones of their kind. */
+/** The text without the assistant's last words, which newer ones replace. */
 function withoutPassing(text: string): string {
   const lines = text.split("\n");
-  return lines.filter((line) => !PASSING_LABELS.some((label) => line.startsWith(`- ${label}`))).join("\n");
+  return lines.filter((line) => !line.startsWith(`- ${LAST_REPLY}`)).join("\n");
 }
 
 /** Longest quoted line, in characters. */

@@ -8,11 +8,15 @@ import type { CountTokens } from "../message/measure.ts";
 import { cutMiddle, parseTranscript, wholeCharacters, type Block, type RenderedMessage } from "./render.ts";
 import { isNothing } from "./empty-sections.ts";
 import { joinReferences } from "./provenance.ts";
+import { LAST_REPLY } from "./summary-shape.ts";
 import type { Section } from "./template.ts";
 
 /** The offline model's name, and the name of the summary where a model's answer was no use. */
 export const EXTRACTIVE_NAME = "palimpsest:palimpsest-extractive-2";
 export const STAND_IN_NAME = "extractive";
+
+/** The heading over the user's words in such a summary. */
+export const SAID_TITLE = "What the user said";
 
 export interface FallbackInput {
   readonly transcript: string | null;
@@ -80,11 +84,16 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   const [first = "Goal"] = titles;
   const last = titles.at(-1) ?? "State";
   const done = titles.find((title) => /done|progress|work|actions?/i.test(title)) ?? "Calls";
-  const reply = lines.reply === null ? [] : [`- Last reply: ${cut(lines.reply, REPLY_CHARS * share)}`];
+  const reply = lines.reply === null ? [] : [`- ${LAST_REPLY}${cut(lines.reply, REPLY_CHARS * share)}`];
   const calls = newest(lines.calls);
   const sections: (readonly [string, readonly string[]])[] = [
-    ["What the user said", newest(lines.asked)],
-    ...(done === last ? [[done, [...calls, ...reply]] as const] : ([[done, calls], [last, reply]] as const)),
+    [SAID_TITLE, newest(lines.asked)],
+    ...(done === last
+      ? [[done, [...calls, ...reply]] as const]
+      : ([
+          [done, calls],
+          [last, reply],
+        ] as const)),
   ];
   const body = sections.flatMap(([title, list]) => (list.length === 0 ? [] : [`## ${title}\n${list.join("\n")}`]));
   const all = [...earlier, ...body];
@@ -146,7 +155,10 @@ function keepEarlier(earlier: readonly string[], tokens: number, countTokens: Co
 function cutToTokens(text: string, tokens: number, countTokens: CountTokens): string {
   let cutText = text;
   while (cutText !== "" && countTokens(cutText) > tokens) {
-    const length = Math.min(cutText.length - 1, Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))));
+    const length = Math.min(
+      cutText.length - 1,
+      Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))),
+    );
     cutText = length < LEAST_MARKED ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
   }
   return cutText;

@@ -37,12 +37,6 @@ import {
   type ToolPart,
 } from "../message/tool-parts.ts";
 
-/** Characters of one tool output where a caller shows only the gist of a call. */
-export const RENDER_TOOL_CHARS = 1_000;
-
-/** Characters of one text there. */
-export const RENDER_TEXT_CHARS = 16_000;
-
 /** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;
 

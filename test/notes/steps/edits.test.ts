@@ -38,7 +38,8 @@ const ask = (previous: string, text: string): string =>
     transcript: text,
     previous,
     drafts: [],
-    template: { sections: describeSections(empty, shape) },
+    sections: describeSections(empty, shape),
+    titles: [],
     summaryTokens: shape.maxTokens,
   });
 
@@ -177,7 +178,7 @@ describe("edits", () => {
     ).toMatchObject({
       problems: [{ kind: "too-large" }, { kind: "too-large" }],
     });
-    const many = empty.map(({ title }) => `## ${title}\n- word after word after word after word`).join("\n\n");
+    const many = empty.map(({ title }, n) => `## ${title}\n- word ${n} after word after word after word`).join("\n\n");
     expect(
       auditEdits({ countTokens: estimateTokens, answer: many, finishReason: "stop", before: empty, shape: small }),
     ).toMatchObject({

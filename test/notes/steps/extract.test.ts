@@ -7,12 +7,14 @@ import {
   renderNotes,
   resolveNotesShape,
   type NotesSection,
+  type NotesShape,
 } from "../../../src/notes/steps/document.ts";
 import { isWithin } from "../../../src/steps/draft/cut-section.ts";
 import { auditEdits } from "../../../src/notes/steps/edits.ts";
 import { extractEdits } from "../../../src/notes/steps/extract.ts";
 import { describeSections } from "../../../src/notes/steps/prompt.ts";
 import { importTranscript } from "../../../src/import/import.ts";
+import type { OfflineTask } from "../../../src/steps/draft/fallback.ts";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
 import { readTranscript } from "../../steps/transcripts.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
@@ -28,15 +30,7 @@ const transcript = [
 /** The sections after an update by the offline model. Throws where its own audit would refuse it. */
 function update(before: readonly NotesSection[], text: string, within = shape): NotesSection[] {
   const sections = arrangeSections(within, before);
-  const answer = extractEdits({
-    countTokens: estimateTokens,
-    transcript: text,
-    previous: renderNotes(sections),
-    drafts: [],
-    template: { sections: describeSections(sections, within) },
-    summaryTokens: within.maxTokens,
-    references: true,
-  });
+  const answer = extractEdits({ ...asked(sections, within), transcript: text });
   const audit = auditEdits({
     countTokens: estimateTokens,
     answer,
@@ -46,6 +40,20 @@ function update(before: readonly NotesSection[], text: string, within = shape): 
   });
   if (!audit.ok) throw new Error(`${audit.problems.map(({ detail }) => detail).join(" ")}\n${answer}`);
   return [...audit.sections];
+}
+
+/** The task of an update without a transcript. */
+function asked(sections: readonly NotesSection[], within: NotesShape): OfflineTask {
+  return {
+    countTokens: estimateTokens,
+    transcript: null,
+    previous: renderNotes(sections),
+    drafts: [],
+    sections: describeSections(sections, within),
+    titles: [],
+    summaryTokens: within.maxTokens,
+    references: true,
+  };
 }
 
 function textOf(sections: readonly NotesSection[], title: string): string {
@@ -85,16 +93,23 @@ describe("the offline model", () => {
     }
   });
 
-  test("leaves what a person wrote byte for byte: code, tables, prose, lists, sections of their own", () => {
-    const after = update(BY_HAND, transcript);
-    for (const { title, text } of BY_HAND) expect(textOf(after, title).startsWith(text), title).toBe(true);
-    expect(textOf(after, "House rules")).toBe(BY_HAND.at(-1)?.text);
-    expect(textOf(after, "User rules")).toContain("- Never touch src/lexer.ts. [#1]");
-    const again = update(after, "[#9 user]\nPlease write the docs as well.");
-    for (const { title, text } of BY_HAND) expect(textOf(again, title).startsWith(text), title).toBe(true);
+  test("puts the user's words, the calls and the last reply where they belong, with the messages they come from", () => {
+    const after = update([], `${transcript}\n\n${edited("src/parse.ts")}`);
+    expect(textOf(after, "Task")).toBe("- Please fix the parser in src/parse.ts. Never touch src/lexer.ts. [#1]");
+    expect(textOf(after, "Worklog")).toBe('- edit {"path":"src/parse.ts"} [#2]');
+    expect(textOf(after, "Current state")).toContain("Next I will write the docs.");
+    expect(after.filter(({ text }) => text !== "")).toHaveLength(3);
   });
 
-  test("survival: whatever lines stood before stand after an update, but for how things stood", () => {
+  test("leaves what a person wrote byte for byte: code, tables, prose, lists, sections of their own", () => {
+    const after = update(BY_HAND, transcript);
+    for (const { title, text } of BY_HAND) expect(textOf(after, title), title).toBe(text);
+    const task = [{ title: "Task", text: "Words of a person.\n\n> quoted" }];
+    const added = textOf(update(task, transcript), "Task");
+    expect(added.startsWith(`${task[0]?.text}\n\n- Please fix`)).toBe(true);
+  });
+
+  test("whatever lines stood before stand after an update", () => {
     const line = fc.stringMatching(/^[-*|>a-zA-Z0-9`~][a-zA-Z0-9 `.,:|/_-]{0,40}$/).map((text) => text.trim());
     const body = fc.array(line, { maxLength: 8 }).map((lines) => lines.join("\n").trim());
     const sections = fc.array(body, { minLength: 9, maxLength: 9 });
@@ -106,64 +121,58 @@ describe("the offline model", () => {
           noted,
           "[#4 user]\nPlease look at src/other.ts.\n\n[#5 assistant]\nI changed src/other.ts.",
         );
-        for (const { title, text } of before.slice(1)) expect(textOf(after, title).startsWith(text)).toBe(true);
+        for (const { title, text } of before) expect(textOf(after, title).startsWith(text)).toBe(true);
         expect(renderNotes(after)).toContain(hasOwn ? "Never touch src/lexer.ts" : "");
+        expect(renderNotes(after)).toContain("Please look at src/other.ts.");
       }),
       { numRuns: tries(60) },
     );
   });
 
-  test("says where things stand anew, counts on what happened to a file, and says nothing twice", () => {
-    const first = update([], `[#1 user]\nPlease fix the parser in src/parse.ts.\n\n${edited("src/parse.ts")}`);
-    expect(renderNotes(first)).toContain("- User last said: Please fix the parser");
-    const second = update(first, `[#1 user]\nNow the docs, please.\n\n${edited("src/parse.ts")}`);
-    const text = renderNotes(second);
-    expect(text.match(/User last said/g)).toHaveLength(1);
-    expect(text).toContain("- User last said: Now the docs");
-    expect(text).toContain("- src/parse.ts (edited ×2)");
+  test("says where things stand anew, and says nothing twice", () => {
+    const first = update([], transcript);
+    const second = update(first, "[#1 user]\nNow the docs, please.\n\n[#2 assistant]\nThe docs are written.");
+    expect(textOf(second, "Current state")).toBe("- Last reply: The docs are written.");
     const third = renderNotes(update(second, "[#3 user]\nNow the docs, please."));
     expect(third.split("- Now the docs, please.")).toHaveLength(2);
-  });
-
-  test("where a section is full, its oldest own bullets make room, and a person's lines stay", () => {
-    const small = resolveNotesShape({ sectionTokens: 120, maxTokens: 600 }, null);
-    let notes: NotesSection[] = [{ title: "User rules", text: "Be kind to the parser at all times." }];
-    for (let n = 0; n < 30; n++)
-      notes = update(notes, `[#${n + 1} user]\nNever touch src/generated/file-${n}.ts by hand.`, small);
-    const rules = textOf(notes, "User rules");
-    expect(rules.startsWith("Be kind to the parser at all times.")).toBe(true);
-    expect(rules).toContain("file-29.ts");
-    expect(rules).not.toContain("file-0.ts");
-  });
-
-  test("the last line of a section stays where all of them must shrink", () => {
-    const small = resolveNotesShape({ sectionTokens: 200, maxTokens: 400 }, null);
-    const rule = `- Never touch ${Array.from({ length: 12 }, (_, n) => `src/generated/file-${n}.ts`).join(" or ")}. [#1]`;
-    const before = [
-      { title: "User rules", text: rule },
-      { title: "House rules", text: "Be kind to the parser at all times. ".repeat(20).trim() },
-    ];
-    const notes = update(
-      before,
-      Array.from({ length: 9 }, (_, n) => edited(`docs/chapter-${n}.md`)).join("\n\n"),
-      small,
+    const state = [{ title: "Current state", text: "Words of a person." }];
+    expect(textOf(update(update(state, transcript), "[#2 assistant]\nAll is done."), "Current state")).toBe(
+      "Words of a person.\n\n- Last reply: All is done.",
     );
-    expect(textOf(notes, "User rules")).toBe(rule);
+    // A line that only begins like one that is known is another one.
+    const longer = update([{ title: "Task", text: "- Now the docs of all." }], "[#1 user]\nNow the docs");
+    expect(textOf(longer, "Task")).toBe("- Now the docs of all.\n- Now the docs [#1]");
+  });
+
+  test("where the notes have a section for none of it, all goes under the last heading, and nothing is left out", () => {
+    const one = resolveNotesShape({ sections: [{ title: "Diary" }] }, 60_000);
+    const after = textOf(update([], `${transcript}\n\n${edited("src/parse.ts")}`, one), "Diary");
+    for (const told of ["Please fix the parser", "- edit {", "Last reply: I fixed parse()"])
+      expect(after).toContain(told);
+  });
+
+  test("a message without words changes nothing", () => {
+    const sections = arrangeSections(shape, []);
+    expect(extractEdits({ ...asked(sections, shape), transcript: "[#1 assistant]" })).toBe("No changes.");
+  });
+
+  test("where a section has room for some lines alone, the oldest new ones are left out, and no line of before", () => {
+    const small = resolveNotesShape({ sectionTokens: 120, maxTokens: 1_200 }, null);
+    const before = [{ title: "Task", text: "Be kind to the parser at all times." }];
+    const said = Array.from({ length: 30 }, (_, n) => `[#${n + 1} user]\nNever touch src/generated/file-${n}.ts.`);
+    const task = textOf(update(before, said.join("\n\n"), small), "Task");
+    expect(task.startsWith("Be kind to the parser at all times.")).toBe(true);
+    expect(task).toContain("file-29.ts");
+    expect(task).not.toContain("file-0.ts");
+    const full = [{ title: "Task", text: "Be kind to the parser. ".repeat(20).trim() }];
+    expect(textOf(update(full, said.join("\n\n"), small), "Task")).toBe(full[0]?.text);
   });
 
   test("short references do not make room that the long ones then take", () => {
     const small = resolveNotesShape({ sectionTokens: 120, maxTokens: 600 }, null);
     const said = Array.from({ length: 40 }, (_, n) => `[#${n + 1} user]\nNever do ${n}.`).join("\n\n");
     const before = arrangeSections(small, []);
-    const answer = extractEdits({
-      countTokens: estimateTokens,
-      transcript: said,
-      previous: renderNotes(before),
-      drafts: [],
-      template: { sections: describeSections(before, small) },
-      summaryTokens: small.maxTokens,
-      references: true,
-    });
+    const answer = extractEdits({ ...asked(before, small), transcript: said });
     const long = answer.replaceAll(/#\d+\b/g, "@1mq3z2k");
     expect(long).toContain("@1mq3z2k");
     expect(

@@ -48,7 +48,7 @@ describe("an edit", () => {
     const half = WORKLOG.split("\n").slice(0, 8).join("\n");
     expect(audit([log], `## Worklog\n${half}`).ok).toBe(true);
     expect(audit([{ title: "Task", text: "- fix the parser" }], "## Task\n- write docs").ok).toBe(true);
-    const passing = { title: "Key results", text: "- To do: write all of the tests for the scanner" };
+    const passing = { title: "Key results", text: "- Last reply: I wrote all of the tests for the scanner" };
     expect(audit([passing, log], "## Key results\nNone.").ok).toBe(true);
   });
 

@@ -107,14 +107,23 @@ describe("the audit", () => {
     ["some of the headings", "## Next\n- Run the tests."],
     ["a list alone", "- The parser was shipped.\n- Its tests passed."],
     ["a text in another language", "解析器已经发布，测试全部通过，没有遗留问题。"],
-    ["what begins like a regret and tells it", "## Goal\nThe user said: I'm sorry, I can't ship it.\n## Next\nShip it."],
+    [
+      "what begins like a regret and tells it",
+      "## Goal\nThe user said: I'm sorry, I can't ship it.\n## Next\nShip it.",
+    ],
   ])("takes %s", (_, text) => {
     expect(audit(text)).toEqual([]);
   });
 
   test.each([
-    ["## Goal\nI'm sorry, but I can't help with that.\n## Done\nI cannot do this.\n## Next\n- I am unable to help.", "refusal"],
-    ["## Goal\nNo summary is possible here.\n## Done\nNo summary is possible here.\n## Next\n- No summary is possible here.", "refusal"],
+    [
+      "## Goal\nI'm sorry, but I can't help with that.\n## Done\nI cannot do this.\n## Next\n- I am unable to help.",
+      "refusal",
+    ],
+    [
+      "## Goal\nNo summary is possible here.\n## Done\nNo summary is possible here.\n## Next\n- No summary is possible here.",
+      "refusal",
+    ],
     ["## Goal\n[call look]\n{}\n[#1 user]\nHello.\n[#2 assistant]\nHi.", "echo"],
     ["## Goal\nNone.\n## Done\nNothing yet.\n## Next\n- n/a", "hollow"],
   ])("refuses a false answer under each heading: %j is %s", (text, kind) => {
@@ -134,7 +143,14 @@ describe("the audit", () => {
       return text;
     };
     const problems = (text: string): string[] => {
-      const given = { text, finishReason: "stop", spanTokens: 30_000, policy: longer, template, countTokens: estimateTokens };
+      const given = {
+        text,
+        finishReason: "stop",
+        spanTokens: 30_000,
+        policy: longer,
+        template,
+        countTokens: estimateTokens,
+      };
       const result = auditSummary(given);
       return result.ok ? [] : result.problems.map(({ kind }) => kind);
     };
@@ -143,7 +159,14 @@ describe("the audit", () => {
   });
 
   test("names what stands nowhere in what the model was shown, where it may still be put right", () => {
-    const given = { text: good, finishReason: "stop", spanTokens: 5_000, policy, template, countTokens: estimateTokens };
+    const given = {
+      text: good,
+      finishReason: "stop",
+      spanTokens: 5_000,
+      policy,
+      template,
+      countTokens: estimateTokens,
+    };
     expect(auditSummary({ ...given, unfounded: ["src/a.ts", "4711"] })).toMatchObject({
       ok: false,
       problems: [{ kind: "unfounded", detail: expect.stringContaining('"src/a.ts", "4711"') }],

@@ -37,7 +37,12 @@ const failed = (id: string, errorText: string): never =>
 const TALK = [
   say("u1", "user", text("Please count the boats of the old harbour.\nNever touch the ledger.")),
   say("a1", "assistant", text("I look."), done("c1"), done("c1"), failed("c2", "Locked by Ada"), call("c3")),
-  say("a2", "assistant", { type: "steering-message", parts: [text("and the new harbour, too")] } as never, text("There are 41 boats.")),
+  say(
+    "a2",
+    "assistant",
+    { type: "steering-message", parts: [text("and the new harbour, too")] } as never,
+    text("There are 41 boats."),
+  ),
 ];
 
 describe("the summary without a model", () => {
@@ -79,13 +84,19 @@ describe("the summary without a model", () => {
     const summary = summarise(render(TALK), { previous: long("Eel"), drafts: [long("Gull")], summaryTokens: 600 });
     expect(estimateTokens(summary)).toBeLessThanOrEqual(600);
     for (const each of ["Never touch the ledger", "Locked by Ada", "41 boats"]) expect(summary).toContain(each);
-    const fold = summarise(null, { previous: long("Eel"), drafts: ["## Done\n- Gull was counted."], summaryTokens: 300 });
+    const fold = summarise(null, {
+      previous: long("Eel"),
+      drafts: ["## Done\n- Gull was counted."],
+      summaryTokens: 300,
+    });
     expect(fold).toContain("- Gull was counted.");
     expect(fold).toMatch(/characters left out/);
   });
 
   test("drops the oldest lines first where not all have room, and says how many", () => {
-    const many = Array.from({ length: 60 }, (_, n) => say(`u${n}`, "user", text(`Count the boats of quay ${n}, please.`)));
+    const many = Array.from({ length: 60 }, (_, n) =>
+      say(`u${n}`, "user", text(`Count the boats of quay ${n}, please.`)),
+    );
     const summary = summarise(render([...many, ...TALK.slice(1)]), { summaryTokens: 250 });
     expect(estimateTokens(summary)).toBeLessThanOrEqual(250);
     const [, left] = /^- \((\d+) earlier ones are left out\)$/m.exec(summary) ?? [];
@@ -95,7 +106,9 @@ describe("the summary without a model", () => {
   });
 
   test("shortens a long text, input and error, and says that it did", () => {
-    const summary = summarise(render([say("u", "user", text("word ".repeat(900))), say("a", "assistant", failed("c", "E ".repeat(900)))]));
+    const summary = summarise(
+      render([say("u", "user", text("word ".repeat(900))), say("a", "assistant", failed("c", "E ".repeat(900)))]),
+    );
     expect(summary.match(/\[…\]/g)).toHaveLength(2);
     expect(summary.length).toBeLessThan(800);
   });
@@ -134,10 +147,16 @@ describe("the summary without a model", () => {
   });
 
   test("fits a budget of any counter", () => {
-    for (const countTokens of [(words: string) => words.length, (words: string) => Math.ceil(words.length / 9), (words: string) => words.split(" ").length]) {
+    for (const countTokens of [
+      (words: string) => words.length,
+      (words: string) => Math.ceil(words.length / 9),
+      (words: string) => words.split(" ").length,
+    ]) {
       for (const summaryTokens of [0, 1, 7, 30, 33, 36, 40, 80, 200]) {
         const previous = "## Done\n".padEnd(5_000, "counted ");
-        expect(countTokens(summarise(render(TALK), { previous, summaryTokens, countTokens }))).toBeLessThanOrEqual(Math.max(1, summaryTokens));
+        expect(countTokens(summarise(render(TALK), { previous, summaryTokens, countTokens }))).toBeLessThanOrEqual(
+          Math.max(1, summaryTokens),
+        );
       }
     }
   });
@@ -154,7 +173,12 @@ describe("the summary without a model", () => {
   });
 
   test("takes time that grows with the transcript alone", () => {
-    const make = (size: number): string => render(Array.from({ length: size }, (_, n) => say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(`word ${n}`), done(`c${n}`))));
+    const make = (size: number): string =>
+      render(
+        Array.from({ length: size }, (_, n) =>
+          say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(`word ${n}`), done(`c${n}`)),
+        ),
+      );
     expectLinear(make, (transcript) => summarise(transcript), 2_000);
   });
 });
@@ -165,7 +189,7 @@ test.each([
   ["[#1 user]\n(Ada, 2026-03-04T05:06)", false],
   ["[#1 assistant]\n[reasoning]\nhm", false],
   ["[#1 assistant]\n[call look]\n{}", false],
-  ["[#1 assistant]\n[call look]\n{\"q\":1}", true],
+  ['[#1 assistant]\n[call look]\n{"q":1}', true],
   ["[#1 user]\n...", false],
   ["## Goal\nNone.", false],
   ["## Goal\n- Count.", true],

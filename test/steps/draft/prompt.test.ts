@@ -97,7 +97,13 @@ describe("the prompt", () => {
   });
 
   test("shows what stands around the source in blocks of their own, and only what there is", () => {
-    const around = { before: "BEGINNING", earlier: "", after: "BEHIND", instructions: '- "use tabs"', kept: "- AGENTS.md" };
+    const around = {
+      before: "BEGINNING",
+      earlier: "",
+      after: "BEHIND",
+      instructions: '- "use tabs"',
+      kept: "- AGENTS.md",
+    };
     const { prompt } = buildPrompt({
       kind: "chunk",
       transcript: "x",
@@ -107,7 +113,13 @@ describe("the prompt", () => {
       summaryTokens: 500,
       boundary: "b0b0",
     });
-    for (const [tag, words] of Object.entries({ beginning: "BEGINNING", following: "BEHIND", standing: '- "use tabs"', kept: "- AGENTS.md", problem: "Too long." }))
+    for (const [tag, words] of Object.entries({
+      beginning: "BEGINNING",
+      following: "BEHIND",
+      standing: '- "use tabs"',
+      kept: "- AGENTS.md",
+      problem: "Too long.",
+    }))
       expect(prompt).toContain(`<${tag} b0b0>\n${words}\n</${tag} b0b0>`);
     expect(prompt).not.toContain("earlier-summary");
     expect(prompt).toContain("An earlier answer was refused for the problems listed");
