@@ -28,8 +28,8 @@ export const MAX_SUMMARY_TOKENS = 8_000;
 /** An answer of up to this many tokens is never refused for its length. The exact length of a short answer is chance. */
 export const TOLERATED_SUMMARY_TOKENS = 400;
 
-/** Tokens of the sentence before a shown summary, of the heading above pinned facts, and of the message's frame. */
-export const SUMMARY_FRAME_TOKENS = 60;
+/** Most tokens of the sentences before a shown summary, of the breaks between its parts, and of the message's frame. */
+export const SUMMARY_FRAME_TOKENS = 90;
 
 /** Tokens of what stands beside a summary that a caller adds to a session without a policy. */
 export const DEFAULT_PINNED_TOKENS = 1_000;
