@@ -34,7 +34,6 @@ import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
 import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
-import { RENDER_TOOL_CHARS, RENDER_TEXT_CHARS } from "../../src/steps/draft/render.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
@@ -51,7 +50,9 @@ import {
   DEFAULT_SUMMARY_RATIO,
   SPAN_SHARE_OF_THRESHOLD,
   MIN_SPAN_TOKENS,
+  CHUNK_OF_THRESHOLD,
   DEFAULT_CHUNK_TOKENS,
+  LEAST_CHUNK_TOKENS,
 } from "../../src/steps/plan/policy.ts";
 import {
   TRUNCATE_KEEP_RECENT,
@@ -121,7 +122,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
     says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
     says`After ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes one run asks the model again.`,
-    says`Of one text it sees at most ${RENDER_TEXT_CHARS} characters and of one tool output ${RENDER_TOOL_CHARS}, cut`,
     says`within \`timeoutMs\`: ${minutes(DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
   ],
@@ -133,15 +133,14 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`openingTokens\` | ${OPENING_TOKENS}, at most ${share(OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`tailTokenBudget\` | ${DEFAULT_TAIL_TOKENS}, at most ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`minTailMessages\` | ${DEFAULT_MIN_TAIL_MESSAGES} |`,
-    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, at least ${limits.MIN_SUMMARY_TOKENS}, at most ${limits.MAX_SUMMARY_TOKENS};`,
-    says`leaves at least ${limits.MIN_STACK_TOKENS} tokens |`,
+    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, at least ${limits.MIN_SUMMARY_TOKENS}, at most ${limits.MAX_SUMMARY_TOKENS}; the ${limits.MIN_SUMMARY_TOKENS} give way`,
     says`| \`share\` | ${share(limits.STACK_SHARE_OF_THRESHOLD)} |`,
     says`a model's answer is taken up to ${limits.TOLERATED_SUMMARY_TOKENS} in any case |`,
     says`| \`loadedTokens\` | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it |`,
     says`| \`pinnedTokens\` | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it |`,
     says`| \`maxSummaryRatio\` | ${DEFAULT_SUMMARY_RATIO} |`,
     says`| \`minSpanTokens\` | ${share(SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_SPAN_TOKENS} |`,
-    says`| \`chunkTokens\` | ${DEFAULT_CHUNK_TOKENS} |`,
+    says`| \`chunkTokens\` | ${CHUNK_OF_THRESHOLD} thresholds, at least ${LEAST_CHUNK_TOKENS}, at most ${DEFAULT_CHUNK_TOKENS} |`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
     says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
@@ -219,10 +218,10 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| Outline | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
     says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
     says`| Tail | ${DEFAULT_TAIL_TOKENS} tokens or ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${DEFAULT_MIN_TAIL_MESSAGES} messages |`,
-    says`| Summaries and names | together ${share(limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; one summary at most ${share(limits.SUMMARIES_IN_A_STACK)} of that, and ${limits.MAX_SUMMARY_TOKENS} tokens |`,
+    says`| Summaries | together ${share(limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; one of them ${share(limits.SUMMARIES_IN_A_STACK)} of that, at least ${limits.MIN_SUMMARY_TOKENS} and at most ${limits.MAX_SUMMARY_TOKENS} tokens |`,
     says`| Loaded | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold beside the last summary, at least ${MIN_LOADED_TOKENS} tokens, at most ${share(MOST_LOADED_OF_THRESHOLD)} |`,
-    says`| Still in force | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${MIN_PINNED_TOKENS} tokens, at most ${share(MOST_PINNED_OF_THRESHOLD)} |`,
-    says`| Chunk | ${DEFAULT_CHUNK_TOKENS} tokens,`,
+    says`| The user's words | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${MIN_PINNED_TOKENS} tokens, at most ${share(MOST_PINNED_OF_THRESHOLD)} |`,
+    says`| Chunk | ${CHUNK_OF_THRESHOLD} thresholds, at least ${LEAST_CHUNK_TOKENS} and at most ${DEFAULT_CHUNK_TOKENS} tokens,`,
     says`| Hard line | the model's window if given, else ${limits.HARD_LINE} thresholds |`,
     says`| ${ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
     says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,

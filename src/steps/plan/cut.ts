@@ -37,7 +37,7 @@ export interface KeptHead {
   readonly why: "budget" | "hard-line" | "earlier-summary" | "notes" | "function" | null;
   /** Ids of messages quoted in full beside notes that hide them. */
   readonly inWords: readonly string[];
-  /** The user's first message, where only its beginning and its rules are quoted. */
+  /** The user's first message, where only its beginning is quoted. */
   readonly beginningOf: string | null;
 }
 
