@@ -152,7 +152,7 @@ export default defineConfig({
         test: {
           name: "think",
           // One file: Think brings so many modules that a second file's worker is not started with them.
-          include: ["test/think/think.test.ts"],
+          include: ["test/think/**/*.test.ts"],
           testTimeout: PATIENCE_MS,
         },
       },

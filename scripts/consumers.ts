@@ -143,6 +143,18 @@ const OLDEST_HOSTS = {
   zod: OLDEST.zod,
 } as const;
 
+/** What a project of Cloudflare's starter depends on, from before hosts reported their changes. */
+const STARTER = {
+  "@ai-sdk/react": "^3.0.0",
+  "@cloudflare/ai-chat": "^0.9.0",
+  agents: "^0.17.0",
+  ai: "^6.0.0",
+  react: "^19.2.0",
+  "react-dom": "^19.2.0",
+  "workers-ai-provider": "^3.0.0",
+  zod: "^4.3.0",
+} as const;
+
 /** All peer dependencies, the optional ones included. */
 const EVERY_PEER = [
   "@ai-sdk/openai-compatible",
@@ -272,6 +284,7 @@ try {
   await tryExports(oldestHosts, old, { projects: [projectOf("strictest")], compilers: ["typescript59"] });
 
   for (const host of HOSTS) await tryHost(host, tarball);
+  await tryStarter(tarball);
 } finally {
   if (process.argv.includes("--keep")) console.log(`kept: ${folder}`);
   else await rm(folder, { recursive: true, force: true });
@@ -400,6 +413,26 @@ async function tryChat(home: string): Promise<void> {
   await check(home, { name: "chat", tsconfig: {}, whole: true }, "typescript59");
   const dry = await run(process.execPath, [wranglerOf(home), "deploy", "--dry-run", "--outdir", "out"], project);
   report("chat: wrangler bundles it", failure(dry));
+}
+
+/** Installs the package into a project from before hosts reported their changes, with the commands of docs/ai-chat.md. */
+async function tryStarter(palimpsest: string): Promise<void> {
+  const project = join(folder, "starter");
+  await mkdir(project, { recursive: true });
+  await writeFile(
+    join(project, "package.json"),
+    JSON.stringify({ name: "starter", private: true, dependencies: STARTER }),
+  );
+  const quiet = ["--no-audit", "--no-fund"];
+  await run("npm", ["install", ...quiet], project);
+  const out = await run("npm", ["uninstall", ...quiet, "agents", "@cloudflare/ai-chat"], project);
+  const { agents, "@cloudflare/ai-chat": chat } = OLDEST_HOSTS;
+  const again = await run(
+    "npm",
+    ["install", ...quiet, palimpsest, `agents@${agents}`, `@cloudflare/ai-chat@${chat}`],
+    project,
+  );
+  report("npm install: into a starter", [...failure(out), ...failure(again)]);
 }
 
 /** Installs, checks and starts an example as its reader does, and talks to it until its conversation is compacted. */

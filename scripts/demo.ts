@@ -96,7 +96,7 @@ class Demo {
   }
 
   async #keepView(sessionId: string): Promise<void> {
-    this.#views.push((await this.#connected().call("getView", { sessionId })).messages);
+    this.#views.push((await this.#connected().call("getView", { sessionId, apart: true })).messages);
   }
 
   /**

@@ -33,7 +33,7 @@ export const CALLS_OF_ROOMS: Readonly<Record<string, { readonly from: string; re
   inspect: { from: "inspect", calls: ["plan", "diffCompaction", "getProvenance", "health"] },
   notes: { from: "notes", calls: ["getNotes", "notesHistory", "updateNotes", "refreshNotes"] },
   recall: { from: "recall", calls: ["search", "searchSessions", "recall"] },
-  transcripts: { from: "import", calls: ["exportTranscript", "importTranscript"] },
+  transcripts: { from: "import", calls: ["exportPart", "exportTranscript", "importPart", "importTranscript"] },
 };
 
 /** The calls that every agent has, open to clients or not. */

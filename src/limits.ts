@@ -28,7 +28,10 @@ export const MAX_SUMMARY_TOKENS = 8_000;
 /** An answer of up to this many tokens is never refused for its length. The exact length of a short answer is chance. */
 export const TOLERATED_SUMMARY_TOKENS = 400;
 
-/** Most tokens of the sentences before a shown summary, of the breaks between its parts, and of the message's frame. */
+/**
+ * Tokens of the sentences before a shown summary, and of the message's frame. It is the most that they take, because what stands beside a
+ * summary may use all the room that is left of its span.
+ */
 export const SUMMARY_FRAME_TOKENS = 90;
 
 /** Tokens of what stands beside a summary that a caller adds to a session without a policy. */
@@ -40,6 +43,9 @@ export const ROW_MAX_BYTES = 1_800_000;
 
 /** Most bytes of one message's JSON. RPC takes 32 MiB, and this fits even at two bytes a character. */
 export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
+
+/** Most bytes of an answer over RPC. The platform takes 32 MiB and counts its own frame to it. */
+export const RPC_MAX_BYTES = 31 * 1024 * 1024;
 
 /** Bounds on a caller's input. They are large enough for any real use, and they keep a row and a page small. */
 export const MAX_ID_CHARS = 512;
@@ -142,9 +148,7 @@ export const RECALL_HITS = 20;
 /** Most bytes of an HTTP body and characters of a WebSocket frame. The largest message fits with its wrapping. */
 export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 
-/**
- * Most characters of all imports that an agent reads at the same time. They are two of the largest frames, within the platform's 128 MB.
- */
+/** Most characters of one conversation that is imported, in however many parts it comes. An agent reads one of that size at a time. */
 export const MAX_IMPORTING_CHARS = 2 * MAX_REQUEST_BYTES;
 
 /** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */

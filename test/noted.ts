@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { talk } from "./conversation.ts";
-import type { Script } from "./scripted-model.ts";
+import { summaryOf, type Script } from "./scripted-model.ts";
 import type { PalimpsestAgent } from "./worker.ts";
 
 export const SESSION = "noted";
@@ -11,7 +11,7 @@ export const SESSION = "noted";
 export const noting: Script = (prompt) =>
   prompt.kind === "notes"
     ? "## Task\n- keep every promise of the parser, the scheduler and the ledger\n\n## Worklog\n- changed src/parser-0.ts"
-    : prompt.sections.map(({ title }) => `## ${title}\n- what ${title} tells of it`).join("\n");
+    : summaryOf(prompt, "summarised");
 
 /** Waits until no run is live. Returns the runs, newest first. */
 export async function rest(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord[]> {

@@ -14,6 +14,7 @@ import type {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/draft/prompt.ts";
+import { digest } from "../src/steps/text/digest.ts";
 import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
 /** The model's answer. It is a text that ends by itself, or one of the failures of real models. */
@@ -27,12 +28,22 @@ interface Counted {
   readonly usage?: readonly [input: number, output: number] | null;
 }
 
-/** Receives the parsed prompt, the number of earlier calls, and the run's id. Returns the answer or throws. */
-export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answer | Promise<Answer>;
+/** A parsed prompt with what stands around its source. Each is null where the prompt has none. */
+export interface AskedPrompt extends ParsedPrompt {
+  readonly around: Readonly<Record<"beginning" | "earlier" | "standing" | "following" | "kept", string | null>>;
+}
+
+/** Receives the parsed prompt, the number of earlier calls, the run's id, and the most tokens that it may write. Returns the answer or throws. */
+export type Script = (
+  prompt: AskedPrompt,
+  call: number,
+  runId: string,
+  mostTokens?: number,
+) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
-  readonly calls: ParsedPrompt[];
+  readonly calls: AskedPrompt[];
   /** Estimated tokens of each call's prompt as sent, with instructions. */
   readonly sizes: number[];
   windowTokens: number;
@@ -41,7 +52,7 @@ interface Part {
 const parts = ((globalThis as { palimpsestParts?: Map<string, Part> }).palimpsestParts ??= new Map<string, Part>());
 
 /** Gives the agent's summariser a script. Null is the offline model. The returned calls grow as they are made. */
-export function scriptModel(agentName: string, script: Script | null): readonly ParsedPrompt[] {
+export function scriptModel(agentName: string, script: Script | null): readonly AskedPrompt[] {
   const part = partOf(agentName);
   part.script = script;
   return part.calls;
@@ -63,9 +74,32 @@ export function isScripted(name: string): boolean {
   return parts.get(name)?.script != null;
 }
 
-/** A summary that passes every audit. It has each requested section with the words under it. */
-export function summaryOf(prompt: ParsedPrompt, words: string): string {
-  return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
+/** A summary that passes every audit. It has each requested section with the words under it, and no two sections say the same. */
+export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string): string {
+  return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
+}
+
+/** A text's digest as a word that no audit takes for an identifier which the model made up. */
+export function wordFor(...texts: readonly string[]): string {
+  return digest(...texts).replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)));
+}
+
+/** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */
+export function withInstructions(
+  summary: string,
+  {
+    standing = [],
+    ended = [],
+  }: { standing?: readonly string[]; ended?: readonly (readonly [old: string, by: string])[] },
+): string {
+  const lists: (readonly [string, readonly string[]])[] = [
+    ["Standing", standing.map((words) => `- "${words}"`)],
+    ["Ended", ended.map(([old, by]) => `- "${old}" ended by "${by}"`)],
+  ];
+  const told = lists.flatMap(([name, lines]) =>
+    lines.length === 0 ? [] : [[`## ${name} instructions`, ...lines].join("\n")],
+  );
+  return [summary, ...told].join("\n\n");
 }
 
 const gates: { open: boolean }[] = [];
@@ -112,8 +146,10 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
     modelId: "scripted",
     doStream: async (options: LanguageModelV4CallOptions) => {
       const part = partOf(agentName);
-      const prompt = parsePrompt(textOf(options));
-      if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
+      const asked = textOf(options);
+      const parsed = parsePrompt(asked);
+      if (parsed === null) throw new Error("The summariser was asked something that is no prompt of ours.");
+      const prompt = { ...parsed, around: aroundIn(asked) };
       const call = part.calls.push(prompt) - 1;
       part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
       if (part.script === null)
@@ -121,7 +157,8 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
           stream: (await offline.doStream(options as LanguageModelV3CallOptions))
             .stream as ReadableStream<LanguageModelV4StreamPart>,
         };
-      return { stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, runId))) };
+      const answer = await part.script(prompt, call, runId, options.maxOutputTokens ?? Number.POSITIVE_INFINITY);
+      return { stream: convertArrayToReadableStream(streamed(answer)) };
     },
   });
 }
@@ -159,6 +196,18 @@ function partOf(agentName: string): Part {
   const fresh: Part = { script: null, calls: [], sizes: [], windowTokens: 32_000 };
   parts.set(agentName, fresh);
   return fresh;
+}
+
+function aroundIn(prompt: string): AskedPrompt["around"] {
+  const block = (tag: string): string | null =>
+    new RegExp(`<(${tag} \\S+)>\\n([^]*?)\\n</\\1>`).exec(prompt)?.[2] ?? null;
+  return {
+    beginning: block("beginning"),
+    earlier: block("earlier-summary"),
+    standing: block("standing"),
+    following: block("following"),
+    kept: block("kept"),
+  };
 }
 
 function textOf({ prompt }: LanguageModelV4CallOptions): string {

@@ -23,6 +23,7 @@ import type { PortMethod } from "../src/workflows/port.ts";
 import { scriptedEmbed } from "./embeddings/scripted-embedder.ts";
 import { cachingModel } from "./prompt-cache/caching-provider.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
+import { checkRpc, strictState, strictStep, strictWorkflow } from "./strict.ts";
 import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
@@ -58,15 +59,21 @@ const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.
 const PRICES = { priced: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } };
 
 export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: allRooms(PRICES) }) {
+  /** On a platform as strict as production. */
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(strictState(ctx), { ...env, COMPACTION_WORKFLOW: strictWorkflow(env.COMPACTION_WORKFLOW) });
+  }
+
   /**
    * Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` has
-   * large chunks, and `by m` chooses the model m.
+   * large chunks, `terse` in it small summaries, and `by m` chooses the model m.
    */
   override configureSession(session: SessionOf<AllRooms>): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     const model = /^by (.+)$/.exec(session.id)?.[1];
-    const options = { chunkTokens, carryBlocks: ["todo"], model };
+    const share = session.id.includes("terse") ? 1 / 15 : undefined;
+    const options = { chunkTokens, carryBlocks: ["todo"], model, share };
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), options);
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);
@@ -84,7 +91,7 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
 
   /** As deployed, unless a test planned a fault. */
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
-    const work = (): Promise<unknown> => super.compactionStep(runId, method, args);
+    const work = async (): Promise<unknown> => checkRpc(await super.compactionStep(runId, method, checkRpc(args)));
     return faultyCall({ agent: this, ctx: this.ctx }, { runId, method, args }, work);
   }
 
@@ -197,7 +204,7 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
   }
 
   override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    return super.run(event, faultyStep(event.payload.agent.name, step));
+    return super.run(event, strictStep(faultyStep(event.payload.agent.name, step)));
   }
 }
 

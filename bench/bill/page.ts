@@ -61,8 +61,8 @@ export function writeCosts(page: CostsPage): string {
 ${show(operations)}
 
 Stored are ${renderCell(messageBytes)} bytes for a message of ${renderCell(textBytes)} characters, and ${renderCell(emptyBytes)} for an object with one message in it. A view reads a row for each visible message and a few more, at any number of stored ones. Rows of an append are a mean, because every 64th writes one more.
-A table is created when it is first written to. An agent with one message takes 155,648 bytes, and an agent of the SDK alone takes 131,072. That is 1.19 times as much, and a test holds it under 1.3.
-A wake is the object's work before its first call, and most of it is the SDK's own. The first append after it reads the view once, to know its size. Keys that are looked up count as rows, as they are billed. Rows that the local platform writes for itself do not count.
+A table is created when it is first written to.
+A wake is the object's work before its first call, and most of it is the SDK's own. The first append after it reads the view once, to know its size. Keys that are looked up count as rows, as they are billed.
 
 ## What a run takes, by its chunks
 
@@ -71,8 +71,8 @@ ${show(runs)}
 The figures cover the first run of an object from the request to the end, with nothing tried twice and a model that answers. It also creates the tables of runs. The SDK's own rows are included. Requests are the workflow's calls to the object. From
 two chunks on, one more model call merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
 
-In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. Every second one merges the summary before it, with one more model call. A run stores its drafts, the overlay and its row in the
-ledger. The table above counts whole pages of the database. In the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers. The conversation of this page has few names. In a span full of names, the facts beside a draft take up to 150,000 bytes.
+In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. A run stores its drafts, the overlay and its row in the ledger. The table above counts whole pages of the
+database. In the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers.
 
 ## Assumed
 
@@ -122,11 +122,15 @@ A summary waits for one and a half times its price, because a conversation may e
 Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts
-session.compactAfter("auto", {
-  windowTokens: 200_000,
-  // $3 a million in, $0.30 from the cache, $3.75 to write it; a summariser at $0.25 in and $1.25 out.
-  prices: { cacheRead: 0.1, cacheWrite: 1.25, input: 0.083, output: 0.417 },
-});
+import { CompactingAgent, Session } from "palimpsest";
+
+export class Chat extends CompactingAgent {
+  session = Session.create(this).compactAfter("auto", {
+    windowTokens: 200_000,
+    // $3 a million in, $0.30 from the cache, $3.75 to write it; a summariser at $0.25 in and $1.25 out.
+    prices: { cacheRead: 0.1, cacheWrite: 1.25, input: 0.083, output: 0.417 },
+  });
+}
 \`\`\`
 
 A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the room \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/cost.md](../bench/results/cost.md) has the effect on
@@ -177,14 +181,14 @@ An object a conversation, or a user, is far from every limit of an object at any
 A run that meets a limit ends as follows. Appends and views never wait for it:
 
 - A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
-- A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes an extractive summary, which needs no
+- A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a summary without a
   model. The view is small again, and the overlay is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
 ${overloaded.map(describeOverload).join("")}`.trimEnd();
 }
 
 function describeOverload({ at, share }: CostsPage["overloaded"][number]): string {
   return `- That is enough for a busy hour, and no more. At ${at} the mean hour asks for ${renderCell(share)} times as many calls as the limit lets through, so waiting does not help: at least ${renderCell(Math.round(100 - 100 / share))} of 100 calls are refused, and end
-  with the fallback or in an extractive summary. A higher limit, several accounts or providers, or a higher threshold help. With a higher threshold fewer runs are due.
+  with the fallback or in a summary without a model. A higher limit, several accounts or providers, or a higher threshold help. With a higher threshold fewer runs are due.
 `;
 }
 

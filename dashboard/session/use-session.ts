@@ -36,8 +36,8 @@ export function useSession({ id: sessionId, branch, asOf }: SessionRoute) {
   const read: OfBranch | null =
     branch === null ? { sessionId } : end.kind === "ready" ? { sessionId, leafId: end.value ?? branch } : null;
   const info = useCall("getSessionInfo", { sessionId }, revision);
-  const now = useCall("getView", asOf === null ? read : null, revision);
-  const past = useCall("getViewAsOf", asOf === null ? null : { sessionId, overlayId: asOf }, revision);
+  const now = useCall("getView", asOf === null && read !== null ? { ...read, apart: true } : null, revision);
+  const past = useCall("getView", asOf === null ? null : { sessionId, asOf, apart: true }, revision);
   const compactions = useCall("getCompactions", { sessionId }, revision);
   const overlays = compactions.kind === "ready" ? compactions.value : NONE;
   const layers = useMemo(() => JSON.stringify(overlays.map(({ id, state }) => [id, state])), [overlays]);

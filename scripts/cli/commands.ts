@@ -3,11 +3,15 @@
  *
  * program.ts alone decides whether the answer is printed as lines or as JSON, and with which exit code.
  */
+import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import type { UIMessage } from "ai";
+import { chooseConversation } from "../../src/import/chosen.ts";
+import { importTranscript } from "../../src/import/import.ts";
 import type { ImportTranscriptOptions } from "../../src/import/into-session.ts";
+import { partsOf, type ExportedPart } from "../../src/import/parts.ts";
 import { errorCode } from "../../src/errors.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -170,30 +174,60 @@ export async function reject({ connect, paint }: Context, runId: string, reason:
   return decided.kind === "unsound" ? { answer: decided, lines: [] } : decide(decided, paint);
 }
 
+/** Reads the file here, and sends its conversation in parts, so that no call is too large. */
 export async function importFile(
-  { connect, sessionId }: Context,
+  { connect, live, sessionId }: Context,
   file: string,
-  options: ImportTranscriptOptions,
+  { format, index }: ImportTranscriptOptions,
 ): Promise<Done> {
-  const transcript = await readText(file);
-  const answer = await (await connect()).call("importTranscript", { sessionId, text: transcript, ...options });
-  const { format, messages, inserted, notes } = answer;
+  const read = importTranscript(await readText(file), format === undefined ? {} : { format });
+  const { conversation, notes } = chooseConversation(read, index);
+  const messages = conversation.messages.length;
+  const parts = partsOf(conversation);
+  const remote = await connect();
+  const upload = randomUUID();
+  let inserted = 0;
+  for (const part of parts) {
+    live.progress(part.at, messages, `${part.at} of ${plural(messages, "message")} sent`);
+    const sent = await remote.call("importPart", { sessionId, upload, ...part, messages: [...part.messages] });
+    inserted = sent.inserted ?? 0;
+  }
   return {
-    answer,
-    lines: [`${plural(messages, "message")} of ${format}, ${inserted} of them new.`, ...notes.map(inert)],
+    answer: { format: read.format, name: conversation.name, messages, inserted, notes },
+    lines: [
+      `${plural(messages, "message")} of ${read.format}, ${inserted.toLocaleString("en")} of them new.`,
+      ...notes.map(inert),
+    ],
   };
 }
 
 export async function exportFile(
   { connect, sessionId }: Context,
-  { out, redact }: { out?: string; redact: boolean },
+  { out, redact, leaf }: { out?: string; redact: boolean; leaf?: string },
 ): Promise<Done> {
-  const stored = await (await connect()).call("exportTranscript", { sessionId });
+  const stored = await exportAll(await connect(), sessionId, leaf);
   const transcript = redact ? redactTranscript(stored) : stored;
   if (out === undefined) return { answer: transcript, lines: transcript === "" ? [] : [transcript.trimEnd()] };
   await writeText(out, transcript);
   const messages = transcript.split("\n").length - 1;
   return { answer: { file: out, messages }, lines: [`${plural(messages, "message")} written to ${out}.`] };
+}
+
+/** Reads a branch in parts, so that no answer is too large. */
+async function exportAll(remote: Remote, sessionId: string, leafId: string | undefined): Promise<string> {
+  const texts: string[] = [];
+  let branch = leafId;
+  for (let from: number | null = 0; from !== null;) {
+    const part: ExportedPart = await remote.call("exportPart", {
+      sessionId,
+      from,
+      ...(branch !== undefined && { leafId: branch }),
+    });
+    texts.push(part.text);
+    branch = part.leafId ?? undefined;
+    from = part.next;
+  }
+  return texts.join("");
 }
 
 /** Redacts here, because the agent may have no rules of its own. */

@@ -125,8 +125,11 @@ function addReads(command: Add, run: Run): void {
     .action(({ manual }: { manual: boolean }) => run((context) => commands.planRun(context, manual)));
   command("export", "write the session's originals, a message a line")
     .option("--out <file>", "to a file of its own")
+    .option("--leaf <id>", "the branch that ends in this message, in place of the active one")
     .option("--redact", "without what looks like a secret", false)
-    .action((options: { out?: string; redact: boolean }) => run((context) => commands.exportFile(context, options)));
+    .action((options: { out?: string; redact: boolean; leaf?: string }) =>
+      run((context) => commands.exportFile(context, options)),
+    );
   command("watch [id]", "follow one run to its end, or all of them").action((id: string | undefined) =>
     run((context) => commands.watch(context, id)),
   );

@@ -4,7 +4,6 @@ import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { AppendResult } from "../../src/memory/messages/history.ts";
-import type { PastView } from "../../src/memory/overlays/time-travel.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -13,12 +12,11 @@ interface Calls {
   append(input: { sessionId: string; message: UIMessage }): AppendResult;
   appendAll(input: { sessionId: string; messages: readonly UIMessage[] }): AppendResult[];
   getMessage(input: { sessionId: string; id: string }): UIMessage | null;
-  getView(input: { sessionId: string }): View;
+  getView(input: { sessionId: string; asOf?: string; apart?: boolean }): View;
   status(input: { sessionId: string }): SessionStatus;
   runs(input: { sessionId: string; limit?: number }): RunRecord[];
   getRun(input: { runId: string }): RunRecord;
   waitForRun(input: { runId: string; timeoutMs?: number }): RunRecord;
-  getViewAsOf(input: { sessionId: string; overlayId: string }): PastView;
   getCompactions(input: { sessionId: string }): OverlayRecord[];
 }
 

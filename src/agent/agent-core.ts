@@ -8,6 +8,7 @@ import { Health } from "../memory/runs/health.ts";
 import { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import { Runs, type EndedRun, type LiveRun, type Outcome, type RunRecord } from "../memory/runs/runs.ts";
 import { SpendTable } from "../memory/runs/spend.ts";
+import { ThoughtsTable } from "../memory/runs/thoughts.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
 import type { Hooks, Platform } from "./core.ts";
@@ -51,6 +52,7 @@ export class AgentCore {
   readonly rooms: Hooks;
   /** @internal */
   readonly usage: UsageTable;
+  readonly thoughts: ThoughtsTable;
   /** @internal */
   readonly health: Health;
   /** @internal */
@@ -94,6 +96,7 @@ export class AgentCore {
     });
     this.hookOutbox = new HookOutbox(this.db);
     this.usage = new UsageTable(this.db);
+    this.thoughts = new ThoughtsTable(this.db);
     this.health = new Health(this.db);
     this.spend = new SpendTable(this.db);
     this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));

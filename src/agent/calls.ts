@@ -38,6 +38,7 @@ import {
   words,
 } from "./inputs.ts";
 import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts";
+import { checkResult } from "./rpc-size.ts";
 import type { SessionManager } from "./sessions/session-manager.ts";
 import type { CompactReceipt, Session } from "./sessions/session.ts";
 
@@ -469,7 +470,10 @@ export function tableOf(rooms: Rooms): CallTable {
   throw new PalimpsestError("invalid_options", `rooms: two of them have a call "${twice}". Add each room once.`);
 }
 
-/** Parses a call's input and runs it. Throws `invalid_input` with the name of each wrong field, and any error of the call. */
+/**
+ * Parses a call's input and runs it. Throws `invalid_input` with the name of each wrong field, `too_large` for an answer that RPC does not
+ * take, and any error of the call.
+ */
 export async function runCall<Each extends CallEntry>(
   entry: Each,
   context: CallContext,
@@ -477,7 +481,7 @@ export async function runCall<Each extends CallEntry>(
 ): Promise<ResultOf<Each>> {
   // The table's type ties input and run of one entry together. TypeScript cannot express that over all entries at once.
   const run = entry.run.bind(entry) as (context: CallContext, input: unknown) => Promise<ResultOf<Each>>;
-  return run(context, parseInput(entry.input, input));
+  return checkResult(await run(context, parseInput(entry.input, input)));
 }
 
 function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBudget: boolean }): void {

@@ -24,6 +24,7 @@ import type {
 } from "../memory/runs/runs.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
+import type { ThoughtsTable } from "../memory/runs/thoughts.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { SentPrompt } from "../model/chosen.ts";
@@ -259,6 +260,8 @@ export interface Hooks {
   readonly searchAll?: (query: string) => Promise<string | null>;
   /** The text of a block that summaries carry along. Null for a label that the room does not know. */
   readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
+  /** Stores a text from another store under a label. Null where it was taken, or the reason why not. */
+  readonly takeText?: (sessionId: string, label: string, text: string) => Promise<string | null>;
   /** Always shows a text to the model, under a label. */
   readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
 }
@@ -343,6 +346,8 @@ export interface Core {
   /** The hooks of the optional rooms that the agent was declared with. */
   readonly rooms: Hooks;
   readonly usage: UsageTable;
+  /** What the thoughts of the agent's models were made on. */
+  readonly thoughts: ThoughtsTable;
   /** Breaker states of the summarisers. */
   readonly health: Health;
   /** Tokens that the summarisers cost. */

@@ -84,6 +84,7 @@ export const viewOptions = {
   asOf: id.optional(),
   maxTokens: wholeNumber.positive().optional(),
   truncate: z.union([z.boolean(), truncate]).optional(),
+  apart: z.boolean().optional(),
 } satisfies FieldsOf<GetViewOptions>;
 
 export const compactOptions = {

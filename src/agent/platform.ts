@@ -115,22 +115,49 @@ function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
   return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[BINDING] ?? null;
 }
 
-/** The address of the agent itself, or of the root that it was made under with `subAgent()` and the path from there. */
-function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: Cloudflare.Env }): AgentLocation {
+/**
+ * The address of the agent itself, or of the root that it was made under with `subAgent()` and the path from there.
+ *
+ * In a jurisdiction, and for an object that was made without a name, the name leads to another object. The id then stands in the address.
+ */
+export function addressOf(
+  agent: Pick<Agent, "name" | "parentPath" | "selfPath">,
+  { ctx: { id }, env }: { readonly ctx: { readonly id: DurableObjectId }; readonly env: Cloudflare.Env },
+): AgentLocation {
   const path = agent.parentPath.length === 0 ? [] : agent.selfPath;
   const [root] = path;
-  if (root === undefined) return { binding: bindingOf(env, ctx.id, agent.name), name: agent.name };
-  return { binding: rootBindingOf(env, ctx.id, root), name: root.name, path };
+  const [binding, namespace] = bindingOf(env, id, root);
+  if (root === undefined) {
+    const name = nameOf(agent) ?? id.toString();
+    return namespace.idFromName(name).equals(id) ? { binding, name } : { binding, name, id: id.toString() };
+  }
+  const { jurisdiction } = id;
+  return { binding, name: root.name, ...(jurisdiction !== undefined && { jurisdiction }), path };
 }
 
-/** A sub-agent's id belongs to its root's namespace, and no other namespace accepts it. */
-function rootBindingOf(env: Cloudflare.Env, id: DurableObjectId, root: AgentStep): string {
+/** Null for an object that was made without a name, where the SDK throws. */
+function nameOf(agent: Pick<Agent, "name">): string | null {
+  try {
+    return agent.name;
+  } catch {
+    return null;
+  }
+}
+
+/** The binding whose class this object is of. A sub-agent's id belongs to its root's namespace, and no other namespace accepts it. */
+function bindingOf(
+  env: Cloudflare.Env,
+  id: DurableObjectId,
+  root?: AgentStep,
+): readonly [binding: string, DurableObjectNamespace] {
   for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
-    if (isNamespace(value) && hasId(value, id)) return binding;
+    if (isNamespace(value) && hasId(value, id)) return [binding, value];
   }
   throw new PalimpsestError(
     "not_configured",
-    `No Durable Object binding leads to ${root.className}, under which this agent was made. Workflows reach a sub-agent through its root: bind that.`,
+    root === undefined
+      ? `No Durable Object binding leads to this agent, ${id.name ?? id.toString()}. Workflows reach it through its binding: bind its class in wrangler.jsonc.`
+      : `No Durable Object binding leads to ${root.className}, under which this agent was made. Workflows reach a sub-agent through its root: bind that.`,
   );
 }
 
@@ -140,17 +167,6 @@ function hasId(namespace: DurableObjectNamespace, id: DurableObjectId): boolean 
   } catch {
     return false;
   }
-}
-
-/** The Durable Object binding of this very object, whose id for our name is our id. */
-function bindingOf(env: Cloudflare.Env, id: DurableObjectId, name: string): string {
-  for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
-    if (isNamespace(value) && value.idFromName(name).equals(id)) return binding;
-  }
-  throw new PalimpsestError(
-    "not_configured",
-    `No Durable Object binding leads to the agent "${name}". Workflows reach it by binding and name: use idFromName or getAgentByName.`,
-  );
 }
 
 /** Checked by the platform's name of the class. A service binding claims every property, and calling one would be a request. */

@@ -189,7 +189,7 @@ function saveEdited(
     text,
     tokens: countTokens(text),
     degraded: false,
-    lost: [],
+    unfounded: draft.unfounded.filter((each) => text.includes(each)),
     model: `${draft.model} · edited`,
   };
   const saved = core.memory.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });

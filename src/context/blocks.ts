@@ -5,7 +5,7 @@
  * is about to replace. Every check precedes the write. A session that was deleted during a provider's call is not written to any more (S2).
  */
 import type { ToolSet, UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { errorCode, PalimpsestError } from "../errors.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { askForText, askProvider, type ProviderCall } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
@@ -135,6 +135,26 @@ export class ContextBlocks {
   async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
     checkText(content);
     return this.#rewrite(label, async () => ({ content, before: null }));
+  }
+
+  /**
+   * Stores a text from another store in a block that has none yet. Returns null, or the reason why the text was not taken. A text that the block
+   * holds already is taken.
+   */
+  async takeText(label: string, content: string): Promise<string | null> {
+    const declared = this.#declared.get(label);
+    if (declared === undefined) return "the session declares no block of this label";
+    try {
+      const own = declared.shape.keyed
+        ? ""
+        : ((await this.#text(declared, "read", () => declared.provider.get())) ?? "");
+      if (own !== "") return own === content ? null : "the block holds another text";
+      await this.replaceContextBlock(label, content);
+      return null;
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+      return String(error);
+    }
   }
 
   /** Adds the text at the end, on a new line. Throws as {@link replaceContextBlock}. */

@@ -35,6 +35,7 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
       const block = await contexts.session(sessionId).getContextBlock(label);
       return block?.content ?? null;
     },
+    takeText: async (sessionId, label, text) => contexts.session(sessionId).takeText(label, text),
     declareText: (sessionId, label, { description, get }) =>
       void contexts.session(sessionId).withContext(label, { description, provider: { get } }),
   };

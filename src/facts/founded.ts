@@ -5,28 +5,43 @@
  * quoted sentences. Words, small numbers and sums are not judged.
  */
 
-/** Quoted pieces, which must be copies where they have a few words. Code is one too. */
+/** Quoted pieces, which must be copies where they have a few words. Code is one too. Short ones are read as well, so that none opens at the end of another. */
 const QUOTED =
-  /`([^`\n]{4,200})`|(?<=^|[\s(])"([^"\n]{12,300})"(?=$|[\s).,;:!?\]])|“([^”\n]{12,300})”|「([^」\n]{8,200})」/gm;
-/** Pieces of a text that may name something. A script without blanks names with words, which are not judged. */
-const PIECE =
-  /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_@$#][\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_@$#./:\\+~%&=?-]*[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d_]/gu;
-/** A path or an address, an id with letters and digits, a version, a long number. */
+  /`([^`\n]{1,200})`|"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,200})」/g;
+const LEAST_WORDS = 4;
+/** Letters of scripts in which names of files, ids and addresses are written. In others a name has no end. */
+const LETTER = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}_`;
+/** Pieces of a text that may name something. */
+const PIECE = new RegExp(String.raw`[@$#]?[${LETTER}][${LETTER}@$#./:\\+~%&=?-]*`, "gu");
+const MAX_PIECE = 300;
+/** An address, a path, a mail address, an id with letters and digits, a version, a long number, a file. */
 const NAMES = [
-  /^[^/]*[\p{L}\p{N}_.~-]+(?:\/[\p{L}\p{N}_.@~-]+){2,}$/u,
-  /^[\w.-]+@[\w-]+(?:\.[\w-]+)+$/,
+  /^[a-z][a-z+]*:\/\/\S+$/i,
+  /^(?=.*[\d._~-]|(?:[^/]*\/){3})[\p{L}\p{N}_.@~+-]+(?:\/[\p{L}\p{N}_.@~+-]+){2,}$/u,
+  /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
   /^(?=.*\d)(?=.*\p{L})[\p{L}\p{N}_-]{7,}$/u,
   /^[#$]?\d{5,}$/,
-  /^v?\d+\.\d+\.\d+[\w.-]*$/,
+  /^v?\d+\.\d+\.\d+[\w.-]*$/i,
   /^[\p{L}\p{N}_-]+\.(?:[cm]?[jt]sx?|json|md|py|rs|go|java|rb|sql|ya?ml|toml|sh|css|html?|csv|txt|pdf)$/u,
 ];
+/** What looks like one and is the writer's own: dates, times, measures, numbers before a word or behind one, and names of what runs scripts. */
+const OWN = [
+  /^(?:(?:19|20)\d\d([./-])\d{1,2}\1\d{1,2}(?:T[\d:.]+Z?)?|\d{1,2}([./-])\d{1,2}\2(?:19|20)\d\d|\d\d([./-])\d\d\3\d\d)$/,
+  /^[\d.,/:-]+\/[\d.,/:-]+$/,
+  /^\d[\d.,]*\p{L}{1,6}$|^(?:\d+(?:d|h|min|m|sec|ms|s)){2,4}$/u,
+  /^\d+[x-]\d+\p{L}*$/u,
+  /^\d[\d.]*(?:-\p{L}+)+$/u,
+  /^\p{Ll}+-?\d{1,2}$|^\p{L}+-\d{1,2}$|^\p{Ll}+-(?:19|20)\d{2}$/u,
+  /^\p{Lu}\p{L}*\.js$/u,
+];
+/** A line and a column behind the name of a file. */
+const PLACE = /:\d+(?:[:-]\d+)?$/;
 /** Our own references, and the numbers of messages. */
-const REFERENCE = /\[[^\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^\]\n]*\]/g;
-/** A number with the marks that separate its digits. */
-const NUMBER = /\d(?:[.,' ]?\d)*/g;
-const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?$/;
-/** A unit or an ending behind a number is the writer's. */
-const COUNTED = /^\d[\d.,]*\p{L}{1,6}$/u;
+const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
+/** What a writer leaves out of a quotation, or puts into it. */
+const GAP = /\s*(?:\[[^\]\n]{0,80}\]|\((?:…|\.{3})\)|…|\.{3})\s*/;
+/** Numbers with separators between their groups. */
+const GROUPED = /\d{1,3}(?:[.,'’_\s\u00a0\u202f]\d{3})+(?!\d)/g;
 /** More are not listed. */
 const MOST = 12;
 
@@ -34,47 +49,61 @@ const MOST = 12;
 export function findUnfounded(answer: string, shown: string): string[] {
   const text = answer.replaceAll(REFERENCE, "");
   const known = flatten(shown);
-  const numbers = new Set((shown.match(NUMBER) ?? []).map((number) => number.replaceAll(/\D/g, "")));
-  const found = new Set<string>();
-  const isCopied = (piece: string): boolean => known.includes(flatten(piece));
+  const numbers = new Set([...(shown.match(/\d{5,}/g) ?? []), ...(shown.match(GROUPED) ?? []).map(digitsOf)]);
   const isKnown = (piece: string): boolean => {
+    if (/^[#$]?\d{5,}$/.test(piece)) return numbers.has(digitsOf(piece));
     const flat = flatten(piece);
-    if (known.includes(flat)) return true;
-    // A number may be written with other separators.
-    if (/^[#$]?[\d.,' ]+$/.test(piece)) return numbers.has(piece.replaceAll(/\D/g, ""));
-    // A range or a joined name is made of names that stand there, and a path may be told by its parts.
-    const parts = flat
-      .split(/[^\p{L}\p{N}_]+/u)
-      .filter((part) => /\d/.test(part) || (piece.includes("/") && part !== ""));
-    return isJoined(flat) && parts.length > 0 && parts.every((part) => known.includes(part));
+    return known.includes(flat) || (/^v\d/.test(flat) && known.includes(flat.slice(1)));
   };
+  const found = new Set<string>();
   for (const [, ...pieces] of text.matchAll(QUOTED)) {
-    const piece = pieces.find((each) => each !== undefined) ?? "";
-    const parts = piece.split(/\s*(?:\[?…\]?|\.{3})\s*/).filter((each) => each.trim() !== "");
-    const isCode = pieces[0] !== undefined;
-    const isCopy = isCode ? NAMES.some((name) => name.test(piece)) : piece.trim().split(/\s+/).length > 3;
-    if (isCopy && !parts.every(isCode ? isKnown : isCopied)) found.add(piece);
+    const quote = pieces.find((each) => each !== undefined) ?? "";
+    const isCopy = pieces[0] === undefined ? tells(quote) : isName(quote);
+    if (isCopy && !quote.split(GAP).every((each) => isKnown(withoutStops(each)))) found.add(quote);
   }
   for (const [piece] of text.matchAll(PIECE)) {
-    const bare = piece.replace(/[.:?]+$/, "");
-    if (DATE.test(bare) || COUNTED.test(bare) || !NAMES.some((name) => name.test(bare)) || isKnown(bare)) continue;
-    found.add(bare);
+    if (piece.length > MAX_PIECE) continue;
+    const name = withoutStops(piece).replace(PLACE, "");
+    if (isName(name) && !isKnown(name) && !isToldByParts(name, isKnown)) found.add(name);
   }
   return [...found].slice(0, MOST);
 }
 
-/** Whether a name has a mark between its parts. */
-function isJoined(name: string): boolean {
-  return /[\p{L}\p{N}][^\p{L}\p{N}_]+[\p{L}\p{N}]/u.test(name);
+function isName(piece: string): boolean {
+  return NAMES.some((name) => name.test(piece)) && !OWN.some((own) => own.test(piece));
 }
 
-/** Texts are compared without case, marks and links of Markdown, escapes of JSON and the width of blanks. */
+/** Whether a quotation says enough to be judged. Scripts without blanks have more in a character. */
+function tells(quote: string): boolean {
+  const signs = quote.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu)?.length ?? 0;
+  return signs >= 2 * LEAST_WORDS || quote.trim().split(/\s+/).length >= LEAST_WORDS;
+}
+
+/** A path may be told from another folder, so its parts stand apart, and a range or a joined name is made of names that stand there. */
+function isToldByParts(name: string, isKnown: (piece: string) => boolean): boolean {
+  if (name.includes("://")) return false;
+  if (name.includes("/")) return name.split("/").every((each) => each === "" || isKnown(each));
+  const parts = name.split("-").filter((each) => each !== "");
+  return parts.length > 1 && parts.every((each) => !/\d/.test(each) || isKnown(each));
+}
+
+function withoutStops(text: string): string {
+  return text.replace(/[^\p{L}\p{M}\p{N}_]{1,9}$/u, "");
+}
+
+function digitsOf(number: string): string {
+  return number.replaceAll(/\D/g, "");
+}
+
+/** Texts are compared without case, marks and links of Markdown, escapes of JSON, kinds of dashes and the width of blanks. */
 function flatten(text: string): string {
   return text
+    .normalize("NFKC")
     .toLowerCase()
     .replaceAll(/\[([^\][]{0,200})\]\([^)\s]{0,500}\)/g, "$1")
     .replaceAll(/\\[nrt]/g, " ")
-    .replaceAll(/[\\*_`"'“”‘’]/g, "")
+    .replaceAll(/[\\*_`"'“”„‘’«»]/g, "")
+    .replaceAll(/[‐‑–—]/g, "-")
     .replaceAll(/\s+/g, " ")
     .trim();
 }

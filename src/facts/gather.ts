@@ -56,6 +56,8 @@ export interface KeepBudget {
   readonly loadedTokens?: number | undefined;
   /** What the summary and all beside it may take, so that a view shrinks (V3). Default: without bound. */
   readonly mostTokens?: number | undefined;
+  /** How much of that an earlier summary gives up. Only loaded texts may take it, because they go on to the next summary. Default: 0. */
+  readonly freedTokens?: number | undefined;
   readonly countTokens: CountTokens;
 }
 
@@ -70,13 +72,13 @@ export interface Before {
  */
 export function keepFacts(
   facts: Facts,
-  { pinnedTokens, loadedTokens = 0, mostTokens = Infinity, countTokens }: KeepBudget,
+  { pinnedTokens, loadedTokens = 0, mostTokens = Infinity, freedTokens = 0, countTokens }: KeepBudget,
   earlier: Before = { facts: [] },
 ): Pinned {
   const hidden = mergeFacts([...earlier.facts, facts]);
   const { instructions, ended } = hidden;
   const ruled = countTokens(renderInstructions(instructions));
-  const words = Math.min(pinnedTokens - ruled, mostTokens - ruled);
+  const words = Math.min(pinnedTokens - ruled, mostTokens - freedTokens - ruled);
   let said = facts.said;
   // Each round drops as much as is over, so few rounds are enough.
   for (let over = countTokens(renderSaid(said)) - words; said.length > 0 && over > 0;) {

@@ -12,16 +12,21 @@ import type { Saying } from "./fact.ts";
 
 /** Fields in the metadata of messages that a harness wrote in the user's name. */
 const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
-/** Tags in which commands pass on what the user typed. */
-const ARGUMENTS = /<(command-args|user_query|user-message|user_message)>([^]*?)<\/\1>/g;
-/** A block in a tag of two words, as harnesses name theirs. Tags of HTML have one word. */
-const BLOCK =
-  /<([a-z]+(?:[-_][a-z]+)+|instructions|environment|skill|teammate|hook)(?: [^<>]{0,300})?>[^]*?(?:<\/\1>|$)/gi;
+/** Tags in which commands and editors pass on what the user typed. */
+const TYPED = /^(?:command-args|user_query|user[-_]message)$/;
+/** Words in the names of tags of harnesses. A person's own tags in a prompt, and elements of a page, have others. */
+const OF_HARNESS =
+  /(?:^|[-_])(?:system|reminder|notif\w*|notice|hook|std(?:in|out|err)|caveat|command|tool|function|environment|ide|editor|teammate|(?:sub)?agent|session|bash|shell|terminal|console|browser|workspace|opened|attached|selection|cursor|background|snapshot|compact\w*|summary|report|results?)(?:$|[-_])|^user_instructions$/;
+/** A tag of several words, as harnesses name theirs, and two of one word. */
+const TAG = /<(\/?)([a-z]+(?:[-_][a-z]+)+|skill|teammate)(?: [^<>]{0,300})?>/gi;
+/** Tags whose text goes to the end of a message that was cut before their own end. */
+const ENDLESS =
+  /^(?:system-reminder|task-notification|teammate-message|environment_\w+|local-command-\w+|bash-std\w+)$/;
 /** A line of a harness, and the beginnings of texts that are a harness's from there on. */
 const NOTICE =
   /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$/gm;
 const SUMMARY =
-  /^(?:This session is being continued from a previous conversation|Caveat: The messages below were generated)/;
+  /^(?:This session is being continued\b|Caveat: The messages below were generated|The conversation history before this point was compacted|Another language model started to solve this problem)/;
 const SKILL = /^(?:Base directory (?:for|of) (?:this|the) skill|# AGENTS\.md instructions for )/;
 /** Shorter paragraphs may be said twice by a person, and hardly a third time. */
 const TEMPLATE_CHARS = 120;
@@ -45,19 +50,26 @@ export function readSaid(messages: readonly UIMessage[]): Said[] {
     const text = wordsOfUser(message);
     return text === "" ? [] : [{ messageId: storedId(message.id), text }];
   });
-  const seen = new Map<string, number>();
+  const times = new Map<string, number>();
   for (const { text } of found)
-    for (const each of new Set(templatable(text))) seen.set(each, (seen.get(each) ?? 0) + 1);
+    for (const each of new Set(paragraphsOf(text))) times.set(each, (times.get(each) ?? 0) + 1);
+  const isRepeated = (paragraph: string): boolean => (times.get(paragraph) ?? 0) > 1;
+  const isOften = (paragraph: string): boolean =>
+    paragraph.length >= SHORT_TEMPLATE_CHARS && (times.get(paragraph) ?? 0) >= SHORT_TIMES;
   return found.flatMap(({ messageId, text }) => {
-    const isTemplate = (paragraph: string): boolean =>
-      (seen.get(paragraph) ?? 0) >= (paragraph.trim().length < TEMPLATE_CHARS ? SHORT_TIMES : 2);
-    const own = text
-      .split(BREAK)
-      .filter((paragraph) => !isTemplate(paragraph))
-      .join("\n\n");
-    const said = own.replaceAll(/\n{3,}/g, "\n\n").trim();
+    const paragraphs = paragraphsOf(text);
+    // Beside a long one, short ones that came before are of the template as well.
+    const isTemplate = paragraphs.some((each) => each.length >= TEMPLATE_CHARS && isRepeated(each));
+    const said = paragraphs
+      .filter((each) => !isOften(each) && (!isTemplate || !isRepeated(each)))
+      .join("\n\n")
+      .trim();
     return said === "" ? [] : [{ messageId, text: said }];
   });
+}
+
+function paragraphsOf(text: string): string[] {
+  return text.length > MAX_CHARS ? [text] : text.split(/\n[ \t]*\n/).filter((each) => each.trim() !== "");
 }
 
 /** The user's words in one message, without what a harness put there. Empty for a message of anybody else. */
@@ -87,20 +99,31 @@ function isOfHarness({ metadata }: UIMessage): boolean {
 function withoutHarness(text: string): string {
   const trimmed = text.trim();
   if (SUMMARY.test(trimmed) || SKILL.test(trimmed)) return "";
-  if (trimmed.length > MAX_CHARS || !trimmed.includes("<")) return trimmed.replaceAll(NOTICE, "").trim();
-  return trimmed
-    .replaceAll(ARGUMENTS, (_, _tag: string, typed: string) => typed)
-    .replaceAll(BLOCK, "")
-    .replaceAll(NOTICE, "")
-    .trim();
+  return withoutBlocks(trimmed).replaceAll(NOTICE, "").trim();
 }
 
-function templatable(text: string): string[] {
-  if (text.length > MAX_CHARS) return [];
-  return text.split(BREAK).filter((paragraph) => paragraph.trim().length >= SHORT_TEMPLATE_CHARS);
+/** The text without the blocks of a harness, and with what the user typed in them. Linear, because each tag is looked at once. */
+function withoutBlocks(text: string): string {
+  const tags = [...text.matchAll(TAG)].map(({ index: from, 0: tag, 1: slash, 2: name = "" }) => ({
+    name: name.toLowerCase(),
+    isEnd: slash === "/",
+    from,
+    to: from + tag.length,
+  }));
+  const ends = Map.groupBy(tags.filter(({ isEnd }) => isEnd).toReversed(), ({ name }) => name);
+  let [said, at] = ["", 0];
+  for (const { name, isEnd, from, to } of tags) {
+    const isTyped = TYPED.test(name);
+    if (isEnd || from < at || !(isTyped || OF_HARNESS.test(name) || !/[-_]/.test(name))) continue;
+    const behind = ends.get(name) ?? [];
+    while ((behind.at(-1)?.from ?? to) < to) behind.pop();
+    const end = behind.at(-1);
+    if (end === undefined && !ENDLESS.test(name)) continue;
+    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, end?.from)) : "");
+    at = end?.to ?? text.length;
+  }
+  return said + text.slice(at);
 }
-
-const BREAK = /\n[ \t]*\n/;
 
 /** Characters of one message that are shown. A longer one is mostly pasted. Its beginning and end say what it is for. */
 const SHOWN_CHARS = 900;

@@ -5,7 +5,7 @@
  * every call keeps its result (V2), each cut is marked in place, and an error's text keeps both its ends. A step that
  * would become empty gets a note instead.
  */
-import type { FileUIPart } from "ai";
+import type { FileUIPart, TextUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../limits.ts";
 import { fileTokens } from "../steps/message/measure.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
@@ -18,7 +18,8 @@ import {
   type Part,
   type ToolPart,
 } from "../steps/message/tool-parts.ts";
-import { shortenOutput } from "./truncate.ts";
+import { isReasoning, ownWhereChanged, withoutItem } from "../steps/view/items.ts";
+import { shortenOutput, shortenShown } from "./truncate.ts";
 
 const CUT_CALL = "Shortened to fit.";
 
@@ -28,12 +29,8 @@ const CUT_CALL = "Shortened to fit.";
  */
 export function withoutReasoning(parts: Part[]): Part[] {
   if (!parts.some(isReasoning)) return parts;
-  const kept = parts.filter((part) => !isReasoning(part)).map(withoutItemId);
+  const kept = parts.filter((part) => !isReasoning(part)).map(withoutItem);
   return kept.every((part) => part.type === "step-start") ? [...kept, textPart("[Reasoning left out to fit.]")] : kept;
-}
-
-function isReasoning(part: Part): boolean {
-  return part.type === "reasoning" || part.type === "reasoning-file";
 }
 
 /** Replaces every file by a line of text. */
@@ -51,19 +48,25 @@ export function onlyOpenCalls(parts: Part[]): Part[] {
  * the provider ran and calls that wait for a result stay unchanged.
  */
 export function squeeze(parts: Part[], chars: number): Part[] {
-  return changed(parts, (part) => {
-    if (part.type === "text") return { ...part, text: cutMiddle(fieldText(part.text), chars) };
+  const squeezed = changed(parts, (part) => {
+    if (part.type === "text") return squeezeText(part, chars);
     if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? textPart(leftOut(part)) : part;
     const tool = toolPart(part);
     // A call that still waits must run with its original input.
     return tool === null || tool.providerExecuted === true || isOpenCall(part) ? part : squeezeTool(tool, chars);
   });
+  return ownWhereChanged(parts, squeezed);
+}
+
+function squeezeText(part: TextUIPart, chars: number): Part {
+  const text = fieldText(part.text);
+  return text.length <= chars ? part : { ...part, text: cutMiddle(text, chars) };
 }
 
 function squeezeTool(tool: ToolPart, chars: number): ToolPart {
   const asked = { ...tool, input: shortenOutput(tool.input, chars, CUT_CALL) } as ToolPart;
   if (asked.state === "output-error") return { ...asked, errorText: cutMiddle(fieldText(asked.errorText), chars) };
-  return asked.state === "output-available" ? { ...asked, output: shortenOutput(asked.output, chars) } : asked;
+  return asked.state === "output-available" ? { ...asked, output: shortenShown(asked.output, chars) } : asked;
 }
 
 /** Changes each part, including those inside a steering message. */
@@ -77,21 +80,4 @@ function changed(parts: Part[], change: (part: Part) => Part): Part[] {
 function leftOut(file: FileUIPart): string {
   const name = fieldText(file.filename).slice(0, 200);
   return `[File${name === "" ? "" : ` ${name}`} (${fieldText(file.mediaType).slice(0, 100)}) left out to fit.]`;
-}
-
-function withoutItemId(part: Part): Part {
-  const copy: Record<string, unknown> = { ...part };
-  for (const field of ["providerMetadata", "callProviderMetadata"]) {
-    const metadata = copy[field];
-    if (typeof metadata !== "object" || metadata === null) continue;
-    copy[field] = Object.fromEntries(
-      Object.entries(metadata).map(([provider, fields]) => [provider, withoutKey(fields, "itemId")]),
-    );
-  }
-  return copy as unknown as Part;
-}
-
-function withoutKey(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
 }

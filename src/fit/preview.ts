@@ -7,6 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../known-fields.ts";
+import { withoutBytes } from "../steps/message/bytes.ts";
 import { jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "./truncate.ts";
 import { storedId } from "../steps/view/view.ts";
@@ -19,7 +20,7 @@ const MIN_PREVIEW_BYTES = 4_000;
 const BYTES_PER_CHAR = 3;
 
 export interface PreviewOptions {
-  /** UTF-8 bytes of an output, as JSON unless it is a string, above which a preview is sent instead. */
+  /** UTF-8 bytes of an output, as JSON unless it is a string, above which a preview is sent instead. Files in it do not count. */
   readonly maxBytes: number;
 }
 
@@ -43,7 +44,7 @@ export function checkPreviews(options: PreviewOptions): void {
 function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
-  const bytes = utf8Bytes(jsonText(tool.output), maxBytes);
+  const bytes = utf8Bytes(jsonText(withoutBytes(tool.output)), maxBytes);
   if (bytes <= maxBytes) return part;
   const note =
     `A preview: the output has ${Math.ceil(bytes / 1024)} KB. ` +

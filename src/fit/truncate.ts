@@ -7,6 +7,8 @@
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
  *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
+ * - Bytes of a file in an output stay whole, or a line takes their place (steps/message/bytes.ts).
+ * - A shortened text is no reference to the provider's own copy of it (steps/view/items.ts).
  * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.
  * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So
@@ -14,10 +16,13 @@
  */
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../known-fields.ts";
-import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
+import { ENCODED_OUTPUT_CHARS, MAX_CHARS_PER_TOKEN } from "../limits.ts";
 import { isEncoded } from "../steps/text/encoded.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
+import { valueTokens, withoutBytes } from "../steps/message/bytes.ts";
+import { messageSteps } from "../steps/message/slice.ts";
+import { ownWhereChanged } from "../steps/view/items.ts";
 import { isSummary } from "../steps/view/view.ts";
 
 /**
@@ -81,7 +86,14 @@ function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
 
 /** Returns the same array when no part exceeds the limits. */
 export function truncateParts(parts: Part[], limits: Limits): Part[] {
-  const truncated = parts.map((part) => truncatePart(part, limits));
+  const steps = messageSteps({ id: "", role: "assistant", parts });
+  const truncated = steps.flatMap((step) =>
+    ownWhereChanged(
+      step,
+      step.map((part) => truncatePart(part, limits)),
+    ),
+  );
+  if (truncated.length !== parts.length) return truncated;
   return truncated.every((part, index) => part === parts[index]) ? parts : truncated;
 }
 
@@ -97,7 +109,7 @@ function truncatePart(part: Part, limits: Limits): Part {
   }
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
-  const output = shortenOutput(tool.output, limits.output);
+  const output = shortenShown(tool.output, limits.output);
   return output === tool.output ? part : { ...tool, output };
 }
 
@@ -106,13 +118,22 @@ function truncatePart(part: Part, limits: Limits): Part {
  * again changes nothing. The note tells the model what to do, and must be much shorter than the limit.
  */
 export function shortenOutput(output: unknown, limit: number, note = RUN_AGAIN): unknown {
-  if (typeof output === "string" && output.length > limit) return shortenText(output, limit, note);
   if (jsonText(output).length <= limit) return output;
+  const told = withoutBytes(output);
+  if (told !== output) return shortenOutput(told, limit, note);
+  if (typeof output === "string") return shortenText(output, limit, note);
   for (let each = limit; each >= LEAST_CHARS / 2; each /= 2) {
     const shortened = shortenInside(output, Math.floor(each), note);
     if (jsonText(shortened).length <= limit) return shortened;
   }
   return previewOf(output, limit, note);
+}
+
+/** Shortens an output for a prompt. Bytes in it count as the files that a provider sees in them, and stay whole or go. */
+export function shortenShown(output: unknown, limit: number): unknown {
+  if (jsonText(output).length <= limit) return output;
+  const chars = valueTokens(output, ({ length }) => length / MAX_CHARS_PER_TOKEN) * MAX_CHARS_PER_TOKEN;
+  return chars <= limit ? output : shortenOutput(output, limit);
 }
 
 function shortenText(text: string, limit: number, note: string): string {

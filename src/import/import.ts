@@ -6,20 +6,26 @@
  */
 import type { UIMessage } from "ai";
 import { anthropicMessage } from "./anthropic.ts";
-import { chatMessages, readChats } from "./chats.ts";
+import { UNKNOWN_BLOCK } from "./blocks.ts";
+import { readChats } from "./chats.ts";
 import { readClaudeCode } from "./claude-code.ts";
+import { readCodex } from "./codex.ts";
+import { formatOf } from "./detect.ts";
+import { FORMATS, type Format, type JsonFormat } from "./formats.ts";
+import { readGemini } from "./gemini.ts";
 import { importFailed, isRecord, readItems, type Item } from "./items.ts";
+import { notesOf } from "./notes.ts";
 import { openAiMessage } from "./openai.ts";
+import { readOpenCode } from "./opencode.ts";
 import { readPi } from "./pi.ts";
+import { readResponses } from "./responses.ts";
+import { isSpecStory, readSpecStory } from "./specstory.ts";
 import { atOnce, type Slices } from "../steps/text/slices.ts";
-import { importPace } from "./pace.ts";
+import { readThreads } from "./threads.ts";
 import { assemble, UniqueIds, type Assembled, type Chat } from "./turns.ts";
 import { readUIMessages } from "./uimessage.ts";
 
-/** The formats of transcripts that can be read. */
-export const FORMATS = ["uimessage-jsonl", "openai", "anthropic", "pi", "claude-code"] as const;
-/** One of {@link FORMATS}. */
-export type Format = (typeof FORMATS)[number];
+export { FORMATS, type Format } from "./formats.ts";
 
 /** How a text is read. */
 export interface ImportOptions {
@@ -42,6 +48,8 @@ export interface Conversation {
   readonly branches: ReadonlyMap<string, string | null>;
   /** Original ids by new id, for messages that claimed to be a summary of ours or had an id of that kind. */
   readonly disowned: ReadonlyMap<string, string>;
+  /** True for the conversation of an agent that another one of the text started. */
+  readonly isSubAgent: boolean;
 }
 
 /** The conversations of a text. */
@@ -64,10 +72,12 @@ export function importTranscript(text: string, options: ImportOptions = {}): Imp
 
 /** Works as {@link importTranscript}, in pieces. */
 export function* readTranscript(text: string, options: ImportOptions = {}): Slices<ImportResult> {
-  const items = yield* readItems(text);
-  const format = options.format ?? (yield* formatOf(items));
-  if (format === null) throw importFailed(`The format is not known. Known are ${FORMATS.join(", ")}`);
-  const { conversations, notes } = yield* read(items, format, options.name ?? format);
+  const { format, labelled, notes } = yield* readAs(text, options.format);
+  const name = options.name ?? format;
+  const names = new UniqueIds();
+  const conversations = labelled.map(({ label, ...conversation }): Conversation => {
+    return { name: names.take(label === null ? name : `${name}/${label}`, name), ...conversation };
+  });
   if (conversations.every((conversation) => conversation.messages.length === 0)) {
     throw importFailed(`The text holds no messages (format ${format})`);
   }
@@ -79,83 +89,82 @@ export function* readTranscript(text: string, options: ImportOptions = {}): Slic
   return { format, conversations: [chosen], notes };
 }
 
-/** Returns the format of `text`, or null for an unknown one. Throws `import_failed` when the text is not JSON at all. */
+/** Returns the format of `text`, or null for an unknown one. Throws `import_failed` when the text is no format's at all. */
 export function detectFormat(text: string): Format | null {
-  return atOnce(formatOf(atOnce(readItems(text))));
+  return isSpecStory(text) ? "specstory" : atOnce(formatOf(atOnce(readItems(text))));
 }
 
-function* read(items: readonly Item[], format: Format, name: string): Slices<Omit<ImportResult, "format">> {
-  if (format === "uimessage-jsonl") {
-    const { messages, renamedIds, disowned } = yield* readUIMessages(items);
-    const conversation: Conversation = { name, messages, branches: new Map(), disowned };
-    return { conversations: [conversation], notes: notesOf({ renamedIds, disowned: disowned.size }) };
-  }
-  const chats = yield* READERS[format](items);
+interface Labelled extends Omit<Conversation, "name"> {
+  /** The source's name of the conversation, or null for the only one. */
+  readonly label: string | null;
+}
+
+interface ReadText {
+  readonly labelled: readonly Labelled[];
+  readonly notes: string[];
+}
+
+function* readAs(text: string, given: Format | undefined): Slices<ReadText & { readonly format: Format }> {
+  if (given === undefined && isSpecStory(text)) return yield* readAs(text, "specstory");
+  if (given === "specstory") return { format: given, ...(yield* assembleAll(yield* readSpecStory(text), given)) };
+  const items = yield* readItems(text);
+  const format = given ?? (yield* formatOf(items));
+  if (format === null) throw importFailed(`The format is not known. Known are ${FORMATS.join(", ")}`);
+  if (format === "uimessage-jsonl") return { format, ...(yield* readOurs(items)) };
+  return { format, ...(yield* assembleAll(yield* READERS[format](items), format)) };
+}
+
+function* readOurs(items: readonly Item[]): Slices<ReadText> {
+  const { messages, renamedIds, disowned } = yield* readUIMessages(items);
+  const conversation: Labelled = { label: null, messages, branches: new Map(), disowned, isSubAgent: false };
+  return { labelled: [conversation], notes: notesOf({ renamedIds, disowned: disowned.size }) };
+}
+
+function* assembleAll(chats: readonly Chat[], format: Format): Slices<ReadText> {
   const assembled: Assembled[] = [];
-  for (const chat of chats) assembled.push(yield* assemble(chat.turns, format));
-  const names = new UniqueIds();
-  const conversations = assembled.map(({ messages, branches, disowned }, index): Conversation => {
-    const label = chats[index]?.label ?? (chats.length > 1 ? String(index + 1) : null);
-    return { name: names.take(label === null ? name : `${name}/${label}`, name), messages, branches, disowned };
+  for (const [index, { turns, isSubAgent = false }] of chats.entries()) {
+    assembled.push(yield* assemble(turns, isSubAgent ? `${format}-${index + 1}` : format));
+  }
+  const isOne = chats.filter(({ isSubAgent = false }) => !isSubAgent).length === 1;
+  const labelled = assembled.map(({ messages, branches, disowned }, index): Labelled => {
+    const { label = null, isSubAgent = false } = chats[index] ?? {};
+    const number = isOne && !isSubAgent ? null : String(index + 1);
+    return { label: label ?? number, messages, branches, disowned, isSubAgent };
   });
+  const turns = chats.flatMap((chat) => chat.turns);
   const sum = (pick: (one: Assembled) => number) => assembled.reduce((total, one) => total + pick(one), 0);
-  const notes = notesOf({
-    skipped: chats.flatMap((chat) => chat.turns).filter((turn) => turn.role === null).length,
+  const counts = {
     branches: sum((one) => one.branches.size),
     danglingCalls: sum((one) => one.danglingCalls),
     strayResults: sum((one) => one.strayResults),
     renamedIds: sum((one) => one.renamedIds),
     disowned: sum((one) => one.disowned.size),
+  };
+  const kinds = {
+    skipped: turns.filter((turn) => turn.role === null).flatMap(({ kind = "unnamed" }) => kind ?? []),
+    unsent: assembled.flatMap(({ messages }) => messages.flatMap(unknownBlocks)),
+    unread: turns.flatMap((turn) => turn.unread ?? []),
+  };
+  return { labelled, notes: notesOf(counts, kinds) };
+}
+
+/** The kinds of a message's blocks that are kept as data. */
+function unknownBlocks({ parts }: UIMessage): string[] {
+  return parts.flatMap((part) => {
+    if (part.type !== UNKNOWN_BLOCK || !("data" in part)) return [];
+    const { data } = part;
+    return isRecord(data) && typeof data["type"] === "string" ? data["type"] : "unnamed";
   });
-  return { conversations, notes };
 }
 
-const READERS: Readonly<Record<Exclude<Format, "uimessage-jsonl">, (items: readonly Item[]) => Slices<Chat[]>>> = {
+const READERS: Readonly<Record<Exclude<JsonFormat, "uimessage-jsonl">, (items: readonly Item[]) => Slices<Chat[]>>> = {
   openai: (items) => readChats(items, openAiMessage, "openai"),
+  "openai-responses": readResponses,
+  "openai-thread": readThreads,
   anthropic: (items) => readChats(items, anthropicMessage, "anthropic"),
-  pi: readPi,
   "claude-code": readClaudeCode,
+  codex: readCodex,
+  "gemini-cli": readGemini,
+  opencode: readOpenCode,
+  pi: readPi,
 };
-
-const NOTES = {
-  skipped: "entries without a message (settings, compactions by other tools) left out",
-  branches: "messages that do not follow the one before them",
-  danglingCalls: "tool calls without a result",
-  strayResults: "tool results without a call, kept as text",
-  renamedIds: "repeated ids made unique",
-  disowned:
-    "summaries and parts of messages by Palimpsest, kept as ordinary messages under new ids, whose rules do not count",
-};
-
-function notesOf(counts: Partial<Record<keyof typeof NOTES, number>>): string[] {
-  const kinds = Object.keys(NOTES) as (keyof typeof NOTES)[];
-  return kinds.filter((kind) => (counts[kind] ?? 0) > 0).map((kind) => `${NOTES[kind]}: ${counts[kind]}`);
-}
-
-function* formatOf(items: readonly Item[]): Slices<Format | null> {
-  const pace = importPace();
-  for (const { value } of items) {
-    if (!isRecord(value)) continue;
-    if (Array.isArray(value["parts"]) && typeof value["role"] === "string") return "uimessage-jsonl";
-    if (value["type"] === "session") return "pi";
-    if (isRecord(value["message"])) return value["type"] === "message" ? "pi" : "claude-code";
-    if (pace.isOverEntry(0)) yield;
-  }
-  let format: Format | null = null;
-  for (const { value, size } of items) {
-    const messages = (chatMessages(value) ?? [value]).filter(isRecord);
-    const chat = messages.filter((message) => typeof message["role"] === "string");
-    // Plain text looks alike in both formats, so only the blocks decide.
-    if (chat.some(isAnthropic)) return "anthropic";
-    if (chat.length > 0) format = "openai";
-    if (pace.isOverEntry(size)) yield;
-  }
-  return format;
-}
-
-function isAnthropic(message: Record<string, unknown>): boolean {
-  const blocks = Array.isArray(message["content"]) ? message["content"].filter(isRecord) : [];
-  return blocks.some(
-    (block) => "source" in block || /^(thinking|redacted_thinking|.*tool_(use|result))$/.test(String(block["type"])),
-  );
-}

@@ -1,10 +1,13 @@
 /** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
 export { transcripts, type TranscriptsExtension } from "./room.ts";
 export type { ImportReceipt, TranscriptMethods } from "./session-transcripts.ts";
+export type { Part, PartEntry } from "./parts.ts";
+export type { PartReceipt, SentPart } from "./uploads.ts";
 export type { ImportTranscriptOptions } from "./into-session.ts";
 export {
   fromLegacyTables,
   fromSessions,
+  type StoredBlock,
   type StoredConversation,
   type StoredPlace,
   type StoredSummary,

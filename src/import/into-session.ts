@@ -6,19 +6,28 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { chooseConversation } from "./chosen.ts";
 import { readTranscript, type Conversation, type Format } from "./import.ts";
-import { pauseOf, type Uses } from "../agent/let-others-in.ts";
+import { tooLarge } from "./parts.ts";
+import type { OpenImports } from "./uploads.ts";
+import { pauseOf } from "../agent/let-others-in.ts";
 import { inSlices, type Slices } from "../steps/text/slices.ts";
 import { importPace } from "./pace.ts";
-import { MAX_IMPORTING_CHARS } from "../limits.ts";
+import { MAX_IMPORTING_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
+
+/** Most characters of several imports that an agent reads at the same time, those of the largest frame. A larger one is read alone. */
+const MAX_TOGETHER_CHARS = MAX_REQUEST_BYTES;
 
 /** How a transcript is read. */
 export interface ImportTranscriptOptions {
   /** Skips the detection of the format. */
   readonly format?: Format | undefined;
-  /** Takes the conversation at this index, counted from 0, of a text with several. */
+  /**
+   * Takes the conversation at this index, counted from 0, of a text with several. Default: the only one, or the one whose agent started all
+   * the others.
+   */
   readonly index?: number | undefined;
 }
 
@@ -30,21 +39,15 @@ interface ReadFile {
   readonly encoded: readonly Encoded[];
 }
 
-/** The files that one agent is reading. */
-export interface OpenImports {
-  /** Number of their characters. */
-  chars: number;
-  readonly uses: Uses;
-}
-
 /** Throws `import_failed`, `invalid_input` for an index that the file does not have, `rate_limited`, and the errors of an append. */
 export async function readFile(
   reading: OpenImports,
   history: History,
   { text, ...options }: { text: string } & ImportTranscriptOptions,
 ): Promise<ReadFile> {
-  // Each file takes memory while it is read, so this bounds the files at one time.
-  if (reading.chars > 0 && reading.chars + text.length > MAX_IMPORTING_CHARS) {
+  if (text.length > MAX_IMPORTING_CHARS) throw tooLarge(text.length);
+  // Each file takes memory while it is read, with the messages that are made of it.
+  if (reading.chars > 0 && reading.chars + text.length > MAX_TOGETHER_CHARS) {
     throw new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
   }
   reading.chars += text.length;
@@ -56,15 +59,9 @@ export async function readFile(
 }
 
 function* read(history: History, text: string, { format, index }: ImportTranscriptOptions): Slices<ReadFile> {
-  const { conversations, ...found } = yield* readTranscript(text, format === undefined ? {} : { format });
-  const conversation = conversations[index ?? 0];
-  if (conversation === undefined || (index === undefined && conversations.length > 1)) {
-    throw new PalimpsestError(
-      "invalid_input",
-      `The file holds ${conversations.length} conversations. Pass index, 0 to ${conversations.length - 1}, to choose one.`,
-    );
-  }
-  return { ...found, conversation, encoded: yield* encodeAll(history, conversation.messages) };
+  const { format: found, ...rest } = yield* readTranscript(text, format === undefined ? {} : { format });
+  const { conversation, notes } = chooseConversation({ format: found, ...rest }, index);
+  return { format: found, notes, conversation, encoded: yield* encodeAll(history, conversation.messages) };
 }
 
 function* encodeAll(history: History, messages: readonly UIMessage[]): Slices<Encoded[]> {
@@ -84,7 +81,7 @@ function* encodeAll(history: History, messages: readonly UIMessage[]): Slices<En
  */
 export function storeFile(
   history: History,
-  { messages, branches, disowned }: Conversation,
+  { messages, branches, disowned }: Pick<Conversation, "messages" | "branches" | "disowned">,
   encoded: readonly Encoded[],
 ): number {
   return messages.filter((message, at) => {

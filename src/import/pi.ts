@@ -98,7 +98,9 @@ const messageEntry = link
 const spokenEntry = link.extend({ content: anyContent }).transform((entry): ImportedTurn => {
   return turnOf(entry, { role: "user", pieces: entry.content, metadata: {} });
 });
-const otherEntry = link.transform((entry): ImportedTurn => turnOf(entry, { role: null, pieces: [], metadata: {} }));
+const otherEntry = link.transform((entry): ImportedTurn => {
+  return { ...turnOf(entry, { role: null, pieces: [], metadata: {} }), kind: entry.type };
+});
 
 const entry = choose("type", (type) => {
   if (type === "message") return messageEntry;

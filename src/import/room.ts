@@ -3,7 +3,7 @@ import type { Core } from "../agent/core.ts";
 import type { Extension } from "../agent/extension.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { transcriptCalls } from "./calls.ts";
-import type { OpenImports } from "./into-session.ts";
+import type { OpenImports } from "./uploads.ts";
 import { SessionTranscripts, type TranscriptMethods } from "./session-transcripts.ts";
 
 /** The room as an agent is declared with it. */
@@ -15,7 +15,7 @@ export function transcripts(): TranscriptsExtension {
     name: "transcripts",
     calls: transcriptCalls,
     install: ({ uses }: Core) => {
-      const reading: OpenImports = { chars: 0, uses };
+      const reading: OpenImports = { chars: 0, uploads: new Map(), uses };
       return { session: (state: SessionState) => new SessionTranscripts(state, reading) };
     },
   };

@@ -4,12 +4,15 @@ import type { Methods } from "../agent/compose.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
 import { checkGiven, given, parseInput } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
+import type { History } from "../memory/messages/history.ts";
 import { transcriptInputs } from "./inputs.ts";
 import { exportJsonl } from "./export.ts";
 import type { Format } from "./import.ts";
-import { readFile, storeFile, type ImportTranscriptOptions, type OpenImports } from "./into-session.ts";
+import { readFile, storeFile, type ImportTranscriptOptions } from "./into-session.ts";
 import type { StoredConversation } from "./store.ts";
+import { PART_CHARS, type ExportedPart, type ExportPartOptions } from "./parts.ts";
 import { takeIn, type TakenIn } from "./take-in.ts";
+import { takePart, type OpenImports, type PartReceipt, type SentPart } from "./uploads.ts";
 
 /** What came of an import. */
 export interface ImportReceipt {
@@ -58,6 +61,33 @@ export class SessionTranscripts {
   }
 
   /**
+   * Takes a part of a conversation that its sender read from a file, for a conversation that no single call carries. The parts of an upload come
+   * in order, and the last one stores it, all or nothing, behind all messages that came meanwhile. `palimpsest import` sends every file so.
+   *
+   * Throws `import_failed` where earlier parts are no longer here, `rate_limited` while others are being read, and the errors of an append.
+   */
+  async importPart(part: SentPart): Promise<PartReceipt> {
+    const { messages, ...checked } = parseInput(transcriptInputs.importPart, part);
+    const state = this.#state.fixed;
+    const { sessions } = state.core.memory;
+    state.stored.mustKeepMessages();
+    const receiver = {
+      reading: this.#reading,
+      history: state.stored,
+      sessionId: state.id,
+      existed: sessions.get(state.id) !== null,
+      now: state.core.platform.now(),
+    };
+    const taken = takePart(receiver, { ...checked, messages });
+    if (typeof taken === "number") return { received: taken, inserted: null };
+    const { conversation, encoded, existed } = taken;
+    // The session may have been deleted meanwhile, and an import must not create it again.
+    if (existed) sessions.mustGet(state.id);
+    const inserted = state.write((history) => storeFile(history, conversation, encoded));
+    return { received: conversation.messages.length, inserted };
+  }
+
+  /**
    * Takes over a conversation from another store of this object with its branches and summaries, as in `importFrom(fromSessions(…))` or
    * `importFrom(fromLegacyTables(…))`. The other store does not change. Repeating an interrupted call continues it, and repeating a
    * finished one changes nothing.
@@ -74,11 +104,8 @@ export class SessionTranscripts {
    */
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     checkGiven(given.leaf, { leafId });
-    const { redact } = parseInput(transcriptInputs.exportTranscript, options);
+    const shown = this.#shown(parseInput(transcriptInputs.exportTranscript, options).redact);
     const state = this.#state.fixed;
-    const { secretRules } = state.settings;
-    if (redact && secretRules === null) throw noRules(state.id);
-    const shown = redact ? redactionOf({ secretRules }).message : (message: UIMessage): UIMessage => message;
     if (!state.isHosted) {
       yield* exportJsonl(state.stored.originals(leafId).map(shown));
       return;
@@ -88,6 +115,35 @@ export class SessionTranscripts {
       const page = numbers.slice(at, at + HOSTED_PAGE);
       yield* exportJsonl((await state.read((history) => history.originalsAt(page))).map(shown));
     }
+  }
+
+  /**
+   * Returns the next part of what {@link exportTranscript} yields, for a caller that is not in the agent. Pass the `leafId` and the `next` of
+   * each part to get the one behind it.
+   */
+  async exportPart(options: ExportPartOptions = {}): Promise<ExportedPart> {
+    const { leafId, from, redact } = parseInput(transcriptInputs.exportPart, options);
+    const shown = this.#shown(redact);
+    const state = this.#state.fixed;
+    const leaf = leafId ?? (await state.read((history) => history.leafId()));
+    if (leaf === null) return { text: "", leafId: null, next: null };
+    const numbers = await state.read((history) => history.pathNumbers(leaf));
+    const line = (history: History, seq: number): string =>
+      [...exportJsonl(history.originalsAt([seq]).map(shown))].join("");
+    let [text, at] = ["", from];
+    // One message is read at a time, because each may be large. Only a host's may have to be waited for.
+    for (; at < numbers.length && text.length < PART_CHARS; at++) {
+      const seq = numbers[at] ?? 0;
+      text += state.isHosted ? await state.read((history) => line(history, seq)) : line(state.stored, seq);
+    }
+    return { text, leafId: leaf, next: at < numbers.length ? at : null };
+  }
+
+  #shown(redact: boolean): (message: UIMessage) => UIMessage {
+    const { secretRules } = this.#state.settings;
+    if (!redact) return (message) => message;
+    if (secretRules === null) throw noRules(this.#state.id);
+    return redactionOf({ secretRules }).message;
   }
 }
 

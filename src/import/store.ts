@@ -24,6 +24,12 @@ export interface StoredSummary {
   readonly toMessageId: string;
 }
 
+/** A text of another store that its model was always shown, as a context block is. */
+export interface StoredBlock {
+  readonly label: string;
+  readonly content: string;
+}
+
 /** A conversation in another store. */
 export interface StoredConversation {
   /** The store's name in advice. */
@@ -34,15 +40,19 @@ export interface StoredConversation {
   message(id: string): Promise<UIMessage | null>;
   /** Returns the summaries in the order in which they were made. */
   summaries(): Promise<readonly StoredSummary[]>;
+  /** Returns the texts of its context blocks, with notes on what else of them the store holds. Left out for a store without any. */
+  blocks?(): Promise<{ readonly blocks: readonly StoredBlock[]; readonly notes: readonly string[] }>;
 }
 
 /**
- * Reads a session of `agents/sessions` through its own methods, as in `fromSessions(this.sessions.session())`. Those methods cannot find a
- * branch that shares no message with the active one, so it is not taken over.
+ * Reads a session of `agents/sessions` through its own methods, as in `fromSessions(this.sessions.session(), this.ctx.storage)`. Those methods
+ * cannot find a branch that shares no message with the active one, so it is not taken over. With the object's storage the blocks of
+ * `agents/context` come along, which stand beside all sessions.
  */
-export function fromSessions(session: SdkSession): StoredConversation {
+export function fromSessions(session: SdkSession, storage?: TableStorage): StoredConversation {
   return {
     name: "agents/sessions",
+    ...(storage !== undefined && { blocks: async () => blocksIn(storage, "") }),
     places: async () => {
       const path = await wholePath(session);
       const found = new Map<string, StoredPlace>(path.map((id, at) => [id, { id, parentId: path[at - 1] ?? null }]));
@@ -79,14 +89,13 @@ export interface TableStorage {
 }
 
 /**
- * Reads the tables `assistant_messages` and `assistant_compactions` that the SDK's experimental session wrote until 0.20, as in
- * `fromLegacyTables(this.ctx.storage)`. A session without rows there is empty.
+ * Reads the tables `assistant_messages`, `assistant_compactions` and `cf_agents_context_blocks` that the SDK's experimental session wrote
+ * until 0.20, as in `fromLegacyTables(this.ctx.storage)`. A session without rows there is empty.
  */
 export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredConversation {
-  const rows = (query: string, ...bindings: unknown[]) => storage.sql.exec(query, ...bindings).toArray();
-  const has = (table: string): boolean =>
-    rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", table).length > 0;
+  const { rows, has } = tablesOf(storage);
   return {
+    blocks: async () => blocksIn(storage, sessionId),
     name: "the tables of agents 0.20",
     places: async () => {
       if (!has("assistant_messages")) return [];
@@ -113,6 +122,49 @@ export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredC
       }));
     },
   };
+}
+
+/** The prompt that the SDK froze. It is made of the blocks. */
+const FROZEN = "_system_prompt";
+
+/** A block of the session `id` has the label `label_id`, and one of the only session its plain label. */
+function blocksIn(
+  storage: TableStorage,
+  sessionId: string,
+): { readonly blocks: readonly StoredBlock[]; readonly notes: readonly string[] } {
+  const { rows, has } = tablesOf(storage);
+  if (!has("cf_agents_context_blocks")) return { blocks: [], notes: entryNotes(storage) };
+  const others = has("assistant_messages")
+    ? rows("SELECT DISTINCT session_id FROM assistant_messages WHERE session_id <> ''").map((row) =>
+        textOf(row, "session_id"),
+      )
+    : [];
+  const stored = rows("SELECT label, content FROM cf_agents_context_blocks ORDER BY label").map((row) => {
+    return { label: textOf(row, "label"), content: textOf(row, "content") };
+  });
+  const own = sessionId === "" ? stored.filter(({ label }) => !others.some((id) => label.endsWith(`_${id}`))) : stored;
+  const suffix = sessionId === "" ? "" : `_${sessionId}`;
+  const blocks = own
+    .filter(({ label, content }) => label.endsWith(suffix) && content !== "" && !label.startsWith(FROZEN))
+    .map(({ label, content }) => ({ label: label.slice(0, label.length - suffix.length), content }));
+  return { blocks, notes: entryNotes(storage) };
+}
+
+/** Entries of searchable blocks are many, and no declaration says which of ours is meant. */
+function entryNotes(storage: TableStorage): string[] {
+  const { rows, has } = tablesOf(storage);
+  if (!has("cf_agents_search_entries")) return [];
+  return rows("SELECT label, count(*) AS n FROM cf_agents_search_entries GROUP BY label ORDER BY label").map(
+    (row) =>
+      `The entries of the searchable block "${textOf(row, "label")}" were left out: ${Number(row["n"])}. They stay in the table cf_agents_search_entries.`,
+  );
+}
+
+function tablesOf(storage: TableStorage) {
+  const rows = (query: string, ...bindings: unknown[]) => storage.sql.exec(query, ...bindings).toArray();
+  const has = (table: string): boolean =>
+    rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", table).length > 0;
+  return { rows, has };
 }
 
 /**

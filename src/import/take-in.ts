@@ -1,5 +1,5 @@
 /**
- * Takes over a conversation from another store, first its messages in pages, then its summaries.
+ * Takes over a conversation from another store, first its messages in pages, then its summaries and its context blocks.
  *
  * A page is one transaction, and a message that the session already has is not changed. Repeating an interrupted call therefore continues
  * it, and repeating a finished one changes nothing. The call is refused if the session goes on behind the store's messages and lacks some
@@ -23,6 +23,8 @@ export interface TakenIn {
   readonly inserted: number;
   /** Number of summaries that are in force now and were not before. */
   readonly summaries: number;
+  /** Number of context blocks whose texts the session's blocks hold now. */
+  readonly blocks: number;
   /** Describes what was left out. */
   readonly notes: readonly string[];
 }
@@ -41,7 +43,25 @@ export async function takeIn(state: SessionState, source: StoredConversation): P
   const summaries = takeSummaries(state, { summaries: await source.summaries(), places, notes });
   // Checks the threshold once, after all messages are stored.
   if (inserted > 0) state.write(() => undefined);
-  return { messages: places.length, inserted, summaries, notes };
+  const blocks = await takeBlocks(state, source, notes);
+  return { messages: places.length, inserted, summaries, blocks, notes };
+}
+
+/** A block that has a text of its own keeps it, so a repeated call undoes nothing that the model wrote since. */
+async function takeBlocks(state: SessionState, source: StoredConversation, notes: string[]): Promise<number> {
+  const found = await source.blocks?.();
+  if (found === undefined) return 0;
+  notes.push(...found.notes);
+  const { takeText } = state.core.rooms;
+  // Reading the settings first declares the session's blocks.
+  void state.settings;
+  let taken = 0;
+  for (const { label, content } of found.blocks) {
+    const why = takeText === undefined ? "the agent has no room context()" : await takeText(state.id, label, content);
+    if (why === null) taken++;
+    else notes.push(`The context block "${label}" (${content.length} characters) was left out: ${why}.`);
+  }
+  return taken;
 }
 
 function mustHaveNothingElse(state: SessionState, { name }: StoredConversation, places: readonly StoredPlace[]): void {

@@ -16,19 +16,26 @@ type ToolPart = Extract<Part, { type: "dynamic-tool" }>;
 
 export interface ToolCall {
   readonly kind: "call";
-  readonly callId: string;
+  /** Null where the source gives calls no id. No result can name such a call. */
+  readonly callId: string | null;
   readonly toolName: string;
   readonly input: unknown;
   /** True when the provider itself ran the tool (web search and the like). */
   readonly providerExecuted?: boolean;
+  /** The result, where the source keeps it with the call. */
+  readonly settled?: Settled | undefined;
 }
 
-export interface ToolResult {
+/** What came of a call. */
+export interface Settled {
+  readonly output: unknown;
+  readonly failed: boolean;
+}
+
+export interface ToolResult extends Settled {
   readonly kind: "result";
   readonly callId: string;
   readonly toolName: string | null;
-  readonly output: unknown;
-  readonly failed: boolean;
 }
 
 export type TurnPiece = { readonly kind: "part"; readonly part: Part } | ToolCall | ToolResult;
@@ -44,6 +51,10 @@ export interface ImportedMetadata {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** Why the provider's reply broke off. */
   readonly error?: string;
+  /** True for a message in the user's role that the tool wrote itself. No word of it is the user's. */
+  readonly isMeta?: true;
+  /** True for a summary with which the tool continued a conversation that had grown too long. No word of it is the user's. */
+  readonly isCompactSummary?: true;
 }
 
 /** One entry of a source. An entry that is no message has no pieces and the role null, and only links others. */
@@ -54,12 +65,23 @@ export interface ImportedTurn {
   readonly id: string | null;
   /** Source id of the entry before this one. It is `undefined` where the source names none, and null for a root. */
   readonly parentId?: string | null | undefined;
+  /** What the source calls an entry that is no message. Null for one that only links others, which no note counts. */
+  readonly kind?: string | null;
+  /** Names of fields that say something and were not read. */
+  readonly unread?: readonly string[];
+}
+
+/** An entry of a source that is no message. */
+export function noMessage(kind: string | null, id: string | null = null): ImportedTurn {
+  return { role: null, pieces: [], metadata: {}, id, kind };
 }
 
 /** One conversation of a source. `label` is the source's name for it, or null where it has none. */
 export interface Chat {
   readonly label: string | null;
   readonly turns: ImportedTurn[];
+  /** True for the conversation of an agent that another one of the same source started. */
+  readonly isSubAgent?: boolean;
 }
 
 export interface Assembled {
@@ -83,6 +105,7 @@ export function* assemble(turns: readonly ImportedTurn[], prefix: string): Slice
   const branches = new Map<string, string | null>();
   const calls = new ToolCalls();
   const ids = new UniqueIds();
+  const replies = new Replies();
   /** The message that holds each entry of the source, or null before the first message. */
   const homes = new Map<string, UIMessage | null>();
 
@@ -91,20 +114,21 @@ export function* assemble(turns: readonly ImportedTurn[], prefix: string): Slice
     const parts = turn.pieces.map((piece) => calls.place(piece)).filter((part) => part !== null);
     const previous = messages.at(-1) ?? null;
     const parent = typeof turn.parentId === "string" ? homes.get(turn.parentId) : turn.parentId;
-    const follows = parent === undefined ? previous : parent;
     const onlyResults = parts.length === 0 && turn.pieces.length > 0;
     if (turn.role === null || onlyResults) {
-      if (turn.id !== null) homes.set(turn.id, follows);
+      if (turn.id !== null) homes.set(turn.id, parent === undefined ? previous : parent);
       continue;
     }
+    const follows = parent === undefined ? previous : replies.joint(parent, previous);
     const message: UIMessage = {
       id: ids.takeForMessage(turn.id, `${prefix}-${index + 1}`),
       role: turn.id?.startsWith(RESERVED_PREFIX) === true ? disownedRole(turn.role) : turn.role,
       parts: parts.length > 0 ? parts : [emptyPart(turn)],
       ...(Object.keys(turn.metadata).length > 0 && { metadata: turn.metadata }),
     };
-    if (previous !== null && !isSameStep(follows, previous)) branches.set(message.id, follows?.id ?? null);
+    if (previous !== null && follows !== previous) branches.set(message.id, follows?.id ?? null);
     messages.push(message);
+    replies.add(message, follows);
     if (turn.id !== null) homes.set(turn.id, message);
   }
   const { unanswered, strays } = calls;
@@ -121,7 +145,8 @@ export function* assemble(turns: readonly ImportedTurn[], prefix: string): Slice
 /** Tool calls that wait for their result. Their ids are made unique, because some providers count them from zero in every turn. */
 class ToolCalls {
   readonly #open = new Map<string, ToolPart[]>();
-  readonly #ids = new UniqueIds();
+  /** Providers take letters, digits, `_` and `-` in the id of a call. */
+  readonly #ids = new UniqueIds("_");
   unanswered = 0;
   strays = 0;
 
@@ -145,10 +170,12 @@ class ToolCalls {
       state: "input-available",
       input: call.input,
     };
+    if (call.settled !== undefined) return settle(part, call.settled);
+    this.unanswered += 1;
+    if (call.callId === null) return part;
     const waiting = this.#open.get(call.callId);
     if (waiting === undefined) this.#open.set(call.callId, [part]);
     else waiting.push(part);
-    this.unanswered += 1;
     return part;
   }
 
@@ -156,10 +183,7 @@ class ToolCalls {
   #answer(result: ToolResult): boolean {
     const part = this.#open.get(result.callId)?.pop();
     if (part === undefined) return false;
-    const settled = result.failed
-      ? { state: "output-error", errorText: textOf(result.output) }
-      : { state: "output-available", output: result.output };
-    Object.assign(part, settled);
+    settle(part, result);
     this.unanswered -= 1;
     return true;
   }
@@ -172,14 +196,29 @@ class ToolCalls {
   }
 }
 
+/** Puts a result into its call, which is part of a message already. */
+function settle(part: ToolPart, { output, failed }: Settled): ToolPart {
+  Object.assign(
+    part,
+    failed ? { state: "output-error", errorText: textOf(output) } : { state: "output-available", output },
+  );
+  return part;
+}
+
 /** Hands out each id once. */
 export class UniqueIds {
+  readonly #mark: string;
   readonly #taken = new Set<string>();
   /** Number of the next copy by wanted id, so that each repetition costs the same. */
   readonly #next = new Map<string, number>();
   renamed = 0;
   /** Original ids by the new id of messages that had an id of ours. */
   readonly disowned = new Map<string, string>();
+
+  /** `mark` stands before the number of a repeated id. */
+  constructor(mark = "~") {
+    this.#mark = mark;
+  }
 
   /** Works as {@link take}, and replaces an id of ours by an ordinary one. */
   takeForMessage(wanted: string | null, fallback: string): string {
@@ -194,7 +233,7 @@ export class UniqueIds {
     const base = wanted === null || wanted === "" ? fallback : wanted;
     let id = base;
     let copy = this.#next.get(base) ?? 2;
-    for (; this.#taken.has(id); copy++) id = `${base}~${copy}`;
+    for (; this.#taken.has(id); copy++) id = `${base}${this.#mark}${copy}`;
     if (id !== base) this.#next.set(base, copy);
     if (wanted !== null && id !== wanted) this.renamed += 1;
     this.#taken.add(id);
@@ -202,17 +241,50 @@ export class UniqueIds {
   }
 }
 
+/** Messages between a reply's last line and the next that are looked through. A harness writes a few there. */
+const MOST_BETWEEN = 1_000;
+
 /**
- * True when following `parent` means following `previous`. Results of parallel calls may hang on different lines of one provider message.
- * The next message may name any of those lines as its parent, and that makes no branch.
+ * The replies that a source writes as several lines, as it does with parallel calls.
+ *
+ * A result hangs on its own call, and the next message may name any of the results. All calls of a reply were sent together, so a message
+ * that names one of them follows the whole reply, and what was written between.
  */
-function isSameStep(parent: UIMessage | null, previous: UIMessage): boolean {
-  if (parent === null) return false;
-  if (parent === previous) return true;
-  return groupOf(parent) !== undefined && groupOf(parent) === groupOf(previous);
+class Replies {
+  readonly #last = new Map<string, UIMessage>();
+  readonly #joints = new Map<string, UIMessage>();
+  readonly #parents = new Map<UIMessage, UIMessage | null>();
+
+  add(message: UIMessage, parent: UIMessage | null): void {
+    this.#parents.set(message, parent);
+    const reply = replyOf(message);
+    if (reply !== undefined) this.#last.set(reply, message);
+  }
+
+  /** Returns the message that a child of `parent` follows. */
+  joint(parent: UIMessage | null, previous: UIMessage | null): UIMessage | null {
+    const reply = parent === null ? undefined : replyOf(parent);
+    const last = reply === undefined ? undefined : this.#last.get(reply);
+    if (reply === undefined || last === undefined || last === parent) return parent;
+    // A second message on the same line is a branch beside the first.
+    const known = this.#joints.get(reply);
+    if (known !== undefined) return known;
+    const joint = previous !== null && this.#isBehind(previous, last) ? previous : last;
+    this.#joints.set(reply, joint);
+    return joint;
+  }
+
+  #isBehind(message: UIMessage, earlier: UIMessage): boolean {
+    let at: UIMessage | null = message;
+    for (let steps = 0; at !== null && steps < MOST_BETWEEN; steps++) {
+      if (at === earlier) return true;
+      at = this.#parents.get(at) ?? null;
+    }
+    return false;
+  }
 }
 
-function groupOf(message: UIMessage): string | undefined {
+function replyOf(message: UIMessage): string | undefined {
   return (message.metadata as ImportedMetadata | undefined)?.providerMessageId;
 }
 

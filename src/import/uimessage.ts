@@ -2,7 +2,8 @@
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { ownMark } from "../steps/view/view.ts";
-import { choose, list, parseItems, type Item } from "./items.ts";
+import { chatMessages } from "./chats.ts";
+import { checkCount, choose, list, parseItems, type Item } from "./items.ts";
 import { disown } from "./ours.ts";
 import type { Slices } from "../steps/text/slices.ts";
 import { UniqueIds } from "./turns.ts";
@@ -56,7 +57,9 @@ export interface ReadMessages {
  * Returns the messages of `items` unchanged, with two exceptions. Repeated ids are made unique, and messages that claim to be ours are
  * disowned ({@link disown}). Throws `import_failed`.
  */
-export function* readUIMessages(items: readonly Item[]): Slices<ReadMessages> {
+export function* readUIMessages(values: readonly Item[]): Slices<ReadMessages> {
+  const items = values.flatMap(messagesIn);
+  checkCount(items.length);
   yield* parseItems(items, message, "uimessage-jsonl");
   const ids = new UniqueIds();
   const disowned = new Map<string, string>();
@@ -68,4 +71,12 @@ export function* readUIMessages(items: readonly Item[]): Slices<ReadMessages> {
     return id === message.id ? message : { ...message, id };
   });
   return { messages, renamedIds: ids.renamed, disowned };
+}
+
+/** An application may keep its messages in a list of a document. */
+function messagesIn(item: Item): Item[] {
+  const list = chatMessages(item.value);
+  if (list === null) return [item];
+  const { place, size } = item;
+  return list.map((value, at) => ({ place: `${place}, message ${at + 1}`, value, size: size / list.length }));
 }

@@ -216,7 +216,7 @@ function describeHead({ head }: SpanPlan, policy: Policy): string[] {
   return [
     ...fewer,
     ...words,
-    `The first message of the user ("${beginningOf}") is larger: its beginning and its rules stay beside the summary, word for word.`,
+    `The first message of the user ("${beginningOf}") is larger: its beginning stays beside the summary, word for word.`,
   ];
 }
 

@@ -115,6 +115,14 @@ export class Db {
     return this.#exec(sql, bindings);
   }
 
+  /** Makes a family of indexes, which no statement names. */
+  make(family: Family): void {
+    if (this.#made.has(family)) return;
+    this.transaction(() => {
+      this.#made = makeFamily(this.#storage, family);
+    });
+  }
+
   /** Inserts a row, with a column for each of its fields (see {@link columns}). `otherwise` says what is done where its key is taken. */
   insert(table: string, row: NewRow, otherwise = ""): void {
     this.#put(`INSERT INTO ${table}`, row, otherwise);

@@ -40,11 +40,14 @@ export type Family = keyof typeof TABLES;
  */
 const TABLES = {
   sessions: ["sessions", "messages"],
+  /** Indexes alone, made with the first deletion of a session. */
+  lineage: [],
   messageParts: ["message_parts"],
   fingerprints: ["fingerprints"],
   runs: ["runs", "overlays", "drafts", "health", "spend"],
   hookOutbox: ["hook_outbox"],
   usage: ["usage"],
+  thoughts: ["thoughts"],
   costs: ["costs"],
   noteVersions: ["notes"],
   wordIndex: ["searched_sessions", "search"],
@@ -95,6 +98,11 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        PRIMARY KEY (session_id, seq)
      ) WITHOUT ROWID`,
     `CREATE INDEX palimpsest_branches ON palimpsest_messages (session_id, parent_seq) WHERE branch = 1`,
+  ],
+  // They find the sessions that name a deleted one. A session that belongs to no other has no row in them.
+  lineage: [
+    `CREATE INDEX palimpsest_children ON palimpsest_sessions (parent_session_id) WHERE parent_session_id IS NOT NULL`,
+    `CREATE INDEX palimpsest_continued ON palimpsest_sessions (continued_by) WHERE continued_by IS NOT NULL`,
   ],
   messageParts: [
     `CREATE TABLE palimpsest_message_parts (
@@ -201,6 +209,15 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        last_estimate    INTEGER NOT NULL,
        recorded_at      INTEGER NOT NULL,
        PRIMARY KEY (session_id, model)
+     ) WITHOUT ROWID`,
+  ],
+  // What each signed thought was made on (runs/thoughts.ts).
+  thoughts: [
+    `CREATE TABLE palimpsest_thoughts (
+       mark       TEXT NOT NULL,
+       session_id TEXT NOT NULL,
+       prefix     TEXT NOT NULL,
+       PRIMARY KEY (mark)
      ) WITHOUT ROWID`,
   ],
 };

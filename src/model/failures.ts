@@ -88,8 +88,28 @@ export function classifyError(error: unknown): Failure {
   return failure("provider", message);
 }
 
-const TOO_LONG =
-  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input (?:is )?too long|exceeds? the (?:model'?s )?(?:maximum|context|token)|reduce the length|max_tokens.*exceed/i;
+/** The wordings in which providers, gateways and servers of open models refuse a prompt that is too long. */
+const TOO_LONG = new RegExp(
+  [
+    /context[ _-]?(?:length|window|size|limit)|maximum context|context the overflows/,
+    /too many (?:total )?(?:input )?(?:tokens|text bytes)|(?:prompt|input)(?: is|:)? too (?:long|large)/,
+    /exceeds? the (?:model'?s )?(?:maximum|context|token)|exceeds? max message tokens/,
+    /reduce (?:the length|your (?:prompt|message)|the number of messages)|max_tokens.{0,200}exceed/,
+    // xAI, Z.ai, GitHub Copilot, Gemini, Moonshot, DashScope, vLLM, Bedrock, and Text Generation Inference in this order.
+    /maximum prompt length|prompt exceeds max(?:imum)? length|(?:prompt|input) token count.{0,40}?exceeds|prompt_tokens_exceeded/,
+    /exceeded model token limit|range of input length|longer than the maximum (?:model|input) length|input tokens exceeded/,
+    /(?:inputs?|prompt)`? (?:must have less than|tokens \+)|request (?:body )?too large for .{0,40}?(?:model|tokens)/,
+    /tokens_limit_reached|input length \S+ exceeds|longer than the model'?s|tokens must be reduced/,
+    /prompt ?(?:过长|超长)|输入(?:过长|超长|长度(?:超|过))|超(?:出|过)了?(?:模型)?(?:最大)?(?:上下文|输入|令牌|token)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i",
+);
+/** What a failing server says of a prompt. Another of its limits may be exceeded as well. */
+const OF_PROMPT = /prompt|context|input|token/i;
+/** A request above what a minute allows fails at any time. */
+const TOO_LARGE_EVER = /request too large|tokens must be reduced/i;
 const QUOTA =
   /insufficient[_ ]quota|exceeded your current quota|billing|credit balance|payment required|out of credits|daily free allocation|neurons/i;
 const RATE = /rate.?limit|too many requests|capacity temporarily exceeded|overloaded/i;
@@ -103,15 +123,20 @@ function classifyStatus(call: APICallError, message: string): Failure {
   if (status === 401 || status === 403) return failure("auth", message);
   if (status === 402) return failure("quota", message);
   if (status === 408 || status === 504) return failure("timeout", message);
+  if (isTooLong(status, text)) return failure("too-long", message);
   if (status === 429) {
     return QUOTA.test(text) ? failure("quota", message) : failure("rate-limit", message, retryAfter(call));
   }
-  if (status === 413) return failure("too-long", message);
   if (status >= 500) return failure("provider", message, retryAfter(call));
-  if (TOO_LONG.test(text)) return failure("too-long", message);
   if (FILTER.test(text)) return failure("content-filter", message);
   // A redirect that is not followed points to a wrong endpoint.
   return status >= 300 ? failure("bad-request", message) : failure("provider", message);
+}
+
+function isTooLong(status: number, text: string): boolean {
+  if (status === 429) return TOO_LARGE_EVER.test(text);
+  const [wording] = TOO_LONG.exec(text) ?? [];
+  return status === 413 || (wording !== undefined && (status < 500 || OF_PROMPT.test(wording)));
 }
 
 function isCallError(error: Error): error is APICallError {
@@ -127,9 +152,15 @@ function findCause<Found extends Error>(error: unknown, is: (error: Error) => er
   let each: unknown = error;
   for (let depth = 0; depth < 5 && each instanceof Error; depth++) {
     if (is(each)) return each;
-    each = each.cause;
+    each = causeOf(each);
   }
   return null;
+}
+
+/** The error behind another one. The SDK's error after several tries holds that of each try, and the last one decides. */
+function causeOf(error: Error): unknown {
+  const { lastError, errors } = error as { lastError?: unknown; errors?: unknown };
+  return error.cause ?? lastError ?? (Array.isArray(errors) ? errors.at(-1) : undefined);
 }
 
 /** Reads the header as seconds. A date would need a clock, and the step's own backoff serves as well. */
@@ -146,7 +177,7 @@ function describe(error: unknown): string {
   let each: unknown = error;
   for (let depth = 0; depth < 4 && each instanceof Error; depth++) {
     if (each.message !== "" && !parts.some((part) => part.includes((each as Error).message))) parts.push(each.message);
-    each = each.cause;
+    each = causeOf(each);
   }
   if (parts.length > 0) return parts.join(": ");
   // Within a stream, providers report an error as a plain object.

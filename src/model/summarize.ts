@@ -155,6 +155,8 @@ const THINK_TAG = new RegExp(`[<\\[◁](/?)(?:${THINK})[>\\]▷]`, "gi");
 const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>/;
 const TURN_END =
   /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
+/** A line of a transcript that opens a message. */
+const COPIED_TURN = /^\[#\d+ \w+\]$/m;
 /** A paragraph with which a model goes on as somebody else, behind the last section of its answer. */
 const NEXT_TURN = /\n\s*\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
 
@@ -177,8 +179,10 @@ export function stripThinking(text: string): string {
 
 function firstTurn(text: string): string {
   const begun = text.replace(/^(?:<\|[^|\n]{1,40}\|>(?:assistant\s*)?)+/, "").trim();
-  const end = [TURN_END, NEXT_TURN].map((mark) => mark.exec(begun)?.index ?? begun.length);
-  return begun.slice(0, Math.min(...end)).trim();
+  const [end = begun.length, next = begun.length] = [TURN_END, NEXT_TURN].map((mark) => mark.exec(begun)?.index);
+  // Where other turns come before it, the answer copies the transcript. It stays whole for the audit, which refuses it.
+  const isCopy = COPIED_TURN.test(begun.slice(0, next));
+  return begun.slice(0, isCopy ? end : Math.min(end, next)).trim();
 }
 
 function nextClose(text: string): RegExpExecArray | null {

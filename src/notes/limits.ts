@@ -5,9 +5,12 @@ export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
 export const DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES = 5;
 export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
 
-/** Divisors of the threshold that bound the two token defaults above. The head and the notes need the rest. */
+/**
+ * Divisors of the threshold that bound the two token defaults above. The head and the notes need the rest. Where more stayed behind notes, the
+ * next compaction would come twice as soon.
+ */
 export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
-export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
+export const NOTES_MAX_SHARE_OF_THRESHOLD = 4;
 
 /** Tokens of a session's notes, and of one section. A person would read that much before continuing. */
 export const NOTES_TOKENS = 12_000;

@@ -39,7 +39,7 @@ import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, isBefore, readRowSlices } from "./source.ts";
 import { mayAsk } from "../agent/runs/start/postpone.ts";
-import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { mustDraft, resolveEnds } from "../agent/runs/drafts/sources.ts";
 import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";
 import { tellBudget } from "../agent/token-counter.ts";
 
@@ -281,7 +281,9 @@ function endOfDue(
   const outline = history.outline(run.leafId);
   const plan = outline && planFromNotes(outline, { covered: null, policy: run.policy, notes: range });
   if (plan?.kind !== "span") return null;
-  const end = { messageId: plan.span.toId, step: plan.span.toStep };
+  // A plan that ends at a summary names it, and the notes name messages.
+  const { toId, toStep } = resolveEnds(history, plan);
+  const end = { messageId: toId, step: toStep };
   return base?.covered.kind === "to" && !isBefore(history, base.covered, end) ? null : end;
 }
 

@@ -306,7 +306,8 @@ const PATH = /^(?:~?\.{0,2}\/|~|\.|[a-z]:\\|https?:|file:)/i;
 const VARIABLE = /^[A-Za-z_$][\w$]*(?:key|token|secret|password|passwd|pwd|credentials?)$/i;
 /** A member, a call, or a name made of words. Such code only refers to the value. */
 const CODE = /^&?[a-z_$][\w$]*(?:<|\??\.[a-z_$]|\(|\[|(?:::|->)[a-z_$])/i;
-const WORDS = /^[a-z$]+(?:[_-]?[a-z]+)*[_-]?\d{0,5}[a-z]*$/i;
+/** Each sign can match in one way only, so that the time is linear in the word. */
+const WORDS = /^[a-z$]+(?:[_-][a-z]+)*(?:[_-]?\d{1,5}[a-z]*|[_-])?$/i;
 /** After "password", a version, a number or a name of a method is no secret. */
 const NO_SECRET_BESIDE =
   /^(?:v?\d+\w{0,2}|sha|md\d|pbkdf|bcrypt|scrypt|argon|oauth|utf|base\d|http|aes|rsa|\d+-|[a-z]+\d?\b[:(])/i;

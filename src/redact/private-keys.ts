@@ -29,9 +29,12 @@ const SHORT_RUN = /[\w+/]{1,15}={0,2}(?=\s*$|\\{1,7}[nr]|["'`\n])/y;
 const LINE_END = /(\n|\\{1,7}[nr])/;
 /** Characters that may stand before or after a line's run of base64. */
 const BEFORE_RUN = /^[\s"'`+|>#*,.\\-]*(?:\d{1,6}(?:\\{1,7}t|[\s:|→.)])+)?[\s"'`+|>-]*/;
-const RUN_ALONE = /^=?[\w+/]+={0,2}[\s"'`+,\\]*$/;
-/** A run after other text on its line, such as the name of a member. */
-const RUN_AT_END = /(?=[\w+/=]{0,60}\d)[\w+/]{24,}={0,2}[\s"'`+,\\]*$/;
+const RUN_ALONE = /^=?[\w+/]+(?:={1,2}[\s"'`+,\\]*|[\s"'`,\\][\s"'`+,\\]*)?$/;
+/** A run after other text on its line, such as the name of a member, is so long and has a digit near its beginning. */
+const LEAST_RUN_AT_END = 24;
+const DIGIT_WITHIN = 60;
+const OF_RUN = /[\w+/]/;
+const AFTER_RUN = /[\s"'`+,\\]/;
 
 export function* findPrivateKeys(text: string): Iterable<Finding> {
   const firsts = [...text.matchAll(FIRST_LINE)];
@@ -82,14 +85,30 @@ function startOfBody(text: string, least: number, to: number): number {
     const run = line.slice(before);
     if (start === to && run === "") continue;
     if (!RUN_ALONE.test(run)) {
-      const found = RUN_AT_END.exec(line)?.index;
-      return found === undefined ? start : at + found;
+      const found = findRunAtEnd(line);
+      return found === null ? start : at + found;
     }
     // The last line of a body may be short.
     if (start < to && run.length < 16) break;
     start = at + before;
   }
   return start;
+}
+
+/** Returns where the run of base64 begins that ends the line, or null. It reads from the end, so its time is linear in the line. */
+function findRunAtEnd(line: string): number | null {
+  let end = line.length;
+  while (end > 0 && AFTER_RUN.test(line.charAt(end - 1))) end--;
+  const padded = end;
+  while (end > 0 && padded - end < 2 && line.charAt(end - 1) === "=") end--;
+  let start = end;
+  while (start > 0 && OF_RUN.test(line.charAt(start - 1))) start--;
+  const digit = line.slice(start, end).search(/\d/);
+  if (digit === -1) return null;
+  // A plus belongs to the run as well as to the code behind it.
+  if (end === padded) while (line.charAt(end) === "+") end++;
+  const from = Math.max(start, start + digit - DIGIT_WITHIN);
+  return end - from >= LEAST_RUN_AT_END ? from : null;
 }
 
 function exec(pattern: RegExp, text: string, from: number): RegExpExecArray | null {

@@ -49,8 +49,11 @@ function cellsOf(line: string, from: number): TableCell[] {
 
 function* secretIn(cell: TableCell | undefined): Iterable<Finding> {
   if (cell === undefined) return;
-  const [, before = "", word = ""] = /^([\s`*"']{0,50})([^\s`"']{0,300})[\s`*"']{0,1950}$/.exec(cell.text) ?? [];
-  if (!SECRET.test(word) || STAND_IN.test(word)) return;
+  // One after the other, because one expression for all three would try every way to part a row of stars.
+  const before = /^[\s`*"']{0,50}/.exec(cell.text)?.[0] ?? "";
+  const word = /^[^\s`"']{0,300}/.exec(cell.text.slice(before.length))?.[0] ?? "";
+  const isAlone = /^[\s`*"']{0,1950}$/.test(cell.text.slice(before.length + word.length));
+  if (!isAlone || !SECRET.test(word) || STAND_IN.test(word)) return;
   const start = cell.start + before.length;
   yield { start, end: start + word.length, kind: "secret" };
 }

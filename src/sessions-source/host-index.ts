@@ -15,10 +15,13 @@ import type { ShapeRow } from "../memory/statements.ts";
 export class HostIndex {
   readonly #core: Needs<"memory" | "settings">;
   readonly #sessionId: string;
+  /** Messages of the active path that were not pruned, by session. Missing until they are counted. */
+  readonly #kept: Map<string, number>;
 
   constructor(core: Needs<"memory" | "settings">, sessionId: string) {
     this.#core = core;
     this.#sessionId = sessionId;
+    this.#kept = core.memory.db.cached(new Map());
   }
 
   get #history(): History {
@@ -44,13 +47,28 @@ export class HostIndex {
     return encodeHosted(message, this.#core.settings.counterOf(this.#sessionId));
   }
 
-  /** Adds a message under the parent that the host chose. A known id changes nothing. */
-  append(message: Encoded, parentId?: string | null): void {
+  /**
+   * Adds a message under the parent that the host chose, and returns whether it is a new one. A known id changes nothing, unless the host
+   * pruned it. A client that still had it posted it back, and it takes its place again.
+   */
+  append(message: UIMessage, parentId?: string | null): boolean {
+    const known = this.#history.tree.find(message.id);
+    if (known !== null && isPruned(known)) this.update(message);
+    if (known !== null) return false;
+    this.add(this.measure(message), parentId);
+    return true;
+  }
+
+  /** Adds a message that the index does not have. */
+  add(message: Encoded, parentId?: string | null): void {
     const { tree } = this.#history;
     if (tree.find(message.id) !== null) return;
     this.#core.memory.db.mustHoldMore();
     const parent = typeof parentId === "string" ? (tree.find(parentId)?.seq ?? null) : null;
-    this.#history.insertRow(message, parentId === undefined ? (tree.newest()?.seq ?? null) : parent);
+    const leaf = tree.newest()?.seq ?? null;
+    const parentSeq = parentId === undefined ? leaf : parent;
+    this.#history.insertRow(message, parentSeq);
+    this.#count(parentSeq === leaf ? 1 : null);
   }
 
   /** Takes in the new content of a message. */
@@ -59,7 +77,10 @@ export class HostIndex {
     const encoded = this.measure(message);
     if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
     this.#core.memory.db.mustHoldMore();
-    this.#history.replaceRow(row, encoded, message);
+    // A message that the host has again, with the same content, is no edit.
+    if (encoded.digest === row.digest) this.#history.rewriteRow(row, encoded, message);
+    else this.#history.replaceRow(row, encoded, message);
+    if (isPruned(row)) this.#count(1);
   }
 
   /** Takes in another form of a message. Its meaning did not change. */
@@ -71,18 +92,24 @@ export class HostIndex {
     this.#history.rewriteRow(row, encoded, message);
   }
 
-  /** Removes messages. Where the host pruned its oldest by a rule of its own (`retention`), their rows keep their places. */
+  /**
+   * Removes messages. Where the host pruned by a rule of its own (`retention`), their rows keep their places. It prunes what it stored first,
+   * which is not the oldest where a client posted pruned messages back.
+   */
   delete(ids: readonly string[], { retention }: Pick<Extract<SourceEvent, { kind: "delete" }>, "retention">): void {
     const history = this.#history;
     const rows = [...new Set(ids)].flatMap((id) => history.tree.find(id) ?? []);
-    const isRetention = retention !== null && this.#areOldest(rows) && retention(this.#keptOnPath() - rows.length);
-    if (isRetention) history.pruneRows(rows);
+    const kept = rows.filter((row) => !isPruned(row));
+    const isRetention = retention !== null && !this.#haveNewest(rows) && retention(this.#keptOnPath() - kept.length);
+    if (isRetention) history.pruneRows(kept);
     else history.removeRows(rows);
+    this.#count(isRetention ? -kept.length : null);
   }
 
   /** Removes everything after the host deleted all its messages. */
   clear(): void {
     this.#history.empty();
+    this.#count(null);
   }
 
   /**
@@ -101,26 +128,27 @@ export class HostIndex {
     return rows.flatMap((row) => (known.has(row.id) || isPruned(row) ? [] : [row.id]));
   }
 
-  /** True when the path begins with these rows and continues after them. */
-  #areOldest(rows: readonly ShapeRow[]): boolean {
-    const { tree } = this.#history;
-    const seqs = new Set(rows.map(({ seq }) => seq));
-    const newest = tree.newest();
-    const isRooted = (parentSeq: number | null): boolean =>
-      parentSeq === null || seqs.has(parentSeq) || isPruned(tree.shape(parentSeq));
-    return newest !== null && !seqs.has(newest.seq) && rows.every(({ parentSeq }) => isRooted(parentSeq));
+  #haveNewest(rows: readonly ShapeRow[]): boolean {
+    const newest = this.#history.tree.newest();
+    return newest === null || rows.some(({ seq }) => seq === newest.seq);
   }
 
-  /** Messages of the active path that were not pruned. Reads two rows for each. */
+  /** Notes that as many messages came or went, or with null that they have to be counted again. */
+  #count(change: number | null): void {
+    const kept = this.#kept.get(this.#sessionId);
+    if (change === null) this.#kept.delete(this.#sessionId);
+    else if (kept !== undefined) this.#kept.set(this.#sessionId, kept + change);
+  }
+
+  /** Messages of the active path that were not pruned. Reads two rows for each message, once in the life of the object. */
   #keptOnPath(): number {
     const { tree } = this.#history;
+    const known = this.#kept.get(this.#sessionId);
     const newest = tree.newest();
+    if (known !== undefined || newest === null) return known ?? 0;
     let kept = 0;
-    if (newest === null) return kept;
-    for (const seq of tree.pathDown(newest.seq, 0)) {
-      if (isPruned(tree.shape(seq))) break;
-      kept++;
-    }
+    for (const seq of tree.pathDown(newest.seq, 0)) if (!isPruned(tree.shape(seq))) kept++;
+    this.#kept.set(this.#sessionId, kept);
     return kept;
   }
 }

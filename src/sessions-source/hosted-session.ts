@@ -44,6 +44,8 @@ export class HostedSession {
   #changes = 0;
   /** Messages that were found to differ from their rows. */
   readonly #suspects = new Set<string>();
+  /** Whether a client posted pruned messages back, in front of its new one. The host prunes as many right after it. */
+  #postedBack = false;
   #reads = 0;
 
   constructor(core: Core, sessionId: string, source: MessageSource) {
@@ -108,18 +110,20 @@ export class HostedSession {
     if (!this.#isEqual) return;
     try {
       const continues = this.#index.leafId();
-      this.#core.db.transaction(() => this.#take(event));
-      this.#look(event.kind === "append" ? continues : null);
+      const isNew = this.#core.db.transaction(() => this.#take(event));
+      const isEnd = isNew && !this.#postedBack;
+      this.#postedBack = !isNew;
+      if (isEnd) this.#look(event.kind === "append" ? continues : null);
     } catch (error) {
       this.#fallBehind(error);
     }
   }
 
-  #take(event: SourceEvent): void {
+  /** Returns whether the conversation has something new, for which a run may be due. */
+  #take(event: SourceEvent): boolean {
     const index = this.#index;
-    if (event.kind === "append") {
-      index.append(index.measure(event.message), event.parentId);
-    } else if (event.kind === "update") {
+    if (event.kind === "append") return index.append(event.message, event.parentId);
+    if (event.kind === "update") {
       index.update(event.message);
     } else if (event.kind === "rewrite") {
       index.rewrite(event.message);
@@ -133,6 +137,7 @@ export class HostedSession {
       this.#isEqual = false;
       this.#isBehind = true;
     }
+    return true;
   }
 
   /** Starts due runs. It uses a transaction of its own, so that content that is not at hand does not undo the change. */
@@ -228,7 +233,7 @@ export class HostedSession {
     const index = this.#index;
     if (gone.length > 0) index.delete(gone, { retention: this.#source.prunes() ? () => true : null });
     for (const message of changed) index.update(message);
-    for (const { message, after } of added) index.append(message, after);
+    for (const { message, after } of added) index.add(message, after);
     this.#core.trigger.measureAfresh(this.sessionId);
   }
 }

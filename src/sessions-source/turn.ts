@@ -3,16 +3,20 @@
  *
  * Before each step it makes the prompt of the current view and of the turn's own messages so far. It stores no message. The base class does,
  * at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base class are
- * already in the turn's own messages.
+ * already in the turn's own messages. These have their room behind the view, so that no step is larger than its limit (fit/fit-steps.ts).
  */
 import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
+import { fitSteps } from "../fit/fit-steps.ts";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
+import { measureMessage } from "../steps/message/measure.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
-import { parseSyntheticId } from "../steps/view/view.ts";
+import { isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../turn/call-results.ts";
-import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../turn/turn.ts";
+import { Reminders, withReminder } from "../turn/reminders.ts";
+import { Thoughts } from "../turn/thoughts.ts";
+import { nextPrompt, remindersTokens, usageOf, type Prompt, type ViewOptions } from "../turn/turn.ts";
 
 export type CompactedOptions = Omit<ViewOptions, "leafId" | "asOf">;
 
@@ -46,6 +50,10 @@ interface Begun {
   readonly leaf: UIMessage | null;
   readonly options: CompactedOptions;
   readonly host: HostTurn;
+  /** Tokens of the view, and of the user's last message in it. */
+  sizes: { readonly view: number; readonly request: number };
+  readonly reminders: Reminders;
+  readonly thoughts: Thoughts;
 }
 
 export async function compactedTurn(
@@ -62,14 +70,23 @@ export async function compactedTurn(
   try {
     const { leafId } = host;
     const leaf = leafId === undefined ? await session.getLatestLeaf() : await session.getMessage(leafId);
-    const begun: Begun = { session, leaf, options, host };
+    const begun: Begun = {
+      session,
+      leaf,
+      options,
+      host,
+      sizes: { view: 0, request: 0 },
+      reminders: new Reminders(),
+      thoughts: new Thoughts(session.thoughtNotes),
+    };
     const first = await prompt(begun);
+    begun.sizes = { view: first.view.tokens, request: requestTokens(session, first.view.messages) };
     sent = first.view;
     return {
       messages: first.messages,
       prepareStep: async (step) => {
         try {
-          const next = await prompt(begun, { responseMessages: broughtBy(step, first.messages) });
+          const next = await prompt(begun, { ...step, responseMessages: broughtBy(step, first.messages) });
           sent = next.view;
           return { messages: next.messages };
         } catch (error) {
@@ -80,6 +97,7 @@ export async function compactedTurn(
       },
       onStepEnd: async (step) => {
         const report = { ...usageOf(step), leafId: begun.leaf?.id, viewTokens: sent?.tokens };
+        begun.thoughts.made(step.content);
         // A failure to record usage must not lose the call's answer.
         await session.recordUsage(report).catch(() => undefined);
       },
@@ -101,29 +119,44 @@ function broughtBy(step: StepBegun, begun: readonly ModelMessage[]): readonly Mo
   return steps.at(-1)?.response.messages ?? [];
 }
 
-async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun): Promise<Prompt> {
+async function prompt(begun: Begun, step?: StepBegun): Promise<Prompt> {
+  const { session, leaf, options, host, sizes, reminders, thoughts } = begun;
   const { finish = (messages) => messages } = host;
   const brought = step?.responseMessages ?? [];
   // Results of calls that a person approved stand in the view, with their calls.
   const begins = brought.findIndex(({ role }) => role !== "tool");
   const own = begins === -1 ? [] : brought.slice(begins);
   const maxTokens = options.maxTokens ?? session.turnTokens ?? Infinity;
-  const taken = own.length === 0 ? 0 : session.countTokens(JSON.stringify(own));
   const reminder = await session.reminderOfRooms();
-  const { view, messages } = await nextPrompt(session, {
+  const beside = remindersTokens(session, reminders.texts(reminder));
+  const room = Math.max(MIN_VIEW_TOKENS, maxTokens - session.unseenTokens - beside);
+  const steps = fitSteps(own, { room, ...sizes, countTokens: session.countTokens });
+  const { view, messages, isActedOn } = await nextPrompt(session, {
     ...options,
     truncate: options.truncate ?? host.truncate,
     leafId: leaf?.id,
-    maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
-    reminder: own.length === 0 ? reminder : null,
+    maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - steps.reserved - beside),
+    reminder: null,
     step,
     as: (message) => asItWas(leaf, message),
     replace: host.show,
   });
-  if (own.length === 0) return { view, messages: finish(messages) };
-  const last: ModelMessage[] = reminder === null ? [] : [{ role: "user", content: reminder }];
-  const sent = { ...view, tokens: view.tokens + taken };
-  return { view: sent, messages: [...finish(messages), ...own, ...last] };
+  const before = steps.note === null ? finish(messages) : withReminder(finish(messages), steps.note);
+  const whole = [...before, ...steps.messages];
+  const around = { instructions: step?.instructions, tools: options.tools };
+  return {
+    view: { ...view, tokens: view.tokens + steps.tokens },
+    messages: isActedOn ? whole : thoughts.bound(reminders.put(whole, reminder), around),
+    isActedOn,
+  };
+}
+
+/** Tokens of the user's last message, which is what the turn answers. */
+function requestTokens(session: Session, messages: readonly UIMessage[]): number {
+  const asked = messages.findLast(
+    (message) => message.role === "user" && parseSyntheticId(message.id) === null && !isSummaryRecord(message),
+  );
+  return asked === undefined ? 0 : measureMessage(asked, session.countTokens).tokens;
 }
 
 /** The last message of the view with the parts that it had at the start of the turn. */

@@ -11,8 +11,9 @@
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
-import { withoutMark } from "../steps/view/repair.ts";
+import { callKey } from "../steps/view/accepted.ts";
 import { answerCalls, openCall } from "./call-results.ts";
+import { plain } from "./plain.ts";
 import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
@@ -59,7 +60,7 @@ export class ReplyWriter {
 
   /**
    * Adds a step's parts at its end. Outputs that are too large are shortened, and say so. Throws `unknown_message` once the reply was
-   * deleted, `session_ended` where the reply did not move to the child, `message_too_large`, `not_serializable`.
+   * deleted, `session_ended` where the reply did not move to the child, `message_too_large`.
    */
   add(parts: UIMessage["parts"]): void {
     void this.session;
@@ -81,11 +82,13 @@ export class ReplyWriter {
   async #answer(given: ReadonlyMap<string, GivenResult>): Promise<void> {
     const asking = await this.#newestSaid();
     if (asking === null) return;
-    // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
-    const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
+    // A view may show a call under another id than the stored one (steps/view/accepted.ts).
+    const results = new Map([...given].flatMap(([id, result]) => [[callKey(id), result] as const, [id, result]]));
     const shown = await this.#idsInView(asking);
     const resultFor = ({ toolCallId }: ToolPart, n: number): GivenResult | undefined =>
-      shown === null ? results.get(toolCallId) : given.get(shown[n] ?? toolCallId);
+      shown === null
+        ? (results.get(toolCallId) ?? results.get(callKey(toolCallId)))
+        : given.get(shown[n] ?? toolCallId);
     if (answerCalls(asking.parts, resultFor) === asking.parts) return;
     const edit = asking.id === this.id ? this.#edit : this.#session.editor(asking.id, UNTIL_COUNTED);
     if (edit === null) return;
@@ -130,16 +133,9 @@ function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts):
   }
 }
 
-/**
- * Converts parts to JSON, as a provider would get them. A date in a tool's output becomes its text. Parts that JSON cannot hold stay as
- * they are and are refused by name later.
- */
+/** Parts as JSON, as a provider would get them (plain.ts). */
 function toPlain(parts: UIMessage["parts"]): UIMessage["parts"] {
-  try {
-    return JSON.parse(JSON.stringify(parts)) as UIMessage["parts"];
-  } catch {
-    return parts;
-  }
+  return plain(parts) as unknown as UIMessage["parts"];
 }
 
 function shortenTool(part: Part, limit: number): Part {

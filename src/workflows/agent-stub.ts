@@ -14,6 +14,10 @@ export interface AgentLocation {
   /** Binding of the agent, or of the root agent above a sub-agent. */
   readonly binding: string;
   readonly name: string;
+  /** The id as a string, where the name leads to another object: in a jurisdiction, and for an object without a name. */
+  readonly id?: string;
+  /** Where the root of a sub-agent is kept. Its name leads to it there only. */
+  readonly jurisdiction?: string;
   /** From the root down to a sub-agent, both ends included. Absent for an agent that is bound itself. */
   readonly path?: readonly AgentStep[];
 }
@@ -53,24 +57,34 @@ export function openPort(env: object, address: AgentLocation, runId: string): Co
       `There is no Durable Object binding "${address.binding}": deploy this Workflow with its agent's binding.`,
     );
   }
-  const { name, path } = address;
+  const { path } = address;
   const call =
     (method: PortMethod) =>
     async (...args: readonly unknown[]): Promise<unknown> => {
-      const stub = namespace.get(namespace.idFromName(name)) as unknown as AgentStub;
+      const stub = stubOf(namespace, address) as unknown as AgentStub;
       try {
         if (path === undefined) return await stub.compactionStep(runId, method, args);
         // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
         return await stub._cf_invokeAgentPath(path, "compactionStep", [runId, method, args]);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (path === undefined || !/sub-agent .* no longer exists/.test(reason))
+        if (path === undefined || !/sub-agent .{0,2000} no longer exists/.test(reason))
           throw new Error(`${AGENT_FAULT}: ${reason}`, { cause: error });
         // A retry cannot bring a deleted sub-agent back.
         throw new NonRetryableError(`${GONE}: ${path.map((step) => `${step.className} "${step.name}"`).join(" / ")}.`);
       }
     };
   return Object.fromEntries(PORT_METHODS.map((method) => [method, call(method)])) as unknown as CompactionPort;
+}
+
+function stubOf(
+  namespace: DurableObjectNamespace<PortHost>,
+  { name, id, jurisdiction }: AgentLocation,
+): DurableObjectStub<PortHost> {
+  if (id !== undefined) return namespace.get(namespace.idFromString(id));
+  const within =
+    jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction as DurableObjectJurisdiction);
+  return within.get(within.idFromName(name));
 }
 
 /** Returns the outcome of a run whose sub-agent is gone, or null for any other error. The engine passes on only an error's message. */

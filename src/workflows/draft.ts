@@ -12,7 +12,8 @@ import type { CallCost } from "../model/call-cost.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
-import type { AuditProblemKind } from "../steps/draft/audit.ts";
+import { tellUnfounded, type AuditProblemKind } from "../steps/draft/audit.ts";
+import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/draft/summary-shape.ts";
 import {
   LEAST_TRY_MS,
@@ -166,7 +167,9 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
     adds: by.adds,
   });
   if (source.kind !== "drafts") return source;
-  const problems = rejected.problems.map((problem) => problem.detail);
+  const problems = rejected.problems.map(({ kind, detail }) =>
+    kind === "unfounded" ? tellUnfounded(source.unfounded) : detail,
+  );
   // A repair keeps the generation of the draft, because it does not write the source's text anew.
   const generation = Math.max(1, source.generation - 1);
   return ask(
@@ -204,6 +207,7 @@ interface DraftSource {
   readonly generation: number;
   readonly degraded: boolean;
   readonly askTokens: number;
+  readonly unfounded: readonly string[];
   readonly leftMs: number;
   /** A chunk's messages, and the prompt that the agent last sent. */
   readonly messages?: readonly UIMessage[];
@@ -238,10 +242,9 @@ async function ask(
   const found = source.shown === undefined || extracted ? [] : [checkInstructions(read, source.shown)];
   const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
   // A repair sees the draft alone, so what the draft names stands in it.
-  const unfounded =
-    extracted || input.kind === "repair"
-      ? []
-      : findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`);
+  const isNew = !extracted && input.kind !== "repair";
+  const unfounded = isNew ? findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`) : [];
+  const still = source.unfounded.filter((each) => read.summary.includes(each));
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
     tellsSomething(read.summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));
@@ -254,9 +257,9 @@ async function ask(
     degraded: extracted || source.degraded,
     generation,
     facts,
-    unfounded,
+    unfounded: [...new Set([...still, ...unfounded])],
     again: input.problems !== undefined,
-    answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
+    answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter, unfounded },
     adds: by.adds,
   });
 }

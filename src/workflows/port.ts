@@ -92,7 +92,7 @@ export interface DraftReceipt {
   readonly tokens: number;
   /** True when an earlier draft of exactly this source was used instead of a model call. */
   readonly reused: boolean;
-  /** Problems that the audit found. A draft with problems may be repaired, and no other run uses it. */
+  /** Problems that the audit found, without what the draft made up. A draft with problems may be repaired, and no other run uses it. */
   readonly problems: readonly AuditProblem[];
   /** Problems of the draft as the summary of the whole span. Empty when it would pass. */
   readonly unfit: readonly AuditProblemKind[];
@@ -134,6 +134,8 @@ interface SummaryAskable extends Askable {
   readonly brief: Brief;
   /** Most tokens of the draft, as the prompt names them. A model's tokens differ from the session's. */
   readonly askTokens: number;
+  /** What the summaries and drafts of the source name without a source of their own. */
+  readonly unfounded: readonly string[];
 }
 
 /** What a summariser is shown beside its source, because the reader of the summary sees it too. */
@@ -215,6 +217,8 @@ export type Answered =
       readonly spanTokens: number;
       /** True when the source has something to tell. A draft that says nothing then leaves something out. */
       readonly hasMatter: boolean;
+      /** What this answer was the first to name without a source. */
+      readonly unfounded: readonly string[];
     }
   /** Something of a room's own, which the room audits. */
   | { readonly kind: "own" };

@@ -159,6 +159,16 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   ],
   search: [of("text", (on, bad) => on.search(bad))],
   importTranscript: [of("format", (on, bad) => on.importTranscript(JSON.stringify(say(90)), { format: bad as "pi" }))],
+  importPart: [
+    of("text", (on, bad) => on.importPart({ upload: bad, at: 0, messages: [], last: false })),
+    of("id", (on, bad) =>
+      on.importPart({ upload: "u", at: 0, messages: [{ message: say(90), parentId: bad }], last: false }),
+    ),
+    of("id", (on, bad) =>
+      on.importPart({ upload: "u", at: 0, messages: [{ message: say(90), was: bad }], last: false }),
+    ),
+  ],
+  exportPart: [of("id", (on, bad) => on.exportPart({ leafId: bad }))],
   // Reads another store, whose faults it names in its receipt.
   importFrom: [],
   exportTranscript: [of("id", (on, bad) => on.exportTranscript(bad).next())],

@@ -93,6 +93,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   ignoreBudget: true,
   manual: true,
   everywhere: true,
+  apart: true,
   truncate: { keepRecent: 5, maxToolOutputChars: 600, maxTextChars: 700, step: 9 },
   limit: 11,
   depth: 12,

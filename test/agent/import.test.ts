@@ -2,6 +2,7 @@
 import { errorCode } from "../../src/errors.ts";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
+import { partsOf, PART_CHARS, type ExportedPart } from "../../src/import/parts.ts";
 import { MAX_IMPORTING_CHARS } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say } from "../conversation.ts";
@@ -10,6 +11,10 @@ import { inside } from "./inside.ts";
 function line(n: number, text = "x".repeat(200)): string {
   const message: UIMessage = { id: `f${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text }] };
   return `${JSON.stringify(message)}\n`;
+}
+
+function nested(levels: number): string {
+  return `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 }
 
 /** Long enough that it is read in some twenty pieces. */
@@ -50,8 +55,7 @@ describe("while a file is read", () => {
 
   test("a message that cannot be stored leaves nothing of it", async () => {
     const { agent } = newAgent();
-    const deep = `${'{"a":'.repeat(600)}1${"}".repeat(600)}`;
-    const text = `${LONG}{"id":"deep","role":"user","parts":[{"type":"data-x","data":${deep}}]}`;
+    const text = `${LONG}{"id":"deep","role":"user","parts":[{"type":"data-x","data":${nested(600)}}]}`;
     expect(await refusalOf(() => agent.importTranscript({ text }))).toContain("[not_serializable]");
     expect(await agent.getHistory({})).toEqual([]);
   });
@@ -67,7 +71,8 @@ describe("while a file is read", () => {
 
   test("others are read as far as memory goes, and refused for now beyond", async () => {
     const made = newAgent();
-    const blank = " ".repeat(MAX_IMPORTING_CHARS / 2);
+    // Two files of this size with their messages exceed the platform's memory.
+    const blank = " ".repeat(12_000_000);
     await inside(made, async (manager) => {
       const session = manager.getSession("s!900000");
       const first = session.importTranscript(`${blank}\n${LONG}`);
@@ -77,6 +82,98 @@ describe("while a file is read", () => {
       expect((await session.importTranscript(`${blank}\n${LONG}`)).inserted).toBe(0);
     });
   });
+});
+
+describe("a conversation that comes in parts", () => {
+  const talk = Array.from({ length: 2_500 }, (_, n): UIMessage => JSON.parse(line(n, "x".repeat(600))) as UIMessage);
+  const whole = { messages: talk, branches: new Map([["f7", "f3"]]), disowned: new Map(), name: "", isSubAgent: false };
+
+  test("is stored with its last part, in no call more than a part's characters, and comes out in parts again (M1)", async () => {
+    const { agent } = newAgent();
+    const parts = partsOf(whole);
+    expect(parts.length).toBeGreaterThan(3);
+    for (const part of parts) {
+      expect(JSON.stringify(part.messages).length).toBeLessThan(PART_CHARS * 1.1);
+      expect(await agent.getHistory({})).toEqual([]);
+      const sent = await agent.importPart({ upload: "u", ...part, messages: [...part.messages] });
+      expect(sent.inserted).toBe(part.last ? talk.length : null);
+    }
+    expect(await agent.getParent({ id: "f7" })).toBe("f3");
+    const found: string[] = [];
+    for (let from: number | null = 0, leafId: string | undefined; from !== null;) {
+      const part: ExportedPart = await agent.exportPart({ from, ...(leafId !== undefined && { leafId }) });
+      if (found.length === 0) await agent.append({ message: say(0) });
+      expect(part.text.length).toBeLessThan(PART_CHARS * 1.1);
+      found.push(part.text);
+      [from, leafId] = [part.next, part.leafId ?? undefined];
+    }
+    const path = talk.filter((_, n) => n < 4 || n > 6);
+    expect(found.length).toBeGreaterThan(1);
+    expect(found.join("")).toBe(path.map((message) => `${JSON.stringify(message)}\n`).join(""));
+  });
+
+  test("that breaks off leaves nothing, and what comes behind a lost part is refused", async () => {
+    const { agent } = newAgent();
+    const [first, second] = partsOf(whole);
+    const send = (part = first, upload = "u") =>
+      agent.importPart({ upload, at: part?.at ?? 0, messages: [...(part?.messages ?? [])], last: false });
+    await send();
+    expect(await refusalOf(() => send(second, "other"))).toMatch(/import_failed.*and 0 are here.*send the file again/);
+    const deep = { id: "deep", role: "user", parts: [{ type: "data-x", data: JSON.parse(nested(600)) as unknown }] };
+    const at = second?.at ?? 0;
+    const bad = { upload: "u", at, messages: [{ message: deep as unknown as UIMessage }], last: true };
+    expect(await refusalOf(() => agent.importPart(bad))).toContain("[not_serializable]");
+    expect(await refusalOf(() => send(second))).toContain("[import_failed]");
+    expect(await agent.getHistory({})).toEqual([]);
+  });
+
+  test("is refused where it is larger than an import may be, before anything is sent", () => {
+    const large = Array.from(
+      { length: 40 },
+      (_, n): UIMessage => JSON.parse(line(n, "x".repeat(1_000_000))) as UIMessage,
+    );
+    expect(() => partsOf({ ...whole, messages: large })).toThrow(/import_failed.*one import takes 35554432/);
+  });
+
+  test("a session that is deleted meanwhile stays deleted", async () => {
+    const { agent } = newAgent();
+    const { id: sessionId } = await agent.createSession({});
+    const part = { upload: "u", at: 0, messages: [{ message: say(0) }], last: false };
+    await agent.importPart({ sessionId, ...part });
+    await agent.deleteSession({ sessionId });
+    const last = { ...part, at: 1, messages: [{ message: say(1) }], last: true };
+    expect(await refusalOf(() => agent.importPart({ sessionId, ...last }))).toContain("[unknown_session]");
+  });
+});
+
+/** Two lines of a Claude Code session, of the main agent or of a sub-agent. */
+const claudeLines = (side: boolean) =>
+  [0, 1].map((n) => ({
+    type: n === 0 ? "user" : "assistant",
+    uuid: `${side}${n}`,
+    parentUuid: n === 0 ? null : `${side}0`,
+    isSidechain: side,
+    ...(side && { agentId: "one" }),
+    message: { role: n === 0 ? "user" : "assistant", content: "Bind it." },
+  }));
+
+test("of a file with sub-agents the conversation that started them is taken, and a note counts the others", async () => {
+  const { agent } = newAgent();
+  const text = [...claudeLines(false), ...claudeLines(true)].map((each) => JSON.stringify(each)).join("\n");
+  expect(await agent.importTranscript({ text })).toMatchObject({
+    name: "claude-code",
+    messages: 2,
+    notes: ["messages of 1 sub-agents left out (index 1 to 1 takes one): 2"],
+  });
+  expect(await agent.importTranscript({ sessionId: "one", text, index: 1 })).toMatchObject({
+    name: "claude-code/one",
+    notes: [],
+  });
+  const two = JSON.stringify([
+    { messages: [{ role: "user", content: "a" }] },
+    { messages: [{ role: "user", content: "b" }] },
+  ]);
+  expect(await refusalOf(() => agent.importTranscript({ text: two }))).toContain("holds 2 conversations. Pass index");
 });
 
 test("an error says where the first bad lines are, and how many more there are", async () => {

@@ -51,7 +51,10 @@ test("no earlier summary and no message between two of them falls into a gap: ea
     const { messages, elements } = await agent.getView({});
     const seen = textOf(messages);
     const read = calls.map((call) => `${call.previous} ${call.drafts.join(" ")} ${call.transcript}`).join(" ");
-    for (const [, , summary] of laid) expect(read.includes(summary) || seen.includes(summary), summary).toBe(true);
+    for (const [from, , summary] of laid) {
+      const isThere = [summary, `Message ${from}:`].some((words) => read.includes(words)) || seen.includes(summary);
+      expect(isThere, summary).toBe(true);
+    }
     const covered = await Promise.all(
       elements.map(async (each) =>
         each.kind === "message" ? [each.id] : (await agent.expand({ overlayId: each.id })).map(({ id }) => id),
@@ -61,8 +64,15 @@ test("no earlier summary and no message between two of them falls into a gap: ea
   }
   expect(applied).toBeGreaterThan(1);
   const read = calls.map((call) => `${call.previous} ${call.drafts.join(" ")} ${call.transcript}`).join(" ");
-  for (const [, , summary] of laid) expect(read).toContain(summary);
-  for (const n of [3, 4, 7, 10]) expect(read).toContain(`Message ${n}:`);
+  // Where few messages lie under a summary, they are read again in its place. A closed one stays in view.
+  for (const [from, to, summary] of laid) {
+    const isRead = Array.from({ length: to - from + 1 }, (_, at) => read.includes(`Message ${from + at}:`));
+    const isThere =
+      read.includes(summary) || isRead.every(Boolean) || textOf((await agent.getView({})).messages).includes(summary);
+    expect(isThere, summary).toBe(true);
+  }
+  const seen = textOf((await agent.getView({})).messages);
+  for (const n of [3, 4, 7, 10]) expect(`${read} ${seen}`).toContain(`Message ${n}:`);
 });
 
 test("a summariser that serves several sessions is given each one's own previous summary (S1)", async () => {
@@ -78,7 +88,7 @@ test("a summariser that serves several sessions is given each one's own previous
       await settle(agent, sessionId);
     }
   }
-  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "chunk", "merge", "chunk", "merge"]);
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "chunk", "chunk"]);
   for (const call of calls) expect(/alpha/.test(JSON.stringify(call))).toBe(!/beta/.test(JSON.stringify(call)));
 });
 
@@ -226,7 +236,7 @@ test("compaction goes on after both ends of its summary were deleted, and nothin
   expect((await settle(agent)).at(-1)).toBe("applied");
   expect((await agent.status({})).viewTokens).toBeLessThan(2_000);
   const active = (await agent.getCompactions({})).find(({ state }) => state === "active");
-  const { messages, elements } = await agent.getView({});
+  const { messages, elements } = await agent.getView({ apart: true });
   const ids = elements.flatMap((element) => (element.kind === "message" ? [element.id] : []));
   const under = (await agent.expand({ overlayId: active?.id ?? "" })).map(({ id }) => id);
   const kept = talk(0, ENOUGH + 6)

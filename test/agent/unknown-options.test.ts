@@ -85,6 +85,8 @@ const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManag
   "buildWorkingContext of a session": (session) => session.buildWorkingContext(misspelt({})),
   persistTurn: (session) => session.persistTurn(misspelt({ leafId: null, messages: [say(2)] })),
   importTranscript: (session) => session.importTranscript(JSON.stringify(say(2)), misspelt({})),
+  importPart: (session) => session.importPart(misspelt({ upload: "u", at: 0, messages: [], last: false })),
+  exportPart: (session) => session.exportPart(misspelt({})),
   exportTranscript: (session) => session.exportTranscript(undefined, misspelt({})).next(),
   search: (session) => session.search("promise", misspelt({})),
   recall: (session) => session.recall(misspelt({ query: "promise" })),

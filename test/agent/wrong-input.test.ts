@@ -71,6 +71,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     [{ title: "t", text: LONE }],
   ],
   messages: [...NO_LIST, [null], [say(90), 1]],
+  entries: [...NO_LIST, [null], [say(90)], [{ message: null }], [{ message: say(90), parentId: "" }]],
   lastSession: [
     null,
     1,
@@ -175,7 +176,10 @@ const CALLS: Partial<Record<CallName, Call>> = {
   refreshNotes: { good: {}, fields: { ...inSession, ignoreBudget: "flag" } },
   notesHistory: ofSession,
   getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
-  getView: { good: {}, fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate" } },
+  getView: {
+    good: {},
+    fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate", apart: "flag" },
+  },
   status: ofSession,
   search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
   searchSessions: { good: { query: "x" }, fields: { query: "text", sessionId: "session", limit: "hits" } },
@@ -191,7 +195,12 @@ const CALLS: Partial<Record<CallName, Call>> = {
     good: { text: "" },
     fields: { ...inSession, text: "file", format: "word", index: "index" },
   },
+  importPart: {
+    good: { upload: "u", at: 0, messages: [] },
+    fields: { ...inSession, upload: "key", at: "index", messages: "entries", last: "flag" },
+  },
   exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
+  exportPart: { good: {}, fields: { ...ofBranch.fields, from: "index", redact: "flag" } },
   plan: { good: {}, fields: { ...ofBranch.fields, manual: "flag", rebuild: "flag" } },
   compact: { good: {}, fields: ofCompaction },
   compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },

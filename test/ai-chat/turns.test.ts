@@ -1,7 +1,10 @@
 /** AIChatAgent with compaction, as the model sees it and as the person sees it. */
 import { evictDurableObject } from "cloudflare:test";
-import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
+import { generateText, isStepCount, tool, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { stepParts } from "../../src/turn/step-parts.ts";
+import { signing } from "../turn/signing-provider.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
@@ -148,4 +151,68 @@ test("a summary continues the prompt that the chat last sent, and the provider r
   const turn = asked.slice(0, at).findLast(({ options }) => options.prompt.at(-1)?.role === "user");
   const begun = asked[at]?.options.prompt.slice(0, -1) ?? [];
   expect(begun).toEqual(turn?.options.prompt.slice(0, begun.length));
+});
+
+test("a turn of 500 steps never exceeds its limit, tells the whole request, and keeps its beginning", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  for (let n = 0; n < 3; n++) await person.say(user(`u${n}`));
+  const request = `Answer in German. ${"Look at every berth of the harbour. ".repeat(20)}And end with a list.`;
+  await inside(name, async (agent) => {
+    await agent.saveMessages([...agent.messages, user("ask", request)]);
+    const LIMIT = 8_000;
+    const turn = await agent.compacted({ maxTokens: LIMIT });
+    const brought: ModelMessage[] = [];
+    let [before, changes, most] = ["", 0, 0];
+    for (let n = 0; n < 500; n++) {
+      const call = { type: "tool-call", toolCallId: `look-${n}`, toolName: "look", input: { n } } as const;
+      const output = { type: "text", value: `Entry ${n}: ${"the ledger keeps its promise. ".repeat(20)}` } as const;
+      brought.push(
+        { role: "assistant", content: [call] },
+        { role: "tool", content: [{ ...call, type: "tool-result", output }] },
+      );
+      const { messages = [] } = await turn.prepareStep({ responseMessages: [...brought] });
+      const prompt = JSON.stringify(messages);
+      most = Math.max(most, estimateTokens(prompt));
+      expect(prompt).toContain(JSON.stringify(request).slice(1, -1));
+      expect(prompt).toContain(`Entry ${n}: `);
+      if (before !== "" && !prompt.startsWith(before.slice(0, -1))) changes++;
+      before = prompt;
+    }
+    expect(most).toBeLessThanOrEqual(LIMIT);
+    const grown = estimateTokens(JSON.stringify(brought));
+    expect(changes).toBeLessThanOrEqual(grown / (LIMIT * 0.3) + 1);
+  });
+});
+
+test("thoughts that a provider binds to all before them: no request is refused, with summaries in the middle of turns", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  const { model, told } = signing(4);
+  await inside(name, async (agent) => {
+    const session = agent.palimpsest.session();
+    const look = tool({
+      inputSchema: z.object({ n: z.number() }),
+      execute: async ({ n }) => {
+        const ids = agent.messages.map(({ id }) => id);
+        if (n === 2 && ids.length === 8) await session.addCompaction("It was looked at.", "u0", ids[3] ?? "");
+        return { entry: n, text: "The ledger keeps its promise. ".repeat(12) };
+      },
+    });
+    for (let n = 0; n < 6; n++) {
+      await agent.saveMessages([...agent.messages, user(`ask${n}`, "Look around.")]);
+      const turn = await agent.compacted({ tools: { look } });
+      const { steps } = await generateText({
+        model,
+        tools: { look },
+        ...turn,
+        stopWhen: isStepCount(9),
+      });
+      const parts = (await Promise.all(steps.map((step) => stepParts(step, { look })))).flat();
+      await agent.saveMessages([...agent.messages, { id: `answer${n}`, role: "assistant", parts }]);
+    }
+  });
+  expect(told.refused).toBe(0);
+  expect(told.sent).toBeGreaterThan(60);
 });

@@ -7,6 +7,7 @@ import { isStepCount, streamText, type UIMessage } from "ai";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { Session } from "../../src/agent/sessions/session.ts";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
+import { context } from "../../src/context/room.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -148,7 +149,7 @@ export class Family extends Chat {
 
 /** A chat with an optional room, of which clients may use one call. */
 export class RoomyChat extends withCompaction(AIChatAgent, {
-  rooms: [transcripts()],
+  rooms: [transcripts(), context()],
   clients: ["watch", "exportTranscript"],
 })<Cloudflare.Env> {
   get storage(): DurableObjectStorage {

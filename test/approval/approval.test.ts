@@ -101,9 +101,9 @@ test("a text of the person's own is audited: what is unsound is named and change
   const proposed = (await agent.getProposal({ runId: run.id }))?.summary ?? "";
   for (const [summary, kind] of [
     ["", "empty"],
-    ["Just do it.", "missing-sections"],
-    [proposed.replaceAll("what was done", ""), "hollow"],
-    [proposed.replaceAll("what was done", "- None."), "hollow"],
+    ['{"error": {"code": 529}}', "refusal"],
+    [proposed.replaceAll(/^[^#\n].*$/gm, ""), "hollow"],
+    [proposed.replaceAll(/^[^#\n].*$/gm, "- None."), "hollow"],
     [proposed.replace("what was done", "I ran it. ".repeat(2_000)), "too-large"],
     [`I'm sorry, I can't do that.\n${proposed}`, "refusal"],
   ] as const) {

@@ -104,6 +104,37 @@ test("a transcript goes in and comes out as it was, and its session is listed (M
   );
 });
 
+/** A line of a Claude Code session. */
+const claudeLine = (n: number) => ({
+  type: n % 2 === 0 ? "user" : "assistant",
+  uuid: `u${n}`,
+  parentUuid: n === 0 ? null : `u${n - 1}`,
+  isMeta: n === 2,
+  message: { role: n % 2 === 0 ? "user" : "assistant", content: "x".repeat(10_000) },
+});
+
+test("a file that no single call could carry goes in and comes out in parts, and its harness's words are marked (M1)", async () => {
+  const large = join(folder, "large.jsonl");
+  await writeFile(large, Array.from({ length: 2_100 }, (_, n) => JSON.stringify(claudeLine(n))).join("\n"));
+  expect(await palimpsest(["--session", "large", "import", large])).toMatchObject({
+    code: 0,
+    out: "2,100 messages of claude-code, 2,100 of them new.\n",
+  });
+  const file = join(folder, "large-out.jsonl");
+  expect((await palimpsest(["--session", "large", "export", "--out", file])).code).toBe(0);
+  const lines = linesOf(await readFile(file, "utf8")) as { id: string; metadata?: object }[];
+  expect([lines.length, lines[0]?.id, lines.at(-1)?.id]).toEqual([2_100, "u0", "u2099"]);
+  expect(lines.filter(({ metadata }) => metadata !== undefined)).toMatchObject([{ id: "u2" }]);
+  const part = await palimpsest(["--session", "large", "export", "--leaf", "u4"]);
+  expect(linesOf(part.out)).toHaveLength(5);
+  const unknown = join(folder, "unknown.jsonl");
+  await writeFile(unknown, '{"role":"human","content":"hello"}');
+  expect(await palimpsest(["--session", "large", "import", unknown])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("The format is not known. Known are uimessage-jsonl, openai"),
+  });
+});
+
 test("a run is planned, watched, looked at, edited, approved; its wait outlives a kill -9 of the Worker (R1)", async () => {
   const run = await proposedRun("steered");
   const session = ["--session", "steered"];

@@ -205,3 +205,244 @@ export const uiMessages = lines(
     ],
   },
 );
+
+const input = (text: string) => [{ type: "input_text", text }];
+const output = (text: string) => [{ type: "output_text", text, annotations: [] }];
+
+/** Two calls at once whose outputs come in the other order, a search of the provider's own, and a call that broke off. */
+export const responses = JSON.stringify([
+  { role: "developer", content: input("You help a bookbinder.") },
+  {
+    role: "user",
+    content: [
+      ...input("How much linen is left? Never cut the red roll."),
+      { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" },
+      { type: "input_file", file_id: "file_7" },
+    ],
+  },
+  {
+    type: "reasoning",
+    id: "rs_a",
+    summary: [{ type: "summary_text", text: "Two rolls." }],
+    encrypted_content: "SEALED",
+  },
+  { type: "function_call", id: "fc_a", call_id: "call_a", name: "measure", arguments: '{"roll":"red"}' },
+  { type: "function_call", id: "fc_b", call_id: "call_b", name: "measure", arguments: '{"roll":"grey"}' },
+  { type: "function_call_output", call_id: "call_b", output: "3 m" },
+  { type: "function_call_output", call_id: "call_a", output: [...input("7 m"), ...input("one tear")] },
+  { type: "message", role: "assistant", id: "msg_a", content: output("Ten metres.") },
+  { type: "web_search_call", id: "ws_a", status: "completed", action: { type: "search", query: "linen" } },
+  { type: "message", role: "assistant", id: "msg_b", content: [{ type: "refusal", refusal: "I name no price." }] },
+  { role: "user", content: "order five" },
+  { type: "custom_tool_call", call_id: "call_c", name: "order", input: "linen 5" },
+  { type: "item_reference", id: "msg_z" },
+]);
+
+/** As it is listed: the newest first, two of them in one second. */
+export const thread = JSON.stringify({
+  object: "list",
+  data: [
+    { role: "user", id: "m4", text: "thanks", at: 30 },
+    { role: "assistant", id: "m3", text: "Thread and glue.", at: 20 },
+    { role: "user", id: "m2", text: "And for the spine?", at: 10 },
+    { role: "user", id: "m1", text: "What do I need?", at: 10 },
+  ].map(({ role, id, text, at }) => ({
+    id,
+    object: "thread.message",
+    created_at: 1_700_000_000 + at,
+    role,
+    content: [{ type: "text", text: { value: text, annotations: [] } }],
+  })),
+});
+
+const at = (second: number) => `2026-01-02T03:04:${String(second).padStart(2, "0")}.000Z`;
+const item = (second: number, payload: object) => ({ timestamp: at(second), type: "response_item", payload });
+const event = (second: number, payload: object) => ({ timestamp: at(second), type: "event_msg", payload });
+
+/** Events that repeat items, a summary of Codex's own, and a turn that was broken off. */
+export const codex = lines(
+  { timestamp: at(0), type: "session_meta", payload: { id: "s", cwd: "bindery", cli_version: "0.63.0" } },
+  item(1, {
+    type: "message",
+    role: "user",
+    content: input("# AGENTS.md instructions for bindery\n\n<INSTRUCTIONS>\nGlue MUST dry.\n</INSTRUCTIONS>"),
+  }),
+  item(2, {
+    type: "message",
+    role: "user",
+    content: input("<environment_context>\n<cwd>bindery</cwd>\n</environment_context>"),
+  }),
+  item(3, { type: "message", role: "user", content: input("Make the label. Keep it grey.") }),
+  event(3, { type: "user_message", message: "Make the label. Keep it grey." }),
+  event(4, { type: "agent_reasoning", text: "A label" }),
+  item(4, { type: "reasoning", summary: [], content: null, encrypted_content: "SEALED" }),
+  item(5, { type: "function_call", name: "shell", arguments: '{"command":["ls"]}', call_id: "c1" }),
+  item(6, {
+    type: "function_call_output",
+    call_id: "c1",
+    output: '{"output":"label.svg\\n","metadata":{"exit_code":0}}',
+  }),
+  item(7, { type: "function_call", name: "shell", arguments: '{"command":["lint"]}', call_id: "c2" }),
+  item(8, { type: "function_call_output", call_id: "c2", output: '{"output":"no lint","metadata":{"exit_code":127}}' }),
+  item(9, { type: "message", role: "assistant", content: output("The label is grey.") }),
+  event(9, { type: "agent_message", message: "The label is grey." }),
+  { timestamp: at(10), type: "compacted", payload: { message: "Done: the label. Always print twice." } },
+  { timestamp: at(11), type: "compacted", payload: { message: "", replacement_history: [] } },
+  item(12, { type: "message", role: "user", content: input("now the back") }),
+  item(13, { type: "function_call", name: "shell", arguments: '{"command":["make"]}', call_id: "c3" }),
+  event(14, { type: "turn_aborted", reason: "interrupted" }),
+);
+
+/** An answer in pieces, and a call that failed. */
+export const gemini = lines(
+  { type: "init", timestamp: at(0), session_id: "g", model: "gemini-3-pro" },
+  { type: "message", timestamp: at(1), role: "user", content: "Which book is due?" },
+  { type: "message", timestamp: at(2), role: "assistant", content: "I open ", delta: true },
+  { type: "message", timestamp: at(2), role: "assistant", content: "the diary.", delta: true },
+  { type: "tool_use", timestamp: at(3), tool_name: "read_file", tool_id: "r1", parameters: { path: "diary.md" } },
+  { type: "tool_result", timestamp: at(4), tool_id: "r1", status: "error", error: { message: "no such file" } },
+  { type: "message", timestamp: at(5), role: "assistant", content: "There is no diary.", delta: true },
+  { type: "result", timestamp: at(6), status: "success" },
+);
+
+/** What the harness added to a question, a failed call, an open one, and the harness's own summary. */
+export const openCode = JSON.stringify({
+  info: { id: "ses_1", title: "Bindery" },
+  messages: [
+    {
+      info: { id: "msg_1", role: "user", time: { created: 1_000 }, summary: { diffs: [] } },
+      parts: [
+        { id: "p1", type: "text", text: "Read the price list." },
+        { id: "p2", type: "file", mime: "text/plain", filename: "prices.txt", url: "file:///prices.txt" },
+        { id: "p3", type: "text", synthetic: true, text: "linen 12. You must not round." },
+      ],
+    },
+    {
+      info: {
+        id: "msg_2",
+        role: "assistant",
+        time: { created: 2_000 },
+        modelID: "m",
+        tokens: { input: 5, output: 2, reasoning: 1, cache: { read: 90, write: 5 } },
+      },
+      parts: [
+        { type: "step-start" },
+        { type: "reasoning", text: "Look.", metadata: { anthropic: { signature: "sig" } } },
+        { type: "text", text: "I look." },
+        {
+          type: "tool",
+          callID: "t1",
+          tool: "grep",
+          state: { status: "completed", input: { pattern: "linen" }, output: "12", title: "", metadata: {} },
+        },
+        { type: "tool", callID: "t2", tool: "read", state: { status: "error", input: {}, error: "no file" } },
+        { type: "step-finish", tokens: {} },
+        { type: "step-start" },
+        { type: "tool", callID: "t3", tool: "bash", state: { status: "running", input: { command: "sum" } } },
+        { type: "made-up", x: 1 },
+      ],
+    },
+    { info: { id: "msg_3", role: "user", time: { created: 3_000 } }, parts: [{ type: "compaction", auto: true }] },
+    {
+      info: { id: "msg_4", role: "assistant", time: { created: 4_000 }, summary: true },
+      parts: [{ type: "text", text: "The price list was read." }],
+    },
+  ],
+});
+
+/** Thoughts, calls of both ages of the format, a heading that a code block quotes, and a sub-agent. */
+export const specStory = `<!-- Generated by SpecStory, Markdown v2.1.0 -->
+
+# 2026-01-02 03:04:05Z
+
+<!-- Claude Code Session 5c7d5c23 (2026-01-02 03:04:05Z) -->
+
+_**User (2026-01-02 03:04:05Z)**_
+
+Sew the spine. Never use glue there.
+
+---
+
+_**Agent (opus-x 2026-01-02 03:04:06Z)**_
+
+<think><details><summary>Thought Process</summary>
+Thread first.
+</details></think>
+
+I count the sheets.
+
+<tool-use data-tool-type="shell" data-tool-name="Bash"><details>
+<summary>Tool use: **Bash** • Count</summary>
+
+\`ls sheets | wc -l\`
+
+\`\`\`text
+48
+\`\`\`
+</details></tool-use>
+
+_**Agent (opus-x 2026-01-02 03:04:09Z)**_
+
+<tool-use data-tool-type="generic" data-tool-name="Needle"><details>
+<summary>Tool use: **Needle**</summary>
+
+**Input:**
+
+- size: \`3\`
+
+**Error:**
+
+\`\`\`
+no needle
+\`\`\`
+</details></tool-use>
+
+So a heading looks:
+
+\`\`\`md
+_**User**_
+not said
+\`\`\`
+
+---
+
+_**Agent - sidechain (2026-01-02 03:04:10Z)**_
+
+Find a needle. You must not buy one.
+
+_**Agent (opus-x 2026-01-02 03:04:10Z)**_
+
+I wait.
+
+_**Agent - sidechain (haiku-x 2026-01-02 03:04:11Z)**_
+
+<tool-use data-tool-type="read" data-tool-name="Read"><details>
+<summary>Tool use: **Read**</summary>
+
+\`\`\`text
+<tool-use>quoted</tool-use>
+\`\`\`
+</details></tool-use>
+
+In the drawer.
+
+---
+
+_**User**_
+
+<system-reminder>The list is empty.</system-reminder>
+
+---
+
+_**Assistant (model old-1, mode Agent)**_
+
+Tool use: **read_file**
+
+Read file: knots.md
+
+---
+
+Sewn.
+
+---
+`;

@@ -18,6 +18,12 @@ const FIXTURES: Readonly<Record<Format, string>> = {
   anthropic: fixtures.anthropic,
   pi: fixtures.pi,
   "claude-code": fixtures.claudeCode,
+  "openai-responses": fixtures.responses,
+  "openai-thread": fixtures.thread,
+  codex: fixtures.codex,
+  "gemini-cli": fixtures.gemini,
+  opencode: fixtures.openCode,
+  specstory: fixtures.specStory,
 };
 
 function importOne(text: string): { messages: UIMessage[]; branches: [string, string | null][]; notes: string[] } {
@@ -155,7 +161,7 @@ describe("openai", () => {
     expect(toolParts(messages)).toMatchObject([
       { toolCallId: "call_0", toolName: "stock", input: { grain: "rye" }, state: "output-available", output: "40 kg" },
       { toolCallId: "call_1", input: '{"grain":', state: "output-available", output: "bad arguments" },
-      { toolCallId: "call_0~2", toolName: "log", input: {}, state: "input-available" },
+      { toolCallId: "call_0_2", toolName: "log", input: {}, state: "input-available" },
     ]);
   });
 

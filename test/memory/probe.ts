@@ -116,5 +116,5 @@ export function dump(storage: DurableObjectStorage, sessionId: string): Record<s
 
 export function draft(key: string, text: string): Draft {
   const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
-  return { key, text, tokens: 1, ...told, generation: 1, facts: NO_FACTS, score: 1, lost: [] };
+  return { key, text, tokens: 1, ...told, generation: 1, facts: NO_FACTS, unfounded: [] };
 }

@@ -257,11 +257,47 @@ describe("delete", () => {
     await withProbe(({ memory, reopen }) => {
       for (const id of ["a", "b"]) fill(memory.session(id), 1, 200);
       const before = memory.session("b").view();
+      memory.sessions.create("first");
+      memory.sessions.delete("first");
       const cold = reopen();
       const { rowsWritten } = measure(cold, () => cold.sessions.delete("a"));
       // Its messages, one page of fingerprints, its own row, and before that the last number given out.
       expect(rowsWritten).toBe(200 + 1 + 1 + 1);
       expect(cold.session("b").view()).toEqual(before);
+    });
+  });
+
+  test("reads as many rows among many sessions as among few, and unlinks those that name it", async () => {
+    const reads: number[] = [];
+    for (const others of [20, 400]) {
+      await withProbe(({ memory: { sessions }, cost }) => {
+        for (let n = 0; n < others; n++) sessions.create(`other-${n}`);
+        sessions.create("parent");
+        sessions.create("child", undefined, { parentSessionId: "parent" });
+        sessions.delete("other-0");
+        reads.push(cost(() => sessions.delete("parent")).rowsRead);
+        expect(sessions.get("child")?.parentSessionId).toBeNull();
+        reads.push(cost(() => sessions.delete("other-1")).rowsRead);
+      });
+    }
+    expect(reads.slice(0, 2)).toEqual(reads.slice(2));
+  });
+
+  test("a fork and a continuation keep the caller's words of where the session came from", async () => {
+    await withProbe(({ memory }) => {
+      memory.sessions.create("mailed", undefined, { source: "mail" });
+      fill(memory.session("mailed"), 1, 3);
+      const fork = memory.sessions.fork("mailed", { id: "fork", atMessageId: "m2" });
+      expect(fork).toMatchObject({ source: "mail", parentSessionId: "mailed" });
+      expect(fork.name).toMatch(/ \(fork\)$/);
+      const again = memory.sessions.fork("fork", { id: "again", atMessageId: "m2" });
+      expect(again).toMatchObject({ source: "mail" });
+      expect(again.name).toMatch(/ \(fork 2\)$/);
+      fill(memory.session("plain"), 1, 3);
+      expect(memory.sessions.fork("plain", { id: "copy", atMessageId: "m2" }).source).toBe("fork");
+      expect(memory.sessions.split("mailed", { id: "next", name: null, detailsOf: () => ({}) as never }).source).toBe(
+        "mail",
+      );
     });
   });
 });

@@ -1,6 +1,7 @@
 /** Undo, redo, past views and the messages under summaries. An earlier view can be shown again, except for messages that changed since. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
+import { NOTHING_PINNED } from "../../src/facts/fact.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { listReplaced } from "../../src/memory/overlays/time-travel.ts";
@@ -82,11 +83,8 @@ describe("the view as of an overlay", () => {
     await withProbe(({ history }) => {
       fill(history, 1, 9);
       const pinned = {
-        rules: [{ kind: "rule" as const, value: "a secret rule", messageId: "m3" }],
-        facts: [],
-        names: [],
-        loaded: [],
-        left: 0,
+        ...NOTHING_PINNED,
+        instructions: [{ quote: "a secret rule", messageId: "m3" }],
       };
       const added = history.overlays.add({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });
       const inner = added.kind === "stale" ? expect.fail(added.reason) : added.overlay;
@@ -175,7 +173,11 @@ describe("restore", () => {
         ["crossed", (history) => add(history, span("m4", "m6"), "X"), { kind: "stale", reason: "overlap" }],
         ["larger", (history) => add(history, span("m2", "m4"), "X"), { kind: "stale", reason: "larger" }],
         ["wider", (history) => add(history, span("m1", "m6"), "X"), { kind: "applied", rebased: true }],
-        ["beneath", (history) => add(history, span("m2", "m3"), "X"), { kind: "applied" }],
+        [
+          "beneath",
+          (history) => add(history, span("m2", "m3"), "It could be shorter. ".repeat(6)),
+          { kind: "applied" },
+        ],
         ["grown", (history) => fill(history, 9, 11), { kind: "applied" }],
       ];
       for (const [name, change, result] of cases) {

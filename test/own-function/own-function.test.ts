@@ -368,10 +368,10 @@ describe("a person's word", () => {
       expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
       return (await agent.getCompactions({})).at(-1)?.details;
     };
-    const rule = { ...say(4), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
+    const rule = { ...say(8), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
     const first = await approved(cover("we changed files", 2, 12), async (session) => {
       await session.replaceContextBlock("todo", "- [ ] write the tests");
-      await session.appendAll(talk(0, 18).map((message) => (message.id === "m4" ? rule : message)));
+      await session.appendAll(talk(0, 18).map((message) => (message.id === "m8" ? rule : message)));
     });
     expect(first).toMatchObject({
       model: "onCompaction",
@@ -469,8 +469,8 @@ describe("what it makes", () => {
         .withContext("todo")
         .onCompaction(cover("we changed files", 2, 12));
       await session.replaceContextBlock("todo", "- [ ] write the tests");
-      const rule = { ...say(4), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
-      await session.appendAll(talk(0, 18).map((message) => (message.id === "m4" ? rule : message)));
+      const rule = { ...say(8), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
+      await session.appendAll(talk(0, 18).map((message) => (message.id === "m8" ? rule : message)));
       const [started] = instance.palimpsest.runs.list("", { limit: 1 });
       const run = await session.ended(started?.id ?? "");
       expect(run).toMatchObject({

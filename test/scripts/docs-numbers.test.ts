@@ -7,19 +7,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LIMITS as STRICT } from "../strict.ts";
 import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall-words.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
-import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
-import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
 import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/options.ts";
 import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
 import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
-import { INDEX_PIECE_CHARS } from "../../src/recall/search/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
@@ -29,11 +27,11 @@ import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
+import { PART_CHARS } from "../../src/import/parts.ts";
 import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
-import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
@@ -50,7 +48,6 @@ import {
   DEFAULT_SUMMARY_RATIO,
   SPAN_SHARE_OF_THRESHOLD,
   MIN_SPAN_TOKENS,
-  CHUNK_OF_THRESHOLD,
   DEFAULT_CHUNK_TOKENS,
   LEAST_CHUNK_TOKENS,
 } from "../../src/steps/plan/policy.ts";
@@ -133,14 +130,19 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`openingTokens\` | ${OPENING_TOKENS}, at most ${share(OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`tailTokenBudget\` | ${DEFAULT_TAIL_TOKENS}, at most ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`| \`minTailMessages\` | ${DEFAULT_MIN_TAIL_MESSAGES} |`,
-    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, at least ${limits.MIN_SUMMARY_TOKENS}, at most ${limits.MAX_SUMMARY_TOKENS}; the ${limits.MIN_SUMMARY_TOKENS} give way`,
+    says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, which is ${share(limits.SUMMARIES_IN_A_STACK * limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; at least ${limits.MIN_SUMMARY_TOKENS} where`,
+    says`is not stated; at most ${limits.MAX_SUMMARY_TOKENS} |`,
     says`| \`share\` | ${share(limits.STACK_SHARE_OF_THRESHOLD)} |`,
-    says`a model's answer is taken up to ${limits.TOLERATED_SUMMARY_TOKENS} in any case |`,
+    says`an answer is taken half as long again, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case |`,
     says`| \`loadedTokens\` | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it |`,
     says`| \`pinnedTokens\` | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it |`,
     says`| \`maxSummaryRatio\` | ${DEFAULT_SUMMARY_RATIO} |`,
     says`| \`minSpanTokens\` | ${share(SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_SPAN_TOKENS} |`,
-    says`| \`chunkTokens\` | ${CHUNK_OF_THRESHOLD} thresholds, at least ${LEAST_CHUNK_TOKENS}, at most ${DEFAULT_CHUNK_TOKENS} |`,
+    says`| \`chunkTokens\` | two and a half thresholds, at least ${LEAST_CHUNK_TOKENS}, at most ${DEFAULT_CHUNK_TOKENS} |`,
+    says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
+    says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
+    says`| What one plan reads | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
+    says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
     says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
@@ -149,11 +151,14 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
   ],
+  "docs/models.md": [says`has ${limits.THINKING_TOKENS} tokens for it, beside the answer`],
   "docs/sessions.md": [
     says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${MAX_PHRASE_WORDS} words.`,
   ],
   "docs/transcripts.md": [
-    says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries.`,
+    says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries and ${limits.MAX_IMPORTING_CHARS} characters.`,
+    says`takes one frame, which is at most ${limits.MAX_REQUEST_BYTES} characters.`,
+    says`It sends parts of ${PART_CHARS} characters with`,
     says`A line, or a file that is one JSON document, takes ${MAX_IMPORT_VALUE_CHARS} characters`,
   ],
   "docs/views.md": [
@@ -178,7 +183,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   "docs/recall.md": [
     says`word for word, within ${RECALL_TOKENS} tokens.`,
     says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
-    says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + TOPIC_ROWS + BEGINNING_ROWS} rows of the index.`,
     says`a vector of at most ${MAX_DIMENSIONS} numbers for each text.`,
     says`agent and UTC day, by estimate. Default ${DEFAULT_EMBEDDING_TOKENS} |`,
@@ -199,6 +203,15 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`may redirect a call ${MAX_REDIRECTS} times: to its own origin`,
     says`At most ${MAX_RESPONSE_BYTES / 1_000_000} MB are read of one response.`,
   ],
+  "docs/limits.md": [
+    says`| ${STRICT.valueBytes} bytes |`,
+    says`parameters of a statement | ${STRICT.parameters} |`,
+    says`the text of a statement | ${STRICT.statementBytes} bytes |`,
+    says`an instance's params | ${STRICT.resultBytes} bytes |`,
+    says`a step's name | ${STRICT.stepNameChars} characters |`,
+    says`an instance's id | ${STRICT.instanceIdChars} characters |`,
+    says`passes or returns | ${STRICT.rpcBytes} bytes |`,
+  ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
   "SECURITY.md": [
     says`, ${MIN_SECRET_CHARS} characters or more, no spaces`,
@@ -206,28 +219,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`A frame is at most ${Math.round(limits.MAX_REQUEST_BYTES / 100_000) / 10} M characters`,
     says`A **connection** makes ${limits.CALLS_PER_SECOND} calls a second (\`PALIMPSEST_CALLS_PER_SECOND\`) and ${limits.CALLS_IN_A_ROW} in a row. A **caller** makes ${word(limits.CALLER_SHARE)} times as many`,
     says`Reading stops after ${MAX_BAD_ENTRIES} bad lines or ${MAX_IMPORT_ENTRIES} entries`,
-    says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files are read at a time`,
-  ],
-  "ARCHITECTURE.md": [
-    says`A slice takes ${SLICE_BYTES} bytes of messages and ends with the row that no longer fits.`,
-    says`So no slice reads more than ${MAX_SLICE_BYTES} bytes, however large a message is.`,
-    says`one row for up to ${PAGE_SIZE} messages, rewritten every ${FLUSH_EVERY} appends,`,
-    says`Content over ${limits.ROW_MAX_BYTES / 1_000_000} MB is split over rows`,
-    says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
-    says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
-    says`| Outline | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
-    says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
-    says`| Tail | ${DEFAULT_TAIL_TOKENS} tokens or ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${DEFAULT_MIN_TAIL_MESSAGES} messages |`,
-    says`| Summaries | together ${share(limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; one of them ${share(limits.SUMMARIES_IN_A_STACK)} of that, at least ${limits.MIN_SUMMARY_TOKENS} and at most ${limits.MAX_SUMMARY_TOKENS} tokens |`,
-    says`| Loaded | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold beside the last summary, at least ${MIN_LOADED_TOKENS} tokens, at most ${share(MOST_LOADED_OF_THRESHOLD)} |`,
-    says`| The user's words | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold beside one summary, at least ${MIN_PINNED_TOKENS} tokens, at most ${share(MOST_PINNED_OF_THRESHOLD)} |`,
-    says`| Chunk | ${CHUNK_OF_THRESHOLD} thresholds, at least ${LEAST_CHUNK_TOKENS} and at most ${DEFAULT_CHUNK_TOKENS} tokens,`,
-    says`| Hard line | the model's window if given, else ${limits.HARD_LINE} thresholds |`,
-    says`| ${ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
-    says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
-    says`opens after ${FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
-    says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update before each compaction, or each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
-    says`one look every ${limits.WATCHDOG_SECONDS} s while a run is live`,
+    says`${word(1)} of the largest files is read at a time`,
   ],
 };
 
@@ -238,24 +230,16 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "beyond that 429 for",
     "of IPv6 its 64-bit",
     "connection gets 429.",
-    "0009]",
     "10,000 hostile frames",
-    "and 1,000 calls that are sound",
   ],
-  "ARCHITECTURE.md": ["has level 0,", "packed 32-bit hashes", "at most 1.3 times the storage"],
   "docs/sessions.md": ["sums begin at 0"],
   "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
-  "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
   "docs/page.md": ["from 375 pixels on"],
   "docs/operations.md": [
     "Exit codes: 0 done, 1 the answer",
     "2 asked for wrongly, 3 not reached",
     "at 80 % of the budget",
-    "Importing 54 messages",
-    "came to 793 spans",
-    "(1,089 rows read, 228 written",
-    "and 476 of the engine",
   ],
   "docs/deploy.md": [
     "The bundle is 4.6 MB, 980 kB compressed",
@@ -269,19 +253,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "15 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
-  // Measured with random vectors, in the database of a process.
-  "docs/recall.md": [
-    "a recall reads at most 4 rows for each page",
-    "With 20,000 messages these are 628 rows, 7.8 MB stored at 384 dimensions and 20.6 MB at 1,024,",
-  ],
-  "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
-  "docs/redaction.md": [
-    "Version 4 of our rules was written after reading 21 misses in 133 texts",
-    "to test version 3. It misses 6 of them",
-    "less than 110 kB, compressed 30 kB",
-    "are missed 3 of 3 there",
-    "has it after 22 characters",
-  ],
+  "docs/recall.md": ["a recall reads at most 4 rows for each page"],
+  "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "has it after 22 characters"],
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */

@@ -79,11 +79,11 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
     const said = [...talk(0, 6), stepped("steps", 3)];
     await kept(name, async (place) => {
       for (const message of said) await place.append(message);
-      expect((await place.session.getView()).messages).toEqual(said);
+      expect((await place.session.getView({ apart: true })).messages).toEqual(said);
     });
     await evictDurableObject(stub);
     await kept(name, async ({ session }) => {
-      expect((await session.getView()).messages).toEqual(said);
+      expect((await session.getView({ apart: true })).messages).toEqual(said);
       expect(await session.getMessage("m3")).toEqual(say(3));
       expect(await session.getLatestLeaf()).toEqual(said.at(-1));
       expect(await session.getRecentHistory(1)).toMatchObject({ messages: [said.at(-1)], truncated: true });
@@ -116,11 +116,16 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       for (const message of talk(0, 4)) await place.append(message);
       await place.append(say(10), "m1");
       await place.append(say(11));
-      expect(ids((await place.session.getView()).messages)).toEqual(["m0", "m1", "m10", "m11"]);
-      expect(ids((await place.session.getView("m3")).messages)).toEqual(["m0", "m1", "m2", "m3"]);
+      expect(ids((await place.session.getView({ apart: true })).messages)).toEqual(["m0", "m1", "m10", "m11"]);
+      expect(ids((await place.session.getView({ leafId: "m3", apart: true })).messages)).toEqual([
+        "m0",
+        "m1",
+        "m2",
+        "m3",
+      ]);
       expect(ids(await place.session.getBranches("m1"))).toEqual(["m2", "m10"]);
       await place.append(say(20), null);
-      expect(ids((await place.session.getView()).messages)).toEqual(["m20"]);
+      expect(ids((await place.session.getView({ apart: true })).messages)).toEqual(["m20"]);
       expect(await place.session.getPathLength("m11")).toBe(4);
     });
   });
@@ -130,14 +135,14 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
     await kept(name, async (place) => {
       for (const message of talk(0, 8)) await place.append(message);
       const overlay = await place.session.addCompaction("They spoke of files.", "m1", "m4");
-      expect(ids((await place.session.getView()).messages).slice(-3)).toEqual(["m5", "m6", "m7"]);
+      expect(ids((await place.session.getView({ apart: true })).messages).slice(-3)).toEqual(["m5", "m6", "m7"]);
       expect(ids(await place.session.expand(overlay.id))).toEqual(["m1", "m2", "m3", "m4"]);
       await place.update(say(7, "Later: "));
       expect((await place.session.getCompactions())[0]?.state).toBe("active");
       await place.update(say(2, "Edited: "));
       expect((await place.session.getCompactions())[0]?.state).toBe("invalidated");
-      expect(ids((await place.session.getView()).messages)).toEqual(ids(talk(0, 8)));
-      expect((await place.session.getView()).messages[2]).toEqual(say(2, "Edited: "));
+      expect(ids((await place.session.getView({ apart: true })).messages)).toEqual(ids(talk(0, 8)));
+      expect((await place.session.getView({ apart: true })).messages[2]).toEqual(say(2, "Edited: "));
     });
   });
 
@@ -151,7 +156,7 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       expect(history.overlays.add({ span, summary: "Two steps were taken." }).kind).toBe("applied");
       await place.update(stepped("steps", 4));
       expect((await place.session.getCompactions())[0]?.state).toBe("active");
-      const [, , last] = (await place.session.getView()).messages;
+      const [, , last] = (await place.session.getView({ apart: true })).messages;
       expect(JSON.stringify(last)).toContain("Step 3 is done");
       expect(JSON.stringify(last)).not.toContain("Step 1 is done");
       await place.update(stepped("steps", 4, "other "));
@@ -168,9 +173,16 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       expect((await place.session.getCompactions())[0]?.state).toBe("active");
       await place.remove("m2", "m7");
       expect((await place.session.getCompactions())[0]?.state).toBe("invalidated");
-      expect(ids((await place.session.getView()).messages)).toEqual(["m0", "m1", "m3", "m4", "m5"]);
+      expect(ids((await place.session.getView({ apart: true })).messages)).toEqual(["m0", "m1", "m3", "m4", "m5"]);
       await place.append(say(30));
-      expect(ids((await place.session.getView()).messages)).toEqual(["m0", "m1", "m3", "m4", "m5", "m30"]);
+      expect(ids((await place.session.getView({ apart: true })).messages)).toEqual([
+        "m0",
+        "m1",
+        "m3",
+        "m4",
+        "m5",
+        "m30",
+      ]);
     });
   });
 
@@ -182,10 +194,10 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       expect(await place.session.search("parser")).not.toEqual([]);
       await place.clear();
       expect(await place.session.getCompactions()).toEqual([]);
-      expect((await place.session.getView()).messages).toEqual([]);
+      expect((await place.session.getView({ apart: true })).messages).toEqual([]);
       expect(await place.session.search("parser")).toEqual([]);
       await place.append(say(1));
-      expect((await place.session.getView()).messages).toEqual([say(1)]);
+      expect((await place.session.getView({ apart: true })).messages).toEqual([say(1)]);
     });
   });
 
@@ -249,7 +261,7 @@ test("only a host changes the messages that it keeps: our own writes, forks and 
     await expect(session.updateMessage(say(1, "x"))).rejects.toThrow(refused);
     await expect(session.deleteMessages(["m1"])).rejects.toThrow(refused);
     await expect(session.clearMessages()).rejects.toThrow(refused);
-    expect((await session.getView()).messages).toEqual(talk(0, 3));
+    expect((await session.getView({ apart: true })).messages).toEqual(talk(0, 3));
   });
   expect(env.Chat).toBeDefined();
 });

@@ -40,8 +40,8 @@ test("agents/sessions: what was said comes over word for word, with its branches
     const theirs = await spoken(agent);
     const session = own(agent);
     const taken = await session.importFrom(fromSessions(theirs));
-    expect(taken).toEqual({ messages: 15, inserted: 15, summaries: 1, notes: [] });
-    const view = (await session.getView()).messages;
+    expect(taken).toEqual({ messages: 15, inserted: 15, summaries: 1, blocks: 0, notes: [] });
+    const view = (await session.getView({ apart: true })).messages;
     expect(JSON.stringify(view)).toContain("They spoke of files.");
     expect(ids(view).slice(-6)).toEqual(["m7", "m8", "m9", "m10", "m11", "m12"]);
     const [overlay] = await session.getCompactions();
@@ -66,9 +66,10 @@ test("done again it changes nothing, also after more was said and after the summ
       messages: 15,
       inserted: 0,
       summaries: 0,
+      blocks: 0,
       notes: [],
     });
-    expect(ids((await session.getView()).messages)).toEqual(ids(talk(0, 14)));
+    expect(ids((await session.getView({ apart: true })).messages)).toEqual(ids(talk(0, 14)));
   });
 });
 
@@ -128,7 +129,7 @@ test("a session in which somebody spoke before all was there is refused, and sta
     const session = own(agent);
     await session.appendMessage(say(50));
     await expect(session.importFrom(fromSessions(theirs))).rejects.toThrow(/import_failed.*onStart/);
-    expect(ids((await session.getView()).messages)).toEqual(["m50"]);
+    expect(ids((await session.getView({ apart: true })).messages)).toEqual(["m50"]);
     await expect(agent.palimpsest.session().importFrom(fromSessions(theirs))).rejects.toThrow(/host_owns_messages/);
   });
 });
@@ -153,8 +154,8 @@ test("the tables of agents 0.20, as that version wrote them: messages, branches 
     }
     const session = own(agent);
     const taken = await session.importFrom(fromLegacyTables(agent.storage));
-    expect(taken).toEqual({ messages: 16, inserted: 16, summaries: 1, notes: [] });
-    const view = (await session.getView()).messages;
+    expect(taken).toEqual({ messages: 16, inserted: 16, summaries: 1, blocks: 0, notes: [] });
+    const view = (await session.getView({ apart: true })).messages;
     // The view of that version, with the first message, one summary, and the messages after it.
     expect(ids(view).filter((id) => !id.startsWith("palimpsest:"))).toEqual(
       written.history.filter((id) => !id.startsWith("compaction_")),
@@ -175,6 +176,43 @@ test("the tables of agents 0.20, as that version wrote them: messages, branches 
   });
 });
 
+test("context blocks come along into blocks of the same label that are empty, and a note names any other", async () => {
+  await inNewAgent(async (agent) => {
+    const { sql } = agent.storage;
+    for (const statement of [...written.schema, ...written.blockSchema]) sql.exec(statement);
+    for (const { label, content } of written.blocks)
+      sql.exec("INSERT INTO cf_agents_context_blocks (label, content) VALUES (?, ?)", label, content);
+    for (const { label, key, content } of written.entries)
+      sql.exec("INSERT INTO cf_agents_search_entries (label, key, content) VALUES (?, ?, ?)", label, key, content);
+    sql.exec(
+      "INSERT INTO assistant_messages VALUES ('o', 'ana', NULL, 'user', ?, '2026-11-22')",
+      JSON.stringify(say(0)),
+    );
+    const session = own(agent).withContext("memory").withContext("plan", { maxTokens: 2 }).withContext("soul");
+    await session.replaceContextBlock("soul", "Kind.");
+    const source = fromLegacyTables(agent.storage);
+    const taken = await session.importFrom(source);
+    expect(taken.blocks).toBe(1);
+    expect(taken.notes).toEqual([
+      'The entries of the searchable block "facts" were left out: 2. They stay in the table cf_agents_search_entries.',
+      'The context block "old" (9 characters) was left out: the session declares no block of this label.',
+      expect.stringMatching(/^The context block "plan" \(\d+ characters\) was left out: .*block_full/),
+      'The context block "soul" (7 characters) was left out: the block holds another text.',
+    ]);
+    expect((await session.getContextBlock("memory"))?.content).toBe("Ana prefers grey.");
+    await session.replaceContextBlock("memory", "Ana prefers red.");
+    expect((await session.importFrom(source)).blocks).toBe(0);
+    expect((await session.getContextBlock("memory"))?.content).toBe("Ana prefers red.");
+    const ana = agent.palimpsest.session("ana").withContext("memory");
+    expect(await ana.importFrom(fromLegacyTables(agent.storage, "ana"))).toMatchObject({ inserted: 1, blocks: 1 });
+    expect((await ana.getContextBlock("memory"))?.content).toBe("Of Ana alone.");
+    const theirs = agent.palimpsest.session("theirs").withContext("memory");
+    await agent.sessions.session("theirs").appendMessage(say(0));
+    const later = fromSessions(agent.sessions.session("theirs"), agent.storage);
+    expect((await theirs.importFrom(later)).blocks).toBe(1);
+  });
+});
+
 test("what cannot be taken in is named, and what hung under it hangs under the one before", async () => {
   await inNewAgent(async (agent) => {
     const session = own(agent);
@@ -191,7 +229,7 @@ test("what cannot be taken in is named, and what hung under it hangs under the o
     expect(taken).toMatchObject({ inserted: 2, summaries: 0 });
     expect(taken.notes).toHaveLength(3);
     expect(taken.notes.join(" ")).toMatch(/"m1".*left out/);
-    expect(ids((await session.getView()).messages)).toEqual(["m0", "m2"]);
+    expect(ids((await session.getView({ apart: true })).messages)).toEqual(["m0", "m2"]);
   });
 });
 

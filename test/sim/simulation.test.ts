@@ -2,8 +2,9 @@
  * Any sequence of operations, faults and bad answers leaves every invariant standing. Lists that once broke one are played first. `npm run
  * sim` sets the length and the seed of a run. Without it this file plays a short one.
  */
-import { afterAll, expect, inject, test } from "vitest";
+import { afterAll, afterEach, expect, inject, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
+import { breaches } from "../strict.ts";
 import { drawOperations, EPISODE, type Operation } from "./operations.ts";
 import { play, shrink, type Played } from "./play.ts";
 import seeds from "./seeds.json";
@@ -23,6 +24,9 @@ skipRetryDelays();
 const tally = emptyTally();
 
 afterAll(() => tell({ kind: "tally", tally }));
+
+// The platform refuses what production refuses (test/strict.ts).
+afterEach(() => expect(breaches.splice(0)).toEqual([]));
 
 /** Prints a line for the process that started this. */
 function tell(what: object): void {

@@ -5,11 +5,18 @@
  */
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
-import { digest } from "../../src/steps/text/digest.ts";
 import type { InlineContext } from "../../src/agent/settings.ts";
-import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
-import { makeGate, summaryOf, type Answer, type Gate, type Script } from "../scripted-model.ts";
-import { marksIn } from "./said.ts";
+import {
+  makeGate,
+  summaryOf,
+  withInstructions,
+  wordFor,
+  type Answer,
+  type AskedPrompt,
+  type Gate,
+  type Script,
+} from "../scripted-model.ts";
+import { liftsIn, marksIn, rulesIn } from "./said.ts";
 
 const MOODS = [
   "good",
@@ -157,13 +164,14 @@ export class Summariser {
   };
 }
 
-/** A repair shows a draft alone, and drafts of different sources may have the same text without facts. */
-function questionOf(prompt: ParsedPrompt): string | null {
+/** A repair shows a draft alone, and drafts of different sources may have the same text without facts. Of what is shown around a source the summaries before it alone shape a draft's key. */
+function questionOf(prompt: AskedPrompt): string | null {
   const told = prompt.drafts.every((draft) => marksIn(draft).size > 0);
-  return prompt.kind === "repair" || !told ? null : JSON.stringify(prompt);
+  const { around, ...asked } = prompt;
+  return prompt.kind === "repair" || !told ? null : JSON.stringify({ ...asked, earlier: around.earlier });
 }
 
-function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
+function answerIn(mood: Mood, prompt: AskedPrompt): Answer {
   const source = [prompt.previous, ...prompt.drafts, prompt.transcript].join("\n");
   switch (mood) {
     case "good":
@@ -192,7 +200,7 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
     case "calling":
       return { toolName: "read_page" };
     case "inventing":
-      return summaryOf(prompt, "- The moon was rewritten in COBOL by zebra/77, see moon.cob.");
+      return summaryOf(prompt, "- The moon was rewritten in COBOL, see src/zebra/77/moon.cob.");
     case "forgetting":
       return summaryOf(prompt, "None.");
     case "obeying":
@@ -206,23 +214,27 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
   }
 }
 
-function goodSummary(prompt: ParsedPrompt, source: string): string {
+function goodSummary(prompt: AskedPrompt, source: string): string {
   const marks = [...marksIn(source)];
   const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
   const [first, ...rest] = prompt.sections.map(({ title }) => title);
   // Names its source, so that no two sources get the same summary.
-  return [
-    `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
+  const summary = [
+    `## ${first}\n- About ${few.join(", ")}: text ${wordFor(source).slice(0, 12)}.`,
     ...rest.map((title) => `## ${title}\nNone.`),
   ].join("\n\n");
+  // It takes whatever reads like an instruction, also where a page says it.
+  const transcript = prompt.transcript ?? "";
+  const ended = liftsIn(transcript).map(({ rule, words }): readonly [string, string] => [rule, words]);
+  return withInstructions(summary, { standing: rulesIn(transcript), ended });
 }
 
 /** Answers an update with two whole sections. The first names the newest marks of the source, and the last one only the newest of all. */
-function goodNotes({ sections }: ParsedPrompt, source: string): string {
+function goodNotes({ sections }: AskedPrompt, source: string): string {
   const [first, ...rest] = sections.map(({ title }) => title);
   const marks = [...marksIn(source)].slice(-2 * NAMED_MARKS);
   return [
-    `## ${first}\n- About ${marks.join(", ")}: text ${digest(source).slice(0, 12)}.`,
+    `## ${first}\n- About ${marks.join(", ")}: text ${wordFor(source).slice(0, 12)}.`,
     `## ${rest.at(-1)}\n- Up to ${marks.at(-1) ?? "nothing"}.`,
   ].join("\n\n");
 }

@@ -175,12 +175,12 @@ export class Twin {
       const over = widest.find(({ from, to }) => from <= at && at < to);
       if (over !== undefined) {
         const { id, tokens: whole, details } = over.overlay;
-        // Names stand beside the last summary alone.
+        // Loaded texts stand beside the last summary alone.
         const isLast = !widest.some(({ from }) => from >= over.to);
-        // What is open here stands there, unless the last summary knows of this one.
+        // So do instructions, unless it does not know of this one.
         const newest = widest.toSorted((a, b) => b.to - a.to)[0]?.overlay.details;
-        const open = newest?.namesOf.includes(id) === true ? 0 : (details.weights.open ?? 0);
-        const tokens = isLast ? whole : whole - details.weights.names + open;
+        const { last, instructions = 0 } = details.weights;
+        const tokens = isLast ? whole : whole - last + (newest?.knows.includes(id) === true ? 0 : instructions);
         elements.push({ kind: "overlay", id, fromStep: 0, toStep: 0, tokens });
         at = over.to;
         continue;

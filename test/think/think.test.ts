@@ -9,6 +9,7 @@ import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { withCompaction } from "../../src/think/with-compaction.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { talk } from "../conversation.ts";
 import { skipRetryDelays } from "../agents.ts";
@@ -216,6 +217,22 @@ test("reactive: a turn that the provider refused as too long waits for a summary
   expect(JSON.stringify(whole.at(-1))).toContain("Now it fits.");
   expect(whole).toHaveLength(26);
   expect((await ended(name))[0]).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
+});
+
+test("a long loop never exceeds its limit, and each of its steps is told the whole question", async () => {
+  const { name, part } = newThinker();
+  const person = await connect(name);
+  await inside(name, (agent) => void (agent.maxSteps = 61));
+  const from = part.prompts.length;
+  part.script = (_prompt, call) =>
+    call - from < 60 ? { tool: "look", id: `look-${call}`, input: { n: 1_000 + call } } : "Done.";
+  const question = `Answer in German. ${"Look at every berth. ".repeat(20)}And end with a list.`;
+  await person.say(user("loop", question));
+  const prompts = part.prompts.slice(from).map((prompt) => told(prompt));
+  expect(prompts.length).toBeGreaterThan(8);
+  for (const prompt of prompts) expect(prompt).toContain(question);
+  const sizes = prompts.map(estimateTokens);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4_000);
 });
 
 test("proactive: a loop that comes near the window waits for a summary, and its next step is sent that and all it has brought", async () => {

@@ -141,7 +141,7 @@ test("what a tool answers is stored as a provider is sent it: dates as texts, no
     const session = await begin(manager.getSession("dates!100000"));
     const answers = [{ at: new Date(0), none: undefined }, undefined, new Map([[1, 2]])];
     expect((await takeTurn(session, 3, async (n) => answers[n])).failure).toBe("");
-    expect(looked(await session.getMessage("reply"))).toEqual([{ at: "1970-01-01T00:00:00.000Z" }, null, {}]);
+    expect(looked(await session.getMessage("reply"))).toEqual([{ at: "1970-01-01T00:00:00.000Z" }, null, [[1, 2]]]);
   });
 });
 

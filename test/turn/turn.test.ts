@@ -231,8 +231,9 @@ test("a provider that goes down in the middle of a turn costs it a reminder, and
     await session.freezeSystemPrompt();
     const model = looker(4, async (step) => void (isDown = step >= 2));
     await turn(session, model);
-    const last = model.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt.at(-1)));
-    expect(last.map((message) => message.includes("could not be read just now"))).toEqual([
+    // It stays where it was told first, so that the next prompt begins with this one.
+    const prompts = model.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt));
+    expect(prompts.map((message) => message.includes("could not be read just now"))).toEqual([
       false,
       false,
       false,

@@ -7,12 +7,11 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { digest } from "../../src/steps/text/digest.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays, stubOf } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { settled } from "../engine.ts";
-import { makeGate, narrowModel, scriptModel, summaryOf } from "../scripted-model.ts";
+import { makeGate, narrowModel, scriptModel, summaryOf, wordFor } from "../scripted-model.ts";
 import { everything } from "../tries.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { planFault, planOf, type Fault } from "./faults/faulty-run.ts";
@@ -21,7 +20,10 @@ skipRetryDelays();
 
 const WINDOW = 16_000;
 const THRESHOLD = 60_000;
-const sessionId = `wide!${THRESHOLD}`;
+/** Its summaries leave a narrow model room for its source. */
+const sessionId = `wide terse!${THRESHOLD}`;
+/** So many drafts with this are too much for one call. */
+const LONG_WINDED = " It is all in order, and it was looked at twice by two who know it.".repeat(4);
 
 /** Some two hundred and fifty tokens, unlike any other. */
 function tell(n: number): UIMessage {
@@ -41,8 +43,8 @@ function narrowAgent(hold: (call: number) => Promise<void> = async () => undefin
   const asked: string[] = [];
   const paid = { twice: 0 };
   scriptModel(name, async (prompt: ParsedPrompt) => {
-    const key = digest(prompt.kind, prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts);
-    const text = summaryOf(prompt, `- Told of ${key}.`);
+    const key = wordFor(prompt.kind, prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts);
+    const text = summaryOf(prompt, `- Told of ${key}.${prompt.kind === "chunk" ? LONG_WINDED : ""}`);
     await hold(asked.push(key));
     const plan = planOf(name);
     if (plan?.stored.has(text)) paid.twice++;

@@ -35,15 +35,13 @@ test("a run of one chunk takes two steps of the engine and four calls of the age
       tokens: last?.verdict?.tokens,
       reused: false,
       problems: [],
-      score: expect.any(Number) as unknown,
-      lost: 0,
       unfit: [],
     },
   });
 });
 
-test("a later run of one chunk takes a step and two calls more, for the merge with the summary before", async () => {
-  const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+test("a later run of one chunk takes no more: its one call carries on the summary before", async () => {
+  const { name, agent, calls } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
   const first = await startRun(agent);
   await agent.waitForRun({ runId: first.id });
   const plan = planFault(name, { fault: null, at: 0 });
@@ -53,12 +51,9 @@ test("a later run of one chunk takes a step and two calls more, for the merge wi
   const ended = await agent.waitForRun({ runId: later?.id ?? "" });
   await settled(ended.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "readDrafts", "saveDraft"]);
-  expect(plan.steps).toEqual([
-    "plan the cut",
-    expect.stringMatching(/^summarize 1 of 1 · /),
-    "merge and add 1 of 1 · round 1",
-  ]);
+  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft"]);
+  expect(plan.steps).toEqual(["plan the cut", expect.stringMatching(/^summarize and add 1 of 1 · /)]);
+  expect(calls[1]).toMatchObject({ kind: "chunk", previous: expect.stringContaining("summary 0") as unknown });
 });
 
 test("a run waits for the disk once in each call but the one that reads the outline, and makes its tables once", async () => {
@@ -258,20 +253,19 @@ test("what the engine keeps of a run are ids, counts and digests: plan, chunks, 
   }
 });
 
-test("nor a word of what a draft lost: the facts that a repair names are read from the agent (S2)", async () => {
-  const rules = Array.from({ length: 160 }, (_, n) => `Never touch billing_${n}.`).join("\n");
-  const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "something was said"));
+test("nor a word of what an answer made up: a repair reads it from the agent (S2)", async () => {
+  const { name, agent, calls } = newAgent((prompt) =>
+    summaryOf(prompt, prompt.kind === "repair" ? "done" : "done in src/quokka/made/up-4711.ts"),
+  );
   const { results } = planFault(name, { fault: null, at: 0 });
-  await agent.appendAll({ messages: [say(0), say(1), { ...say(2), parts: [{ type: "text", text: rules }] }] });
-  await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 3)) });
-  for (const { id } of await agent.runs({})) {
-    await agent.waitForRun({ runId: id });
-    await settled(id);
-  }
-  expect(calls.find(({ kind }) => kind === "repair")?.problems.join()).toContain("Never touch billing_");
+  const { id } = await startRun(agent);
+  await agent.waitForRun({ runId: id });
+  await settled(id);
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "repair"]);
+  expect(calls[1]?.problems.join()).toContain("quokka");
   const kept = [...results.values()].map((result) => JSON.stringify(result)).join();
-  expect(kept).toContain('"lost":');
-  expect(kept).not.toContain("billing_");
+  expect(kept).toContain('"problems":[{"kind":"unfounded"');
+  expect(kept).not.toContain("quokka");
 });
 
 test("nor a word of a model's failure, which may quote the prompt: a step's error has its code, and the run's record the words (S2)", async () => {

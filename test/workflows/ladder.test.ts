@@ -1,6 +1,5 @@
 /** The ladder of a draft. Tests the purpose and the cost of each rung, and that the last one holds. */
 import { APICallError } from "@ai-sdk/provider";
-import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
@@ -67,7 +66,7 @@ test("a half that is refused as well becomes an extractive summary alone, and th
 const SECOND: readonly (readonly [string, Script])[] = [
   ["has no key", () => refuse(401)],
   ["is out of quota", () => refuse(402)],
-  ["gives answers that cannot be used", () => "We talked for a while."],
+  ["gives answers that cannot be used", () => "I'm sorry, but I cannot do that."],
 ];
 
 test.each(SECOND)("a model that %s is replaced by the fallback model, which is asked once", async (_what, script) => {
@@ -90,26 +89,59 @@ test("with every model down an extractive summary stands in, whatever was tried 
   expect([calls.length, second.length]).toEqual([1, 1]);
 });
 
-test("a draft that loses what matters is sent back once, with what is missing named", async () => {
-  const rules = Array.from({ length: 160 }, (_, n) => `Never touch billing_${n}.`);
+const MADE_UP = "src/made/up/file-4711.ts";
+
+test("an identifier that stands nowhere in the source is sent back once, with its name, and a mended draft is not marked", async () => {
   const { agent, calls } = newAgent((prompt) =>
-    prompt.kind === "repair"
-      ? `${summaryOf(prompt, "told")} ${prompt.problems.join(" ")}`
-      : summaryOf(prompt, "something was said"),
+    summaryOf(prompt, prompt.kind === "repair" ? "told" : `the fault was in ${MADE_UP}`),
   );
-  // Behind the first message, which is kept as it was asked for.
-  const told: UIMessage = { id: "rules", role: "user", parts: [{ type: "text", text: rules.join("\n") }] };
-  await agent.appendAll({ messages: [say(0), say(1), told] });
-  await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 2)) });
-  for (const { id } of await agent.runs({})) await agent.waitForRun({ runId: id });
-  const repair = calls.find(({ kind }) => kind === "repair");
-  // The chunk with the rules and the fold of all are each sent back once. The chunks without rules are not. Chunks are asked side by side.
-  const kinds = calls.map(({ kind }) => kind);
-  expect(kinds.slice(0, 4).toSorted()).toEqual(["chunk", "chunk", "chunk", "repair"]);
-  expect(kinds.slice(4)).toEqual(["merge", "repair"]);
-  expect(repair?.problems.join()).toContain("Never touch billing_");
-  const [ended] = await agent.runs({});
-  expect(ended?.outcome).toMatchObject({ kind: "applied", degraded: false });
+  await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "repair"]);
+  expect(calls[1]).toMatchObject({ drafts: [expect.stringContaining(MADE_UP)], transcript: null });
+  expect(calls[1]?.problems.join()).toContain(`"${MADE_UP}"`);
+  const [overlay] = await agent.getCompactions({});
+  expect(overlay?.details).toMatchObject({ degraded: false, pinned: { unfounded: [] } });
+  expect(overlay?.summary).not.toContain(MADE_UP);
+});
+
+test("an identifier that stays after its repair is marked, in later summaries too, and is not sent back again", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, `the fault was in ${MADE_UP}`));
+  const first = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(first.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "repair"]);
+  const unfounded = async () => (await agent.getCompactions({})).at(-1)?.details.pinned.unfounded;
+  expect(await unfounded()).toEqual([MADE_UP]);
+  await agent.appendAll({ messages: Array.from({ length: 10 }, (_, n) => say(n + 17)) });
+  const [latest] = await agent.runs({});
+  const second = await agent.waitForRun({ runId: latest?.id ?? "" });
+  expect(second.plan).toMatchObject({ overlayIds: [overlayOf(first)] });
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "repair", "chunk"]);
+  expect(await unfounded()).toEqual([MADE_UP]);
+});
+
+test("halves of a chunk that would have carried a summary on are merged with that summary", async () => {
+  let fails = false;
+  const { agent, calls } = newAgent((prompt) => {
+    if (fails && prompt.kind === "chunk" && prompt.previous !== null) refuse(413);
+    return summaryOf(prompt, `${prompt.kind} ${fails ? "again" : "first"}`);
+  });
+  const first = await run(agent);
+  fails = true;
+  const paid = calls.length;
+  await agent.appendAll({ sessionId, messages: Array.from({ length: 40 }, (_, n) => say(n + 56)) });
+  const [latest] = await agent.runs({ sessionId });
+  const second = await agent.waitForRun({ runId: latest?.id ?? "" });
+  expect(second.outcome).toMatchObject({ kind: "applied", degraded: false });
+  const asked = calls.slice(paid);
+  expect(asked.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "chunk", "merge"]);
+  expect(asked.map(({ previous }) => previous?.includes("chunk first") ?? false)).toEqual([true, false, false, true]);
+  expect(asked[3]?.drafts).toHaveLength(2);
+  const [overlay] = (await agent.getCompactions({ sessionId })).slice(-1);
+  expect(overlay?.details.madeOf).toMatchObject([
+    { kind: "overlay", id: overlayOf(first) },
+    { kind: "leaf", draftKey: expect.any(String) as unknown },
+    { kind: "leaf", draftKey: expect.any(String) as unknown },
+  ]);
 });
 
 test("a degraded overlay is not carried on: the next fold asks a model for what only an extractive summary told", async () => {

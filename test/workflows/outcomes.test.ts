@@ -88,7 +88,7 @@ test("a caller whose prompt was refused as too long asks for a run and waits for
   expect((await agent.getView({})).tokens).toBeLessThan(before);
 });
 
-test("the next run updates the summary of the one before, and reads only what is new", async () => {
+test("the next run carries on the summary of the one before in one call, and reads only what is new", async () => {
   const { agent, calls } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
   const first = await agent.waitForRun({ runId: (await startRun(agent)).id });
   await agent.appendAll({ messages: talk(17, 27) });
@@ -97,17 +97,13 @@ test("the next run updates the summary of the one before, and reads only what is
   expect(first.outcome).toMatchObject({ kind: "applied" });
   expect(second.outcome).toMatchObject({ kind: "applied" });
   expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);
-  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "merge"]);
-  expect(calls[1]?.previous).toBeNull();
-  expect(calls[2]).toMatchObject({
-    previous: expect.stringContaining("summary 0"),
-    drafts: [expect.stringContaining("summary 1")],
-  });
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk"]);
+  expect(calls.map(({ previous }) => previous)).toEqual([null, expect.stringContaining("summary 0")]);
   const [firstRead = [], secondRead = []] = calls.map(messagesIn);
   expect(secondRead.length).toBeGreaterThan(0);
   expect(secondRead.filter((message) => firstRead.includes(message))).toEqual([]);
   const shown = textOf((await agent.getView({})).messages);
-  expect(shown).toContain("summary 2");
+  expect(shown).toContain("summary 1");
   expect(shown).not.toContain("summary 0");
 });
 
@@ -260,7 +256,14 @@ const UNSOUND: readonly (readonly [string, Answer])[] = [
   ["an echo of the transcript", "[#1 user]\nSECRET\n[#2 assistant]\nyes\n[#3 user]\nmore\n[#4 assistant]\nwell"],
   ["a tool call", { toolName: "search" }],
   ["a tool call written as text", '{"name": "search", "arguments": {"q": "SECRET"}}'],
-  ["a summary without its sections", "We talked about SECRET for a while."],
+  [
+    "a refusal under each heading",
+    "## Goal\nI can't help with SECRET.\n## Done\nI can't say SECRET.\n## State\nSorry, no SECRET.",
+  ],
+  ["one sentence under each heading", "## Goal\nSECRET.\n## Done\nSECRET.\n## State\n- SECRET."],
+  ["a word in place of a summary", "SECRET"],
+  ["a sentence that says next to nothing", "We talked about SECRET for a while."],
+  ["the error of an API", '{"error": {"message": "SECRET is overloaded", "code": 529}}'],
 ];
 
 test.each(UNSOUND)("%s is never shown: an extractive summary stands in, and says so (V3)", async (_what, answer) => {
@@ -288,13 +291,12 @@ test.each(UNSOUND)("%s is asked for again, by retry or repair, and a sound one i
 });
 
 test("a repair is told what was wrong, and what was refused", async () => {
-  const { agent, calls } = newAgent((prompt) =>
-    prompt.kind === "repair" ? summaryOf(prompt, "mended") : "We talked about files for a while.",
-  );
+  const long = "## Goal\n" + "The parser keeps its promise to the ledger. ".repeat(80);
+  const { agent, calls } = newAgent((prompt) => (prompt.kind === "repair" ? summaryOf(prompt, "mended") : long));
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(calls[1]).toMatchObject({ kind: "repair", drafts: ["We talked about files for a while."] });
-  expect(calls[1]?.problems.join()).toContain("Headings are missing");
+  expect(calls[1]).toMatchObject({ kind: "repair", drafts: [long.trim()] });
+  expect(calls[1]?.problems.join()).toMatch(/at most \d+ are allowed.*Condense it/);
 });
 
 test("an answer that is no summary is asked for again from its source: there is nothing in it to mend", async () => {
@@ -305,4 +307,34 @@ test("an answer that is no summary is asked for again from its source: there is 
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls[1]).toMatchObject({ kind: "chunk", transcript: calls[0]?.transcript, drafts: [] });
   expect(calls[1]?.problems.join()).toContain("declines");
+});
+
+const PROSE =
+  "The user asked for changes of the parser, the scheduler and the ledger, file by file, and each of them keeps its promise now. " +
+  "Nothing failed. Next comes the watchdog, which the user has not begun to describe yet.";
+
+test("good prose without a heading is a summary, and is taken at the first try", async () => {
+  const { agent, calls } = newAgent(() => PROSE);
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls).toHaveLength(1);
+  expect(textOf((await agent.getView({})).messages)).toContain(PROSE);
+});
+
+test("an answer a quarter longer than it was asked to be is taken, and a longer one is sent back", async () => {
+  const sessionId = "wide!24000";
+  const of = (prompt: ParsedPrompt, times: number): string => {
+    const line = "- The parser keeps its promise to the ledger, and the scheduler to the fence.\n";
+    return `## Done\n${line.repeat(Math.floor((prompt.summaryTokens * times) / estimateTokens(line)))}`;
+  };
+  for (const [times, kinds] of [
+    [1.15, ["chunk"]],
+    [1.5, ["chunk", "repair"]],
+  ] as const) {
+    const { agent, calls } = newAgent((prompt) => of(prompt, prompt.kind === "repair" ? 0.5 : times));
+    await agent.appendAll({ sessionId, messages: talk(0, 90) });
+    const { run } = await agent.compact({ sessionId });
+    expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
+    expect([times, calls.map(({ kind }) => kind)]).toEqual([times, kinds]);
+  }
 });

@@ -129,7 +129,7 @@ test("a child is compacted and split like any session: levels, pins and names go
       if (outcome === null) await agent.waitForRun({ runId: id });
   }
   expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: sessions.at(-1) });
-  const view = await agent.getView({ sessionId: sessions.at(-1) });
+  const view = await agent.getView({ sessionId: sessions.at(-1), apart: true });
   expect(view.messages[0]).toEqual(say(0));
   expect(view.messages.at(-1)).toEqual(say(311));
   expect(view.tokens).toBeLessThan(2_500);
@@ -142,7 +142,7 @@ test("what is said while the summary is being made is in the tail of the child; 
   for (let n = SAID; n < SAID + 3; n++) await agent.append({ sessionId: PARENT, message: say(n) });
   gate.open();
   const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
-  const { messages } = await agent.getView({ sessionId: childId });
+  const { messages } = await agent.getView({ sessionId: childId, apart: true });
   expect(messages.slice(-3)).toEqual(talk(SAID, SAID + 3));
   expect(await agent.getMessage({ sessionId: PARENT, id: `m${SAID + 2}` })).toEqual(say(SAID + 2));
 });
@@ -374,7 +374,7 @@ test("a compaction that is at work becomes the split, so nothing is asked for tw
   expect(overlayId).not.toBeNull();
   expect(calls).toHaveLength(paid);
   expect(await agent.getSessionInfo({ sessionId: childId })).toMatchObject({ name: "The next one" });
-  expect((await agent.getView({ sessionId: childId })).messages.at(-1)?.id).toBe("m90");
+  expect((await agent.getView({ sessionId: childId, apart: true })).messages.at(-1)?.id).toBe("m90");
   expect(await agent.runs({ sessionId })).toHaveLength(1);
 });
 
@@ -396,5 +396,10 @@ test("a compaction of another branch gives way to a split, whose child has none 
   expect((await agent.getRun({ runId: compaction.id })).outcome).toEqual({ kind: "cancelled" });
   gate.open();
   const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
-  expect((await agent.getView({ sessionId: childId })).messages.map(({ id }) => id)).toEqual(["m0", "m1", "m2", "m91"]);
+  expect((await agent.getView({ sessionId: childId, apart: true })).messages.map(({ id }) => id)).toEqual([
+    "m0",
+    "m1",
+    "m2",
+    "m91",
+  ]);
 });

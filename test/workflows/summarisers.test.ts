@@ -58,7 +58,7 @@ test("a window without room for a chunk ends in one line that says what to chang
   const [run] = await settle(agent);
   expect(run?.outcome).toMatchObject({ kind: "nothing", reason: "window-too-small" });
   expect(run?.outcome).toMatchObject({
-    detail: expect.stringMatching(/32000 tokens.*summaryTokens of at most 10000\.$/),
+    detail: expect.stringMatching(/32000 tokens.*summaryTokens of at most 9300\.$/),
   });
   expect(run?.modelCalls).toBe(0);
   expect(calls).toEqual([]);

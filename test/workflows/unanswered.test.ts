@@ -1,7 +1,7 @@
 /** A run ends while its model is still answering. The call is on the bill all the same. */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
-import { STAND_IN_NAME } from "../../src/extractive/extract.ts";
+import { STAND_IN_NAME } from "../../src/steps/draft/fallback.ts";
 import { PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { settle, withPolicy } from "../agent/runs.ts";

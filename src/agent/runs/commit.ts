@@ -9,7 +9,7 @@ import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
-import { keepFacts, type Before } from "../../facts/gather.ts";
+import { keepFacts, type Before, type KeepBudget } from "../../facts/gather.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { besides, opened } from "../../facts/summary-message.ts";
 import { readBefore } from "./before.ts";
@@ -48,7 +48,7 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
   const spanTokens = plan.spanTokens + freedTokens - core.settings.counterOf(run.sessionId)(texts);
   const own = withoutOpening(facts, shown.opening, plan);
-  const beside = pinBeside(core, run, { text, facts: own, spanTokens }, before);
+  const beside = pinBeside(core, run, { text, facts: own, spanTokens, freedTokens }, before);
   const pinned = { ...beside, unfounded: summary.unfounded ?? [] };
   const result = history.overlays.add({
     span,
@@ -98,11 +98,12 @@ export function pinBeside(
     text,
     facts,
     spanTokens = planOf(run).spanTokens,
-  }: Pick<Summary, "text" | "facts"> & { readonly spanTokens?: number },
+    freedTokens,
+  }: Pick<Summary, "text" | "facts"> & Pick<KeepBudget, "freedTokens"> & { readonly spanTokens?: number },
   before: Before,
 ): Pinned {
   const countTokens = core.settings.counterOf(run.sessionId);
   const { pinnedTokens, loadedTokens } = run.policy;
   const mostTokens = spanTokens - countTokens(withoutEmptySections(text)) - SUMMARY_FRAME_TOKENS;
-  return keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens }, before);
+  return keepFacts(facts, { mostTokens, freedTokens, pinnedTokens, loadedTokens, countTokens }, before);
 }

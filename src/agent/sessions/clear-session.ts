@@ -5,7 +5,7 @@ import type { Needs } from "../core.ts";
  * Ends live runs as `stale`, and removes words of the conversation that are stored beside the messages (S2). Call inside the transaction.
  */
 export function forgetWhatWasSaid(
-  core: Needs<"endRun" | "hookOutbox" | "rooms" | "runs" | "trigger">,
+  core: Needs<"endRun" | "hookOutbox" | "rooms" | "runs" | "thoughts" | "trigger">,
   sessionId: string,
 ): void {
   const { runs, rooms, hookOutbox } = core;
@@ -13,5 +13,6 @@ export function forgetWhatWasSaid(
   runs.forgetWords(sessionId);
   rooms.cleared?.(sessionId);
   hookOutbox.removeSession(sessionId);
+  core.thoughts.delete(sessionId);
   core.trigger.measureAfresh(sessionId);
 }

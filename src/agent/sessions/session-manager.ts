@@ -104,6 +104,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
       // Every store with rows of a session. A test looks through all tables for one that is missing here (S2).
       core.rooms.deleted?.(id);
       core.usage.delete(id);
+      core.thoughts.delete(id);
       core.spend.delete(id);
       core.hookOutbox.removeSession(id);
       return { existed: core.memory.sessions.delete(id), live };

@@ -9,6 +9,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { inTurns } from "../../steps/view/turns.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
@@ -157,14 +158,18 @@ export class SessionMessages {
   }
 
   /**
-   * The view for a model, with overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits, and says how.
-   * Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
+   * The view for a model, with overlays applied, repaired so that the AI SDK and every provider accept it. With `maxTokens` it always fits, and
+   * says how. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
-    return this.viewWith(options);
+    const view = await this.viewWith(options);
+    if (typeof options === "object" && options.apart === true) return view;
+    return { ...view, messages: inTurns(view.messages) };
   }
 
-  /** As {@link getView}, with `as` applied to each message before the view is shortened or made to fit. @internal */
+  /**
+   * As {@link getView}, with the messages apart, and with `as` applied to each before the view is shortened or made to fit. @internal
+   */
   async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
@@ -191,6 +196,11 @@ export class SessionMessages {
     if (policy === null) return undefined;
     const messages = Math.max(MIN_VIEW_TOKENS, policy.thresholdTokens * THRESHOLDS_IN_A_TURN);
     return messages + unseenTokens(this.#core, this.#state.id, 0);
+  }
+
+  /** Tokens of a prompt that are in no message, as the provider counted them: system prompt and tools. @internal */
+  get unseenTokens(): number {
+    return unseenTokens(this.#core, this.#state.id, 0);
   }
 
   /** The counter of the whole session, which is `tokenCounter` or the built-in estimate. */

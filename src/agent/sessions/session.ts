@@ -16,6 +16,7 @@ import type { Waiting } from "../../steps/decide/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../reports/usage.ts";
 import type { UsageReport } from "../reports/usage-report.ts";
 import { addMethods, type Methods } from "../compose.ts";
+import type { ThoughtsTable } from "../../memory/runs/thoughts.ts";
 import { Configured } from "../configured.ts";
 import type { BuilderCall } from "../settings.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
@@ -144,6 +145,15 @@ export class Session extends Configured {
   async reminderOfRooms(): Promise<string | null> {
     this.apply();
     return this.#core.rooms.reminder?.(this.id) ?? null;
+  }
+
+  /** What the thoughts in this session's messages were made on. @internal */
+  get thoughtNotes(): {
+    readonly prefixes: ThoughtsTable["prefixes"];
+    keep(prefixes: ReadonlyMap<string, string>): void;
+  } {
+    const { thoughts } = this.#core;
+    return { prefixes: (marks) => thoughts.prefixes(marks), keep: (prefixes) => thoughts.put(this.id, prefixes) };
   }
 
   /** The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted. */

@@ -26,6 +26,11 @@ export interface GetViewOptions {
   readonly maxTokens?: number | undefined;
   /** Shortens long parts of older messages. Shortens nothing by default. */
   readonly truncate?: boolean | TruncateOptions | undefined;
+  /**
+   * Keeps the messages apart, each under its own id and role, as a page shows them. By default neighbours of one role are one message, because
+   * some models want user and assistant to alternate.
+   */
+  readonly apart?: boolean | undefined;
 }
 
 /** How a view was made to fit, and the provider's expected count of the prompt now. */

@@ -7,8 +7,9 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import type { TurnPiece, ToolResult, ImportedTurn } from "../../import/turns.ts";
+import type { ImportedTurn, Settled, ToolResult, TurnPiece } from "../../import/turns.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { inTurns } from "../../steps/view/turns.ts";
 import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
 /** `Prompt` is a conversation in a request of the format. */
@@ -67,7 +68,7 @@ interface Result {
 
 /** Leaves out messages without content for a model (data parts only), because providers refuse empty messages. */
 export async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
-  const converted = await convertToModelMessages(repairMessages([...messages]));
+  const converted = await convertToModelMessages(inTurns(repairMessages([...messages]), { keepsSystem: true }));
   return converted.filter((message) => message.content.length > 0);
 }
 
@@ -186,10 +187,13 @@ export function turnsToMessages(turns: readonly ImportedTurn[], newId: () => str
 function saidPart(piece: TurnPiece, names: Map<string, string>): Part[] {
   if (piece.kind === "part") return [piece.part];
   if (piece.kind === "result") return [];
-  const { callId: toolCallId, toolName, input, providerExecuted } = piece;
+  const { callId, toolName, input, providerExecuted, settled } = piece;
+  const toolCallId = callId ?? `call-${names.size + 1}`;
   names.set(toolCallId, toolName);
-  const part: Part = { type: "dynamic-tool", toolName, toolCallId, state: "input-available", input };
-  return [providerExecuted === undefined ? part : { ...part, providerExecuted }];
+  const base = { type: "dynamic-tool" as const, toolName, toolCallId, ...(providerExecuted && { providerExecuted }) };
+  return [
+    settled === undefined ? { ...base, state: "input-available", input } : { ...base, input, ...cameOf(settled) },
+  ];
 }
 
 /** A result apart from its call is a part without input (see steps/message/tool-parts.ts). */
@@ -198,6 +202,10 @@ export function resultPart(
   called?: string,
 ): Part {
   const part = { type: "dynamic-tool" as const, toolName: toolName ?? called ?? "tool", toolCallId, input: undefined };
-  if (failed) return { ...part, state: "output-error", errorText: jsonText(output) };
-  return { ...part, state: "output-available", output };
+  return { ...part, ...cameOf({ output, failed }) };
+}
+
+function cameOf({ output, failed }: Settled) {
+  if (failed) return { state: "output-error" as const, errorText: jsonText(output) };
+  return { state: "output-available" as const, output };
 }

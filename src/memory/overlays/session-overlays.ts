@@ -77,8 +77,13 @@ export class SessionOverlays {
     if (spanTokens === undefined) return input;
     const { countTokens, redactMessage } = this.#options;
     const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(redactMessage));
-    const mostTokens = spanTokens + (beside?.freedTokens ?? 0) - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-    const pinned = keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens }, beside?.before);
+    const freedTokens = beside?.freedTokens ?? 0;
+    const mostTokens = spanTokens + freedTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+    const pinned = keepFacts(
+      facts,
+      { mostTokens, freedTokens, pinnedTokens, loadedTokens, countTokens },
+      beside?.before,
+    );
     return { ...input, details: { ...details, facts, pinned } };
   }
 

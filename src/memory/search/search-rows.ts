@@ -49,7 +49,8 @@ export class SearchRows {
     for (const { seq } of rows) this.#sql.deleteVectors(sessionId, seq);
     const indexed = this.load(sessionId);
     if (indexed === null) return;
-    for (const { seq } of rows) if (seq <= indexed.indexedTo) this.#sql.deleteWords(rowidOf(indexed.n, seq));
+    const indexedRows = rows.filter(({ seq }) => seq <= indexed.indexedTo);
+    this.#sql.deleteWords(indexedRows.map(({ seq }) => rowidOf(indexed.n, seq)));
   }
 
   /** Call it before all messages of a session are deleted. */
@@ -57,7 +58,7 @@ export class SearchRows {
     this.#sql.deleteSessionVectors(sessionId);
     const indexed = this.load(sessionId);
     if (indexed === null) return;
-    this.#sql.deleteIndexed(indexed.n);
+    this.#sql.deleteIndexed(indexed);
     this.reached(sessionId, null);
   }
 

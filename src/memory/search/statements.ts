@@ -5,7 +5,8 @@
  * The index is one FTS5 table over all sessions. A message's row number in it is `session * 2^31 + seq`. So a row is
  * found, replaced and deleted by its key, and a session's messages are one range of numbers. Messages that are indexed
  * only in part are listed beside it, by the same number. `secure-delete` removes the words of a deleted row from the
- * index at once instead of at a later merge (S2).
+ * index at once instead of at a later merge (S2). It rewrites a page for each word, so many rows are removed without it, and the index is
+ * merged after them in the same transaction, which leaves none of their words either.
  */
 import type { Db } from "../db.ts";
 
@@ -34,6 +35,11 @@ export function placeOf(rowid: number): { n: number; seq: number } {
 /** Messages whose vectors share one row. Forgetting one message drops the vectors of at most this many. */
 export const EMBEDDED_TOGETHER = 128;
 
+/** From so many rows on, removing them row by row would keep an object for seconds. */
+const LEAST_AT_ONCE = 500;
+/** Merging a row of the index takes about this part of the time of removing one alone. */
+const MERGED_FOR_ONE = 64;
+
 export class ForgetStatements {
   readonly #db: Db;
 
@@ -49,7 +55,14 @@ export class ForgetStatements {
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
   }
 
-  deleteWords(rowid: number): void {
+  /** Takes messages out of the index. Call it inside a transaction. */
+  deleteWords(rowids: readonly number[]): void {
+    this.#remove(rowids.length, () => {
+      for (const rowid of rowids) this.#deleteRow(rowid);
+    });
+  }
+
+  #deleteRow(rowid: number): void {
     this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
     this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
   }
@@ -59,12 +72,28 @@ export class ForgetStatements {
     return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
   }
 
-  /** Takes a session out of the index. */
-  deleteIndexed(n: number): void {
+  /** Takes a session out of the index. Call it inside a transaction. */
+  deleteIndexed({ n, indexedTo }: IndexedRow): void {
     const [first, last] = [rowidOf(n, 0), lastOf(n)];
-    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid BETWEEN ${ROWID} AND ${ROWID}`, first, last);
+    this.#remove(indexedTo + 1, () => {
+      this.#db.run(`DELETE FROM palimpsest_search WHERE rowid BETWEEN ${ROWID} AND ${ROWID}`, first, last);
+    });
     this.#db.run("DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?", first, last);
     this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
+  }
+
+  /** Removes up to `rows` rows in the way that takes less time. */
+  #remove(rows: number, remove: () => void): void {
+    if (rows < LEAST_AT_ONCE || this.#holdsMoreThan(rows * MERGED_FOR_ONE)) return remove();
+    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 0)");
+    remove();
+    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search) VALUES ('optimize')");
+    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
+  }
+
+  #holdsMoreThan(rows: number): boolean {
+    const sql = "SELECT count(*) AS held FROM (SELECT 1 FROM palimpsest_search LIMIT ?)";
+    return (this.#db.run<{ held: number }>(sql, rows + 1)[0]?.held ?? 0) > rows;
   }
 
   /** Deletes the vectors of a message, with those of its page. They are made again when they are searched. */

@@ -37,7 +37,10 @@ export interface SessionInfo {
   readonly parentSessionId: string | null;
   /** The model that was named when it was made. For the caller alone. */
   readonly model: string | null;
-  /** Its origin in the caller's words. `fork` for a fork, `split` for one that continues an ended session. */
+  /**
+   * Its origin in the caller's words, which a fork and a continuation have from their parent. Without any it is `fork` for a fork and
+   * `split` for one that continues an ended session.
+   */
   readonly source: string | null;
   /** As it was given when the session was created. A fork and a continuation have their parent's. */
   readonly metadata: SessionMetadata | null;
@@ -121,7 +124,7 @@ export class Sessions {
   }
 
   /** Writes the row of a new session. */
-  #insert(id: string, name: string | undefined, options: CreateSessionOptions): void {
+  #insert(id: string, name: string | undefined, options: CreateSessionOptions, copied: Copied | null = null): void {
     const { parentSessionId = null } = options;
     const row = {
       id,
@@ -129,7 +132,7 @@ export class Sessions {
       createdAt: this.#options.now(),
       parentSessionId,
       model: cleanText("model", options.model),
-      source: cleanText("source", options.source),
+      source: writeSource(cleanText("source", options.source), copied),
       metadata: writeMetadata(options.metadata),
     };
     if (parentSessionId !== null && !this.#sql.exists(parentSessionId)) throw unknownSession(parentSessionId);
@@ -206,7 +209,7 @@ export class Sessions {
     }
     db.mustHoldMore();
     return db.transaction(() => {
-      this.#insert(copy.id, copy.name, { ...inherited, source: "fork" });
+      this.#insert(copy.id, copy.name, inherited, "fork");
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
@@ -228,7 +231,7 @@ export class Sessions {
     history(sessionId).mustGoOn();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
     return db.transaction(() => {
-      this.#insert(next.id, name, { ...inherited, source: "split" });
+      this.#insert(next.id, name, inherited, "split");
       const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
       const stoodFor = seedSession({
         from,
@@ -267,18 +270,19 @@ export class Sessions {
   }
 
   /**
-   * Deletes a session and everything stored in it (S2). Returns false when there was none. Writes each of its rows
-   * once, and reads every session's row to unlink its children.
+   * Deletes a session and everything stored in it (S2). Returns false when nothing was stored. Writes each of its rows
+   * once, and reads those of the sessions that name it. The first deletion of an agent reads every session's row.
    */
   delete(id: string): boolean {
     const { db, history } = this.#options;
     return db.transaction(() => {
-      const existed = this.#sql.exists(id);
+      const before = db.meter.rowsWritten;
       history(id).clear();
       this.#sql.deleteSession(id);
       deleteRoomRows(db, id);
       db.forget(id);
-      return existed;
+      // A session may have blocks before its first message.
+      return db.meter.rowsWritten > before;
     });
   }
 
@@ -288,15 +292,16 @@ export class Sessions {
 
   #info(row: SessionRow): SessionInfo {
     const metadata = row.metadata === null ? null : (JSON.parse(row.metadata) as SessionMetadata);
-    if (row.name !== null) return { ...row, metadata };
+    const info = { ...row, metadata, source: readSource(row.source) };
+    if (row.name !== null) return info;
     const title = this.#title(row.id);
-    return { ...row, metadata, name: title === null ? null : title + this.#forkMark(row) };
+    return { ...info, name: title === null ? null : title + this.#forkMark(row) };
   }
 
   /** The mark that tells a fork's title from its parent's, because both begin with the same words. */
   #forkMark(row: SessionRow): string {
     let forks = 0;
-    for (let each: SessionRow | undefined = row; each?.source === "fork"; forks++) {
+    for (let each: SessionRow | undefined = row; each !== undefined && isFork(each.source); forks++) {
       each = each.parentSessionId === null ? undefined : this.#sql.session(each.parentSessionId);
     }
     return forks === 0 ? "" : forks === 1 ? " (fork)" : ` (fork ${forks})`;
@@ -323,8 +328,31 @@ function stretches(seqs: readonly number[]): Stretch[] {
 }
 
 /** What a session that continues another, or begins as its copy, has from it. */
-function inheritedFrom({ id, model, metadata }: SessionInfo): CreateSessionOptions {
-  return { parentSessionId: id, model: model ?? undefined, metadata: metadata ?? undefined };
+function inheritedFrom({ id, model, metadata, source }: SessionInfo): CreateSessionOptions {
+  const own = source === "fork" || source === "split" ? null : source;
+  return {
+    parentSessionId: id,
+    model: model ?? undefined,
+    metadata: metadata ?? undefined,
+    source: own ?? undefined,
+  };
+}
+
+/** How a session was made of another one. */
+type Copied = "fork" | "split";
+
+/** Both stand in one column, each on a line. The caller's words have one line. */
+function writeSource(own: string | null, copied: Copied | null): string | null {
+  return copied === null ? own : [copied, ...(own === null ? [] : [own])].join("\n");
+}
+
+function readSource(stored: string | null): string | null {
+  const [first = null, own = null] = stored?.split("\n") ?? [];
+  return own ?? first;
+}
+
+function isFork(stored: string | null): boolean {
+  return stored?.split("\n", 1)[0] === "fork";
 }
 
 /** Throws `invalid_input`. */

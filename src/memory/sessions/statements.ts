@@ -119,7 +119,11 @@ export class SessionStatements {
          continued_by = iif(continued_by = ?1,
            (SELECT gone.continued_by FROM palimpsest_sessions AS gone WHERE gone.session_id = ?1), continued_by)
        WHERE parent_session_id = ?1 OR continued_by = ?1`;
-    this.#db.run(unlink, sessionId);
+    // No other session names one without a row.
+    if (this.exists(sessionId)) {
+      this.#db.make("lineage");
+      this.#db.run(unlink, sessionId);
+    }
     this.#db.run("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
     this.#db.run("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
   }

@@ -170,11 +170,20 @@ export function splitSections(markdown: string): { title: string | null; text: s
   let fence: string | null = null;
   for (const line of markdown.split("\n")) {
     fence = followFence(fence, line);
-    const title = fence === null ? /^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1] : undefined;
+    const title = fence === null ? titleOf(line) : undefined;
     if (title === undefined) found.at(-1)?.lines.push(line);
     else found.push({ title, lines: [] });
   }
   return found.map(({ title, lines }) => ({ title, text: lines.join("\n").trim() }));
+}
+
+/** Reads a heading without the signs that may close it. Reads from both ends, so its time is linear in the line. */
+function titleOf(line: string): string | undefined {
+  const title = /^##[ \t]+(\S.*)$/.exec(line)?.[1];
+  if (title === undefined) return undefined;
+  let end = title.length;
+  for (const signs of [" \t", "#", " \t"]) while (end > 1 && signs.includes(title.charAt(end - 1))) end--;
+  return title.slice(0, end);
 }
 
 /** Removes a code fence around the whole text. */

@@ -209,7 +209,7 @@ export class MessageSearch extends SearchRows {
     this.#sql.deleteVectors(sessionId, seq);
     const indexed = this.load(sessionId);
     if (indexed === null || seq > indexed.indexedTo) return;
-    this.#sql.deleteWords(rowidOf(indexed.n, seq));
+    this.#sql.deleteWords([rowidOf(indexed.n, seq)]);
     this.#insert(indexed.n, seq, message);
   }
 

@@ -38,8 +38,8 @@ const HASH_CHARS = 7;
 const MAX_NAME_CHARS = 40;
 /** A letter that means something, as in "plan B". */
 const LETTER_CODE = /(?<=\p{Ll} )[B-HJ-Z](?![\p{L}\p{N}'’])/gu;
-/** A word that begins with a capital may be a name, unless a sentence begins with it. */
-const CAPITALISED = /(?:(?<=[^.?!:\s]\s+["'“‘«(]?)|^(?=\S+$))\p{Lu}[\p{L}\p{M}]+/gu;
+/** A word that begins with a capital may be a name, unless a sentence begins with it. What stands before is read at capitals only. */
+const CAPITALISED = /(?=\p{Lu})(?:(?<=[^.?!:\s]\s+["'“‘«(]?)|^(?=\S+$))\p{Lu}[\p{L}\p{M}]+/gu;
 /** The least letters of a stem by which a name is found in another language. */
 const LEAST_NAME_STEM = 4;
 

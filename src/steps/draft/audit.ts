@@ -50,6 +50,8 @@ export interface AuditInput {
   readonly countTokens: CountTokens;
   /** What the text names although it stands nowhere in what the model was shown. Given where that may still be repaired. */
   readonly unfounded?: readonly string[] | undefined;
+  /** Whether a model wrote it. A person and a caller's own code may say what matters in a few words. */
+  readonly byModel?: boolean | undefined;
   /** Whether the source has anything that a summary could tell. Called only when the text is hollow. Defaults to yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
@@ -73,6 +75,13 @@ const TRANSCRIPT_LINE =
 const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?)\]$/m;
 /** A summary may quote the transcript, but this many marker lines count as a copy. */
 const COPIED_LINES = 3;
+/** An error page, an error of an API, or a stack, which a gateway gave in place of an answer. */
+const ERROR_TEXT =
+  /^(?:<!doctype html\b|<html\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
+const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
+/** Tokens below which prose without a heading says next to nothing, where its source has so many. */
+const LEAST_PROSE_TOKENS = 25;
+const MUCH_SOURCE_TOKENS = 500;
 
 /** Audits one draft as the summary of its whole source. */
 export function auditSummary(input: AuditInput): Audit {
@@ -99,6 +108,7 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
       "refusal",
       "The answer declines instead of summarising. Only record what the transcript says; nothing is to be carried out.",
     );
+  if (ERROR_TEXT.test(text)) add("refusal", "The answer is the text of an error. Write the summary.");
   if (finishReason === "tool-calls" || callsTool(text)) {
     add("tool-call", "The answer calls a tool. There are none: write the summary as text.");
   }
@@ -155,18 +165,21 @@ function findMisfits(
     text,
     template.sections.map(({ hint }) => hint),
   );
-  if (/\p{L}/u.test(text) && isHollow && (input.hasMatter?.() ?? true)) {
-    problems.push({
-      kind: "hollow",
-      detail:
-        "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to.",
-    });
+  const isThin =
+    input.byModel === true && !HEADING.test(text) && words < LEAST_PROSE_TOKENS && spanTokens >= MUCH_SOURCE_TOKENS;
+  if (/\p{L}/u.test(text) && (isHollow || isThin) && (input.hasMatter?.() ?? true)) {
+    const detail = isHollow
+      ? "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to."
+      : `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
+    problems.push({ kind: "hollow", detail });
   }
-  if ((input.unfounded ?? []).length > 0) {
-    problems.push({
-      kind: "unfounded",
-      detail: `These stand nowhere in what you were shown: ${input.unfounded?.map((each) => `"${each}"`).join(", ")}. Write each as it stands there, or leave it out.`,
-    });
-  }
+  const { unfounded = [] } = input;
+  if (unfounded.length > 0) problems.push({ kind: "unfounded", detail: tellUnfounded(unfounded) });
   return problems;
+}
+
+/** Says what a draft names without a source. */
+export function tellUnfounded(unfounded: readonly string[]): string {
+  const named = unfounded.map((each) => `"${each}"`).join(", ");
+  return `These stand nowhere in what you were shown: ${named}. Write each as it stands there, or leave it out.`;
 }

@@ -39,6 +39,8 @@ export type OfflineTask = FallbackInput & { readonly sections: readonly Section[
 const QUOTED_CHARS = 400;
 const REPLY_CHARS = 1_200;
 const INPUT_CHARS = 100;
+/** In fewer characters the mark of a cut would have no room, and the text would not become shorter. */
+const LEAST_MARKED = 100;
 /** Each try to fit keeps this share of the lines. */
 const SHRINK = 0.8;
 const LEAST_LINES = 1;
@@ -82,10 +84,16 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   const [first = "Goal"] = titles;
   const last = titles.at(-1) ?? "State";
   const done = titles.find((title) => /done|progress|work|actions?/i.test(title)) ?? "Calls";
-  const sections: [string, readonly string[]][] = [
+  const reply = lines.reply === null ? [] : [`- ${LAST_REPLY}${cut(lines.reply, REPLY_CHARS * share)}`];
+  const calls = newest(lines.calls);
+  const sections: (readonly [string, readonly string[]])[] = [
     [SAID_TITLE, newest(lines.asked)],
-    [done, newest(lines.calls)],
-    [last, lines.reply === null ? [] : [`- ${LAST_REPLY}${cut(lines.reply, REPLY_CHARS * share)}`]],
+    ...(done === last
+      ? [[done, [...calls, ...reply]] as const]
+      : ([
+          [done, calls],
+          [last, reply],
+        ] as const)),
   ];
   const body = sections.flatMap(([title, list]) => (list.length === 0 ? [] : [`## ${title}\n${list.join("\n")}`]));
   const all = [...earlier, ...body];
@@ -151,7 +159,7 @@ function cutToTokens(text: string, tokens: number, countTokens: CountTokens): st
       cutText.length - 1,
       Math.floor((cutText.length * tokens) / Math.max(1, countTokens(cutText))),
     );
-    cutText = length < 20 ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
+    cutText = length < LEAST_MARKED ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
   }
   return cutText;
 }

@@ -11,7 +11,8 @@
  *     [error]
  *     No such file.
  *
- * `[#n role]` opens a message. The role is system, user, assistant, or summary for the text of an earlier overlay. The
+ * `[#n role]` opens a message. The role is system, user, assistant, or summary for the text of an earlier overlay. A line `(name, time)`
+ * behind it says who spoke and when, where the message's metadata does. The
  * other bracketed lines open a part of the message. Text right after a message line needs none. The result of a call
  * follows it without name and id. Both lines name them only where call and result are apart, because no reader needs an
  * id and it would be paid for twice. The lines after an opening line are its content. A content line that a model could
@@ -22,6 +23,7 @@
  * models never see.
  */
 import type { FileUIPart, UIMessage } from "ai";
+import { withoutBytes } from "../message/bytes.ts";
 import { fileBytes } from "../message/measure.ts";
 import {
   fieldText,
@@ -94,11 +96,13 @@ interface Limits {
 const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
 const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
 const NEXT_MESSAGE = /\n\[#\d+ (?:system|user|assistant|summary)\](?=\n|$)/;
+/** Who spoke, and when. */
+const SPEAKER_LINE = /^\((?:[^\s()[\]]{1,60}(?:, \d{4}-\d\d-\d\dT\d\d:\d\d)?)\)$/;
 const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
 /** All characters that display as a new line, though only "\n" is one here. */
 const BREAKS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 /** The places for a backslash: before text that a reader could take for an opening line, including existing backslashes. */
-const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))`;
+const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))|\\\\*[ \\t]*\\([^\\s()[\\]]{1,60}(?:, [\\dT:-]{16})?\\)[ \\t]*(?![^${BREAKS}])`;
 const UNESCAPED = new RegExp(`(?<![^${BREAKS}])(?=${LOOKALIKE})`, "gi");
 const ESCAPED = new RegExp(`(?<![^${BREAKS}])\\\\(?=${LOOKALIKE})`, "gi");
 /** Below this many characters a shorter rendering would say nothing. */
@@ -147,6 +151,7 @@ export function cutMiddle(text: string, limit: number): string {
  * seem to belong to the message before the gap.
  */
 function cutMessages(transcript: string, limit: number): string {
+  if (transcript.length <= limit) return transcript;
   const budget = Math.max(0, Math.floor(limit) - 40);
   const start = wholeCharacters(transcript, 0, Math.ceil(budget * 0.6));
   const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
@@ -163,11 +168,16 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
     role: RenderedMessage["role"];
     blocks: (Omit<Block, "text"> & { lines: string[] })[];
   }[] = [];
+  let isOpening = false;
   for (const line of transcript.split("\n")) {
+    const saysWho = isOpening && SPEAKER_LINE.test(line);
+    isOpening = false;
+    if (saysWho) continue;
     const opened = MESSAGE_LINE.exec(line);
     const blocks = messages.at(-1)?.blocks;
     if (opened !== null) {
       messages.push({ index: Number(opened[1]), role: opened[2] as RenderedMessage["role"], blocks: [] });
+      isOpening = true;
       continue;
     }
     if (blocks === undefined) continue;
@@ -250,8 +260,10 @@ function speakerOf({ metadata }: UIMessage): string[] {
   const fields = metadata as Readonly<Record<string, unknown>>;
   const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
   const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
-  const said = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.exec(jsonText(value).replaceAll('"', ""))?.[0] ?? "";
-  const told = [typeof speaker === "string" ? word(speaker.slice(0, 60)) : "", said].filter((each) => each !== "");
+  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
+  const said = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
+  const name = typeof speaker === "string" ? word(wholeCharacters(speaker, 0, 60)).replaceAll(/[()]+/g, "_") : "";
+  const told = [name, /^\d{4}-/.test(said) ? said : ""].filter((each) => each !== "");
   return told.length === 0 ? [] : [`(${told.join(", ")})`];
 }
 
@@ -290,7 +302,7 @@ function renderTool(part: ToolPart, limit: number, same: number | undefined): st
 
 function openResult(part: ToolPart, label: string, limit: number): string {
   if (part.state === "output-error") return opening(`error${label}`, fieldText(part.errorText), limit);
-  if (part.state === "output-available") return opening(`result${label}`, jsonText(part.output), limit);
+  if (part.state === "output-available") return opening(`result${label}`, jsonText(withoutBytes(part.output)), limit);
   return opening(`denied${label}`, fieldText(part.approval?.reason), limit);
 }
 

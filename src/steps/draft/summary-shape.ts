@@ -62,7 +62,7 @@ export function readBullets(markdown: string): SummaryBullet[] {
   let nested = false;
   for (const raw of markdown.split("\n")) {
     const line = raw.trim();
-    const title = /^#{1,6}\s+(.+)$/.exec(line)?.[1] ?? /^\*\*([^*]{1,80})\*\*:?$/.exec(line)?.[1];
+    const title = /^#{1,6}\s+(\S.*)$/.exec(line)?.[1] ?? /^\*\*([^*]{1,80})\*\*:?$/.exec(line)?.[1];
     if (title !== undefined) {
       section = title;
       nested = false;

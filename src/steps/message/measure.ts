@@ -12,19 +12,14 @@
  * `responseId`, `itemId`).
  */
 import type { FileUIPart, UIMessage } from "ai";
-import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
+import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
+import { fileTokensOf, valueTokens } from "./bytes.ts";
 import { messageSteps } from "./slice.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 /** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
 export const TOOL_OVERHEAD_TOKENS = 60;
-
-/** Bytes of a file per estimated token. */
-const FILE_BYTES_PER_TOKEN = 4;
-
-/** Most tokens counted for a file that is no image. Above it, providers reject or summarise the file. */
-export const MAX_FILE_TOKENS = 20_000;
 
 /**
  * Counts the tokens of a text as a whole number. A session uses one counter for everything (agent/token-counter.ts):
@@ -78,7 +73,7 @@ function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
   if (tool !== null) {
     const asked = count(`${toolName(tool)}${jsonText(tool.input)}`);
-    return TOOL_OVERHEAD_TOKENS + asked + count(jsonText(tool.errorText ?? tool.output));
+    return TOOL_OVERHEAD_TOKENS + asked + valueTokens(tool.errorText ?? tool.output, count);
   }
   if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
@@ -97,14 +92,17 @@ function hasText(part: Part): boolean {
 export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
   const url = fieldText(part.url);
   if (fieldText(part.mediaType).startsWith("image")) return imageTokens(url);
-  const bytes = fileBytes(url);
-  if (bytes === null) return IMAGE_TOKENS;
-  return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
+  return fileTokensOf(fileBytes(url));
 }
+
+/** In place of a file's bytes, where they were left out (without-bytes.ts). */
+const LEFT_OUT = /^data:;bytes=(\d{1,15}),$/;
 
 /** Bytes inside a data URL. Null when the file is elsewhere, so that its size is unknown. */
 export function fileBytes(url: string): number | null {
   if (!url.startsWith("data:")) return null;
+  const leftOut = url.length < 40 ? LEFT_OUT.exec(url)?.[1] : undefined;
+  if (leftOut !== undefined) return Number(leftOut);
   const comma = url.indexOf(",");
   const payload = url.length - comma - 1;
   return url.slice(0, comma).endsWith(";base64") ? Math.floor((payload * 3) / 4) : payload;

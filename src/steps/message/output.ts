@@ -63,7 +63,7 @@ function objectIn(output: object, key: string): unknown {
 /** Whether an answer plainly says that a change was made, or that it was not. The words of `paths` say nothing. */
 export function changeResult(answer: string, paths: readonly string[]): "made" | "refused" | "unclear" {
   if (answer.trim() === "") return "made";
-  const names = paths.flatMap((path) => [path, path.replace(/.*\//, "")]).filter((name) => name !== "");
+  const names = paths.flatMap((path) => [path, path.slice(path.lastIndexOf("/") + 1)]).filter((name) => name !== "");
   const line = names.reduce((text, name) => text.replaceAll(name, ""), firstLine(answer)).replaceAll(NO_WORDS, "");
   if (DONE.test(line)) return DOUBT.test(line) ? "unclear" : "made";
   return UNREAD.test(line) || PERSON.test(line) || tellsError(answer) ? "refused" : "unclear";

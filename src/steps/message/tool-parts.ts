@@ -61,9 +61,10 @@ export function hasResult(part: ToolPart): boolean {
   return part.state === "output-available" || part.state === "output-error" || part.state === "output-denied";
 }
 
-/** False for a part that no model is sent: a step mark, data or sources for the page, or an empty text. */
+/** False for a part that alone says nothing to a model: a step mark, data or sources for the page, reasoning, or a blank text. */
 export function isSaid(part: Part): boolean {
-  if (part.type === "text") return fieldText(part.text) !== "";
+  if (part.type === "text") return fieldText(part.text).trim() !== "";
+  if (part.type === "reasoning" || part.type === "reasoning-file") return false;
   return part.type !== "step-start" && !part.type.startsWith("data-") && !part.type.startsWith("source-");
 }
 

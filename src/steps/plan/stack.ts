@@ -2,8 +2,9 @@
  * Decides which earlier overlays a new one folds in, and which part of the view is due first.
  *
  * The last summary is carried on until it is full. Then it is closed, and a new one begins beside it, so closed ones stay byte for byte the
- * same. Where another one would have no room, all are folded into one. They are made from the messages again where those can be read at
- * once, and also where a text was written anew too often.
+ * same. Where another one would have no room, all are folded into one. They are made from the messages again where those are few enough,
+ * and so is a text that was written anew too often. Of a long conversation that would read all of it again and again, so there is no end to
+ * how often its oldest text is written.
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
@@ -16,7 +17,7 @@ export const MAX_GENERATION = 8;
 /** A summary is full from this share of its budget on. What is new would push out what it says. */
 const FULL = 0.6;
 
-/** Messages are read again for a fold where they take at most this multiple of the threshold. More would cost more than it brings. */
+/** Messages are read again where they take at most this multiple of the threshold. More would cost more than it brings. */
 const REREAD = 2.5;
 
 /** A closed part of the view, as boundaries of its layout, and the properties of the new overlay over it. */
@@ -91,9 +92,11 @@ function alignDown(layout: Layout, overlays: readonly Standing[], start: number,
 
 /** Whether the messages under folded summaries are read again. */
 function isMadeAnew(folded: readonly Standing[], policy: Policy): boolean {
-  if (folded.some(({ degraded, generation }) => degraded || generation >= MAX_GENERATION)) return true;
+  // A summary without a model says too little to go on from.
+  if (folded.some(({ degraded }) => degraded)) return true;
+  const isWorn = folded.some(({ generation }) => generation >= MAX_GENERATION);
   const source = folded.reduce((sum, each) => sum + each.sourceTokens, 0);
-  return folded.length > 1 && source <= policy.thresholdTokens * REREAD;
+  return (folded.length > 1 || isWorn) && source <= policy.thresholdTokens * REREAD;
 }
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {

@@ -22,7 +22,8 @@ const SUMMARIES_IN_A_FOLD = 3;
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
   const budget = budgetBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
-  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, budget)) };
+  // Where it has no room for all of those, it has some for a fold, and a smaller chunk would not be worth its call.
+  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, Math.max(budget, MIN_CHUNK_TOKENS))) };
 }
 
 /**
@@ -32,7 +33,7 @@ export function fitPolicy(policy: Policy, windowTokens: number): Policy {
 export function findSmallWindow(policy: Policy, windowTokens: number): Plan | null {
   const budget = budgetBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
   if (budget >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
-  const most = Math.floor((windowTokens - PROMPT_OVERHEAD_TOKENS - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
+  const most = Math.floor((besidePrompt(windowTokens) - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
   const lower = most < 1 ? "" : `, or summaryTokens of at most ${most}`;
   return {
     kind: "nothing",
@@ -44,10 +45,12 @@ export function findSmallWindow(policy: Policy, windowTokens: number): Plan | nu
 }
 
 function budgetBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
-  // A small window shows less of what is around the source.
-  const around = Math.min(PROMPT_AROUND_TOKENS, Math.floor(windowTokens / 20));
-  const budget = windowTokens - PROMPT_OVERHEAD_TOKENS - around - summaries * summaryTokens;
-  return Math.min(budget, Math.floor((windowTokens * 2) / 3));
+  return Math.min(besidePrompt(windowTokens) - summaries * summaryTokens, Math.floor((windowTokens * 2) / 3));
+}
+
+/** What a prompt's own text leaves of a window. A small window shows less of what is around the source. */
+function besidePrompt(windowTokens: number): number {
+  return windowTokens - PROMPT_OVERHEAD_TOKENS - Math.min(PROMPT_AROUND_TOKENS, Math.floor(windowTokens / 20));
 }
 
 /** Groups drafts for merging, in order. Each group has at least two, so that every round makes progress. */

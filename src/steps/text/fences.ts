@@ -5,7 +5,7 @@
 
 /** The fence that is open after a line, given the fence that was open before it. Null for none. */
 export function followFence(open: string | null, line: string): string | null {
-  const [, mark = "", rest = ""] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+  const [, mark = "", rest = ""] = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))(.*)$/.exec(line) ?? [];
   if (mark === "") return open;
   if (open === null) return mark.startsWith("`") && rest.includes("`") ? null : mark;
   return mark.startsWith(open) && rest.trim() === "" ? null : open;

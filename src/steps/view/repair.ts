@@ -3,24 +3,35 @@
  * (V2). The newest message that says anything may still have open calls, because a person may approve them, the SDK may
  * run them, or a client may answer them.
  *
+ * Beside that, each part has a form that every provider takes (accepted.ts), no text is blank, nothing is told twice, and a step does not end with
+ * reasoning. A step that differs from what its provider keeps is not sent as the provider's (items.ts). turns.ts has the rules about the
+ * order of messages.
+ *
  * On a copy, fixes the traces of branches, edits, deletions, crashes and imports. It stores nothing and repairs again
  * on the next read. It is safe because it is deterministic and keeps the order of parts. A part that it cannot pair
  * becomes text, so a repaired view never says less.
  */
 import type { FileUIPart, TextUIPart, UIMessage } from "ai";
 import { cutMiddle } from "../draft/render.ts";
+import { messageSteps } from "../message/slice.ts";
 import {
   fieldText,
   hasResult,
   innerParts,
   isBareResult,
+  isOpenCall,
   isSaid,
   jsonText,
+  textsOf,
   toolName,
   toolPart,
   type Part,
   type ToolPart,
 } from "../message/tool-parts.ts";
+import { acceptedInput, unusedId, wellFormed } from "./accepted.ts";
+import { isCopy, isReasoning, itemOf, withoutItems } from "./items.ts";
+
+export { withoutMark } from "./accepted.ts";
 
 export interface RepairOptions {
   /** Whether an open call of the newest message can still be answered. By default each can. */
@@ -33,6 +44,12 @@ const STUBS = {
   "never-approved": "This call needed an approval, and the request was never answered: it was not run.",
   "approved-only": "This call was approved, but no result of it was recorded: it may not have run.",
 } as const;
+
+/** Stands for an output without a word, which Bedrock refuses. */
+const NO_OUTPUT = "(no output)";
+
+/** Shorter ids of calls are numbers or names, which occur again. */
+const LEAST_RANDOM_CHARS = 16;
 
 /** Characters shown of an address that cannot be sent, because it may be an encoded file. */
 const MAX_ADDRESS = 500;
@@ -51,7 +68,7 @@ interface PartSlot {
  */
 export function repairMessages(messages: UIMessage[], options: RepairOptions = {}): UIMessage[] {
   const slots = messages.map((message, index) =>
-    message.parts.map((part): PartSlot => ({ message: index, part: convertible(part) })),
+    message.parts.map((part): PartSlot => ({ message: index, part: convertible(saidBy(message.role, part)) })),
   );
   const waiting = pairCalls(messages, slots.flat());
   // A message that says nothing, or only had results of earlier calls, does not count as newest, because nobody
@@ -61,9 +78,10 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
     const call = slot.part as ToolPart;
     if (slot.message !== newest || options.canBeAnswered?.(call) === false) slot.part = stub(call);
   }
+  const told: Told = new Map();
   const repaired = messages.flatMap((message, index) => {
-    const parts = (slots[index] ?? []).flatMap(({ part }) => (part === null ? [] : [part]));
-    if (parts.every((part) => part.type === "step-start")) return [];
+    const parts = cleanSteps(message, slots[index] ?? [], told);
+    if (!parts.some((part) => isSaid(part) && isShown(message.role, part))) return [];
     const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
     return same ? [message] : [{ ...message, parts }];
   });
@@ -71,32 +89,138 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
   return same ? messages : repaired;
 }
 
+/** A message of another role than the assistant is sent with its texts and files alone. */
+function isShown(role: UIMessage["role"], { type }: Part): boolean {
+  return role === "assistant" || type === "text" || type === "file";
+}
+
+/** What steers a reply stands in the reply. Elsewhere it would not be sent. */
+function saidBy(role: UIMessage["role"], part: Part): Part {
+  if (role === "assistant" || part.type !== "steering-message") return part;
+  return {
+    type: "text",
+    text: textsOf(
+      innerParts(part)
+        .map(sayable)
+        .filter((each) => each !== null),
+    ).join("\n\n"),
+  };
+}
+
+/** By the id of a provider's item, where it was told first and what its text is. */
+type Told = Map<string, { readonly place: string; readonly text: unknown }>;
+
+/** The parts of a message, step by step. */
+function cleanSteps(message: UIMessage, slots: readonly PartSlot[], told: Told): Part[] {
+  let at = 0;
+  return messageSteps(message).flatMap((stored, step) => {
+    const place = `${step} ${message.id}`;
+    let isOurs = false;
+    const parts = stored.flatMap((before): Part[] => {
+      const after = slots[at++]?.part ?? null;
+      const item = itemOf(before);
+      if (item === null) return after === null ? [] : [after];
+      // A call that another part tells is no part of this step.
+      if (after === null) {
+        isOurs ||= toolPart(before) === null;
+        return [];
+      }
+      const first = told.get(item) ?? { place, text: textOf(after) };
+      told.set(item, first);
+      const isAgain = first.place !== place;
+      if (isAgain && toolPart(after) === null && first.text === textOf(after)) return [];
+      isOurs ||= isAgain || isInterrupted(after) || !isCopy(before, after);
+      return [after];
+    });
+    return withoutLastThoughts(isOurs ? withoutItems(parts) : parts);
+  });
+}
+
+/** Null for reasoning, which is told once, whatever is stored of it. */
+function textOf(part: Part): unknown {
+  return part.type === "text" ? part.text : null;
+}
+
+/** A text or reasoning that was cut off while it came, so that the provider has no such item. */
+function isInterrupted(part: Part): boolean {
+  return (part.type === "text" || part.type === "reasoning") && part.state === "streaming";
+}
+
+/**
+ * Providers refuse a step that ends with reasoning. A call whose input is still coming is not sent, and a steering message is sent apart.
+ */
+function withoutLastThoughts(parts: Part[]): Part[] {
+  let isFollowed = false;
+  const kept = parts.toReversed().filter((part) => {
+    if (isReasoning(part)) return isFollowed;
+    if (part.type === "steering-message") isFollowed = false;
+    else isFollowed ||= isSaid(part) && toolPart(part)?.state !== "input-streaming";
+    return true;
+  });
+  return kept.length === parts.length ? parts : kept.toReversed();
+}
+
 /** The calls that no part answers. */
 function pairCalls(messages: readonly UIMessage[], slots: readonly PartSlot[]): Iterable<PartSlot> {
   const open = new Map<string, PartSlot>();
   const waiting = new Set<PartSlot>();
   const used = new Set<string>();
+  const finished = new Map<string, PartSlot>();
   for (const slot of slots) {
     const part = slot.part === null ? null : toolPart(slot.part);
     if (part === null) continue;
     const call = open.get(part.toolCallId);
+    const earlier = finished.get(part.toolCallId);
     if (call !== undefined && answers(part, call.part as ToolPart)) {
       call.part = answered(call.part as ToolPart, part);
       slot.part = null;
       open.delete(part.toolCallId);
       waiting.delete(call);
+      finished.set(part.toolCallId, call);
     } else if (messages[slot.message]?.role !== "assistant" || isBareResult(part)) {
       slot.part = asText(part);
+    } else if (
+      earlier !== undefined &&
+      repeats(part, earlier.part, inOneTurn(messages, earlier.message, slot.message))
+    ) {
+      slot.part = null;
     } else {
       const id = unusedId(part.toolCallId, used);
       used.add(id);
       slot.part = id === part.toolCallId ? normalized(part) : { ...normalized(part), toolCallId: id };
-      if (hasResult(part)) continue;
+      if (hasResult(part)) {
+        finished.set(part.toolCallId, slot);
+        continue;
+      }
       open.set(part.toolCallId, slot);
       waiting.add(slot);
     }
   }
   return waiting;
+}
+
+function inOneTurn(messages: readonly UIMessage[], from: number, to: number): boolean {
+  return messages.slice(from, to).every(({ role }) => role === "assistant");
+}
+
+/**
+ * Whether a finished call is an earlier one, stored again where a turn went on. Models that number their calls anew may make the same call
+ * again, so either the provider's item tells, or an id that nobody writes twice by chance.
+ */
+function repeats(part: ToolPart, earlier: Part | null, isOneTurn: boolean): boolean {
+  const told = earlier === null ? null : toolPart(earlier);
+  if (told === null || !hasResult(part) || told.state !== part.state || toolName(told) !== toolName(part)) return false;
+  const item = itemOf(part);
+  if (item !== itemOf(told)) return false;
+  if (item === null && !(isOneTurn && isRandom(part.toolCallId, toolName(part)))) return false;
+  return (
+    jsonText(told.input) === jsonText(part.input) &&
+    jsonText(told.output ?? told.errorText) === jsonText(part.output ?? part.errorText)
+  );
+}
+
+function isRandom(id: string, name: string): boolean {
+  return id.length >= LEAST_RANDOM_CHARS && /\d/.test(id) && /[a-z]/i.test(id) && !id.includes(name);
 }
 
 /** Closes a call without a result by a marked stub, so that it differs from a tool's own error. */
@@ -126,19 +250,7 @@ function answers(part: ToolPart, call: ToolPart): boolean {
   if (!hasResult(part)) return false;
   if (isBareResult(part)) return true;
   if (call.state === "approval-requested") return false;
-  return call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
-}
-
-/** Some models reuse call ids from turn to turn, which providers refuse within one request. */
-function unusedId(id: string, used: ReadonlySet<string>): string {
-  let candidate = id;
-  for (let n = 2; used.has(candidate); n++) candidate = `${id}~${n}`;
-  return candidate;
-}
-
-/** A call's id as it was stored. */
-export function withoutMark(id: string): string {
-  return id.replace(/~\d+$/, "");
+  return call.state === "input-streaming" || jsonText(part.input) === jsonText(acceptedInput(call.input));
 }
 
 /** The call's part with the result of another part. The approval is dropped, because the call has its result. */
@@ -147,7 +259,7 @@ function answered(call: ToolPart, result: ToolPart): ToolPart {
     return {
       ...bare(call),
       state: "output-available",
-      input: result.input ?? call.input ?? {},
+      input: acceptedInput(result.input ?? call.input),
       output: result.output,
     } as ToolPart;
   }
@@ -155,7 +267,7 @@ function answered(call: ToolPart, result: ToolPart): ToolPart {
 }
 
 function closed(part: ToolPart, errorText: string): ToolPart {
-  return { ...bare(part), state: "output-error", input: part.input ?? {}, errorText } as ToolPart;
+  return { ...bare(part), state: "output-error", input: acceptedInput(part.input), errorText } as ToolPart;
 }
 
 /** The fields that name a call, without its state. */
@@ -185,22 +297,28 @@ function asText(part: ToolPart): Part {
 }
 
 /**
- * The part in a form that the AI SDK can convert. The SDK throws on files without a usable address and on steering
- * messages with anything but texts and files. Providers refuse its result when a text or a name is not a string.
+ * The part in a form that the AI SDK can convert and that providers take. The SDK throws on files without a usable address and on steering
+ * messages with anything but texts and files. Providers refuse its result when a text or a name is not a string. Null for a blank text.
  */
-function convertible(part: Part): Part {
+function convertible(part: Part): Part | null {
   if (part.type === "steering-message") {
     const inner = innerParts(part);
-    const parts = inner.map(sayable);
-    const same = inner === part.parts && parts.every((each, at) => each === inner[at]);
+    const parts = inner.flatMap((each) => sayable(each) ?? []);
+    const same = inner === part.parts && parts.length === inner.length && parts.every((each, at) => each === inner[at]);
+    if (parts.length === 0) return null;
     return same ? part : ({ ...part, parts } as Part);
   }
   if (part.type === "dynamic-tool" || part.type.startsWith("tool-")) {
     const tool = toolPart(part);
-    return tool === null ? { type: "text", text: `[Unreadable tool part] ${jsonText(part)}` } : convertibleTool(tool);
+    return tool === null
+      ? { type: "text", text: wellFormed(`[Unreadable tool part] ${jsonText(part)}`) as string }
+      : convertibleTool(tool);
   }
   if (part.type === "text" || part.type === "reasoning") {
-    return typeof part.text === "string" ? part : { ...(part as TextUIPart), text: fieldText(part.text) };
+    const text = wellFormed(fieldText(part.text)) as string;
+    // Encrypted reasoning has no text.
+    if (text.trim() === "" && (part.type === "text" || part.providerMetadata === undefined)) return null;
+    return text === part.text ? part : { ...(part as TextUIPart), text };
   }
   return part.type === "file" || part.type === "reasoning-file" ? convertibleFile(part) : part;
 }
@@ -208,12 +326,32 @@ function convertible(part: Part): Part {
 /** A tool without a name gets an empty one. An approval without an id gets the call's id. */
 function convertibleTool(part: ToolPart): ToolPart {
   const named = part.type !== "dynamic-tool" || typeof part.toolName === "string";
-  const tool = named ? part : { ...part, toolName: toolName(part) };
+  const tool = withAcceptedValues(named ? part : { ...part, toolName: toolName(part) });
   const { approval: stored, ...rest } = tool;
   const approval = stored as { id?: unknown } | null | undefined;
   if (approval === undefined || typeof approval?.id === "string") return tool;
   if (approval === null || typeof approval !== "object") return rest as ToolPart;
   return { ...rest, approval: { ...approval, id: part.toolCallId } } as ToolPart;
+}
+
+/** An open call runs with the very input that it has. */
+function withAcceptedValues(tool: ToolPart): ToolPart {
+  const changes: { input?: unknown; output?: unknown; errorText?: string } = {};
+  const input = wellFormed(tool.input);
+  const sent = isOpenCall(tool) || isBareResult(tool) ? input : acceptedInput(input ?? rawInputOf(tool));
+  if (sent !== tool.input) changes.input = sent;
+  if (tool.state === "output-available") {
+    const output = wellFormed(tool.output);
+    const told = typeof output === "string" && output.trim() === "" ? NO_OUTPUT : output;
+    if (told !== tool.output) changes.output = told;
+  }
+  if (typeof tool.errorText === "string" && !tool.errorText.isWellFormed())
+    changes.errorText = tool.errorText.toWellFormed();
+  return Object.keys(changes).length === 0 ? tool : ({ ...tool, ...changes } as ToolPart);
+}
+
+function rawInputOf(tool: ToolPart): unknown {
+  return "rawInput" in tool ? tool.rawInput : undefined;
 }
 
 function convertibleFile(part: FilePart): Part {
@@ -222,15 +360,13 @@ function convertibleFile(part: FilePart): Part {
   if (addressed && typeof part.mediaType === "string") return part;
   const { filename, mediaType, url } = part as Partial<FileUIPart>;
   const address = cutMiddle(fieldText(url), MAX_ADDRESS);
-  return {
-    type: "text",
-    text: `[File ${fieldText(filename)} (${fieldText(mediaType)}): its address ${address} cannot be sent]`,
-  };
+  const text = `[File ${fieldText(filename)} (${fieldText(mediaType)}): its address ${address} cannot be sent]`;
+  return { type: "text", text: text.toWellFormed() };
 }
 
 /** A part of a steering message, which may only have texts and files. */
-function sayable(part: Part): Part {
+function sayable(part: Part): Part | null {
   const value = convertible(part);
-  if (value.type === "text" || value.type === "file") return value;
+  if (value === null || value.type === "text" || value.type === "file") return value;
   return { type: "text", text: `[Part of type ${value.type}] ${jsonText(value)}` };
 }

@@ -446,8 +446,8 @@ describe("two calls with one id", () => {
       await allowTwo(session);
       const turn = keepTurn(session, { replyId: "reply" });
       const output = { type: "tool-result", output: "b.txt is gone" } as const;
-      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1~3" }, toolOutput: output });
-      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1~3" }, toolOutput: output });
+      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1__again3" }, toolOutput: output });
+      await turn.onToolExecutionEnd({ toolCall: { toolCallId: "call-1__again3" }, toolOutput: output });
       expect((await session.getMessage("reply"))?.parts.map((part) => "output" in part && part.output)).toEqual([
         false,
         "b.txt is gone",
@@ -460,8 +460,8 @@ describe("two calls with one id", () => {
       await allowTwo(session);
       const turn = keepTurn(session, { replyId: "reply" });
       for (const [toolCallId, output] of [
-        ["call-1~3", "b.txt is gone"],
-        ["call-1~2", "a.txt is gone"],
+        ["call-1__again3", "b.txt is gone"],
+        ["call-1__again2", "a.txt is gone"],
       ] as const) {
         await turn.onToolExecutionEnd({ toolCall: { toolCallId }, toolOutput: { type: "tool-result", output } });
       }

@@ -6,13 +6,13 @@ import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
-import { summaryOf } from "../../scripted-model.ts";
+import { summaryOf, withInstructions } from "../../scripted-model.ts";
 
 skipRetryDelays();
 
 const DEPTHS = new Set([1, 5, 10, 20]);
 const RULES = `# House rules\n\n${Array.from({ length: 20 }, (_, n) => `- Rule ${n}: every ${n}th number has a unit.`).join("\n")}`;
-const RULE = "Never touch the billing table.";
+const RULE = "Never touch the billing table";
 const SKILL = `---\nname: release\n---\n\n${"Tag it, build it, and tell Ada. ".repeat(8)}`;
 
 function used(id: string, tool: string, input: unknown, output?: unknown): UIMessage {
@@ -32,7 +32,11 @@ const list = (id: string, status: string): UIMessage =>
 
 /** A chat that loads everything at its start, and a summariser that mentions none of it. */
 async function chat(loadedTokens: number, look: (session: FullSession, depth: number) => Promise<void>): Promise<void> {
-  const { stub } = newAgent((prompt) => summaryOf(prompt, "Done."));
+  const { stub } = newAgent((prompt) =>
+    withInstructions(summaryOf(prompt, "Done."), {
+      standing: prompt.transcript?.includes(RULE) === true ? [RULE] : [],
+    }),
+  );
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent)
       .forSession("loaded")
@@ -43,8 +47,7 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
       used("rules", "read_file", { path: "AGENTS.md" }, RULES),
       used("skill", "load_skill", { name: "release" }, SKILL),
       list("list", "pending"),
-      used("open", "Task", { description: "Review the vault" }),
-      { id: "ruled", role: "user", parts: [{ type: "text", text: `${RULE} Thanks for all of it.` }] },
+      { id: "ruled", role: "user", parts: [{ type: "text", text: `${RULE}. Thanks for all of it.` }] },
     ]);
     for (let [depth, n] = [1, 1]; depth <= 20; depth++) {
       await session.appendAll(Array.from({ length: 8 }, () => say(n++)));
@@ -61,10 +64,10 @@ async function shown(session: FullSession): Promise<string> {
   return messages.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))).join("\n");
 }
 
-test("instruction files, skills, a rule, the list of tasks and open calls are in view word for word, once, at depth 1, 5, 10 and 20", async () => {
+test("instruction files, skills, an instruction and the list of tasks are in view word for word, once, at depth 1, 5, 10 and 20", async () => {
   await chat(2_000, async (session, depth) => {
     const view = await shown(session);
-    for (const text of [RULES, SKILL, RULE, 'Task {"description":"Review the vault"}']) {
+    for (const text of [RULES, SKILL, `- "${RULE}"`]) {
       expect(view.split(text).length - 1, `depth ${depth}: ${text.slice(0, 20)}`).toBe(1);
     }
     expect(view).not.toContain("An older version.");

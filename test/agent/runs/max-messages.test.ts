@@ -5,13 +5,15 @@ import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import type { CompactAfterOptions } from "../../../src/agent/settings.ts";
 import { newAgent, refusalOf, skipRetryDelays, stubOf } from "../../agents.ts";
-import { makeGate, openGates, summaryOf } from "../../scripted-model.ts";
+import { makeGate, openGates, summaryOf, type Script } from "../../scripted-model.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
-import { kinds, settle, sound } from "../runs.ts";
+import { kinds, settle } from "../runs.ts";
 
 skipRetryDelays();
 
 const BOUND = 12;
+/** Short, because it takes the place of few words. */
+const sound: Script = () => "## Goal\nAll of it was noted.";
 
 /** Short messages: hundreds of them do not come near the threshold. */
 function few(n: number): UIMessage {
@@ -68,7 +70,7 @@ test("plan and status name the bound and the size, and needsCompaction answers a
   expect(plan).toMatchObject({ kind: "span" });
   expect(await agent.runs({})).toEqual([]);
   const gate = makeGate();
-  const held = await bound(async (prompt) => (await gate.pass(), summaryOf(prompt, "done")));
+  const held = await bound(async (prompt) => (await gate.pass(), sound(prompt, 0, "")));
   await held.agent.appendAll({ messages: fewTo(0, BOUND + 1) });
   expect(await held.agent.needsCompaction({})).toBe(false);
   openGates();

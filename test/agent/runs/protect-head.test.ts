@@ -10,18 +10,18 @@ import { secretRules } from "../../../src/redact/secret-rules.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../../noted.ts";
-import { openGates, summaryOf } from "../../scripted-model.ts";
+import { openGates, summaryOf, withInstructions } from "../../scripted-model.ts";
 
 skipRetryDelays();
 afterEach(openGates);
 
-const RULE = "Never delete src/keep-me.ts.";
+const RULE = "Never delete src/keep-me.ts";
 const BEGINNING = "The task: build the harbour ledger, berth by berth.";
 
 /** A task of about so many tokens, with a rule at its end. */
 function task(tokens: number): UIMessage {
   const filler = "The tide tables are attached here as they came in. ".repeat(Math.ceil(tokens / 11));
-  return { id: "m0", role: "user", parts: [{ type: "text", text: `${BEGINNING}\n${filler}\n${RULE}` }] };
+  return { id: "m0", role: "user", parts: [{ type: "text", text: `${BEGINNING}\n${filler}\n${RULE}.` }] };
 }
 
 /** A session of threshold 10,000 that says the task and goes on until a run was made of it. */
@@ -30,7 +30,9 @@ function begin<T>(
   options: CompactAfterOptions,
   look: (session: FullSession, lastRun: () => RunRecord | undefined) => Promise<T>,
 ): Promise<T> {
-  const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const { stub } = newAgent((prompt) =>
+    withInstructions(summaryOf(prompt, "done"), { standing: prompt.transcript?.includes(RULE) === true ? [RULE] : [] }),
+  );
   return runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("long").compactAfter(10_000, options);
     await session.appendAll([task(tokens), ...talk(1, 70)]);
@@ -54,18 +56,18 @@ describe("by default", () => {
   test("the user's first message is kept whole up to a quarter of the threshold, though it is more than a tenth", async () => {
     await begin(2_000, {}, async (session, lastRun) => {
       expect(lastRun()?.outcome?.kind).toBe("applied");
-      const { messages, elements } = await session.getView();
+      const { messages, elements } = await session.getView({ apart: true });
       expect(messages[0]).toEqual(task(2_000));
       expect(elements[1]?.kind).toBe("overlay");
     });
   });
 
-  test("of a larger one its beginning and its rules stay word for word, and plan() and the run say so", async () => {
+  test("of a larger one its beginning and its instructions stay word for word, and plan() and the run say so", async () => {
     await begin(4_000, {}, async (session, lastRun) => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 3, kept: 0, why: "budget", inWords: [], beginningOf: "m0" });
-      const { messages } = await session.getView();
+      const { messages } = await session.getView({ apart: true });
       expect(messages.some(({ id }) => id === "m0")).toBe(false);
       expect(textOf(messages.slice(0, 1))).toContain(BEGINNING);
       expect(textOf(messages.slice(0, 1))).toContain(RULE);
@@ -78,7 +80,7 @@ describe("by default", () => {
       expect(agent.palimpsest.runs.list("asked", { limit: 1 })).toEqual([]);
       const report = await session.plan({ manual: true });
       expect(report?.plan).toMatchObject({ kind: "span", head: { beginningOf: "m0" } });
-      expect(report?.lines.join("\n")).toMatch(/first message of the user .*beginning and its rules/);
+      expect(report?.lines.join("\n")).toMatch(/first message of the user .*its beginning stays/);
     });
   });
 
@@ -127,7 +129,7 @@ describe("what a caller states", () => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 2, kept: 2, why: null, inWords: [], beginningOf: null });
-      expect((await session.getView()).messages.slice(0, 2)).toEqual([task(6_000), say(1)]);
+      expect((await session.getView({ apart: true })).messages.slice(0, 2)).toEqual([task(6_000), say(1)]);
     });
   });
 
@@ -145,7 +147,7 @@ describe("what a caller states", () => {
       const { run } = await session.compactNow();
       const ended = await session.ended(run.id);
       expect(ended.plan?.head).toMatchObject({ kept: 1, why: null });
-      expect((await session.getView()).messages[0]).toEqual(task(16_000));
+      expect((await session.getView({ apart: true })).messages[0]).toEqual(task(16_000));
     });
   });
 
@@ -196,6 +198,5 @@ test("a function that takes the first message into its range leaves the beginnin
       plan: { head: { asked: 3, kept: 0, why: "function", beginningOf: "m0" } },
     });
     expect(await shown(session)).toContain(BEGINNING);
-    expect(await shown(session)).toContain(RULE);
   });
 });

@@ -7,7 +7,7 @@ import { say } from "../../conversation.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import type { FullSession } from "../../rooms.ts";
 import { rowsOf } from "../../rows.ts";
-import { summaryOf, type Script } from "../../scripted-model.ts";
+import type { Script } from "../../scripted-model.ts";
 import { tries } from "../../tries.ts";
 import { keptNotes, ownFunctions, type PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
@@ -15,7 +15,8 @@ import { inside } from "../inside.ts";
 skipRetryDelays();
 
 /** Beyond any threshold, so that nothing but the test compacts. Its chunks have several messages. */
-const SESSION = "wide!90000000";
+/** Its chunks hold several messages, so that they are read in slices. */
+const SESSION = "wide terse!90000";
 /** Many bytes of few tokens, so that a chunk is read in several slices. */
 const FILLING = { type: "file" as const, mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(110_000)}` };
 
@@ -94,7 +95,7 @@ const summarise = async () => ({ summary: "We worked.", fromMessageId: "m1", toM
 /** Tells every word that it is shown. */
 const tells: Script = (prompt) => {
   const words = [...wordsIn(JSON.stringify(prompt))].map((word) => `- We changed ${word}.`).join("\n");
-  return prompt.kind === "notes" ? `## Task\n${words}` : summaryOf(prompt, words);
+  return prompt.kind === "notes" ? `## Task\n${words}` : `## Goal\n${words}`;
 };
 
 /** Changes the messages at each pause of long work. Returns how many changes there were. */

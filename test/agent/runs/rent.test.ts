@@ -3,9 +3,6 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CompactAfterOptions } from "../../../src/agent/settings.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
-import { NAME_CHARS_PER_TOKEN } from "../../../src/facts/keep.ts";
-import { renderNames } from "../../../src/facts/render.ts";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { FullManager } from "../../rooms.ts";
@@ -102,34 +99,6 @@ test("a view that is due for its rent is summarised under its ceiling, and rents
       protectHead: 1,
     },
   );
-});
-
-test("a first summary that its rent has not paid for has half of the room for names, the next one all of it, by the session's own count", async () => {
-  const stackTokens = 3_000;
-  const options = { ceiling: 12_000, tailTokenBudget: 1_000, protectHead: 0, stackTokens, summaryTokens: 400 };
-  const lengths = await inside(
-    newAgent((prompt) => summaryOf(prompt, "done")),
-    async (_, agent) => {
-      const session = Session.create(agent).compactAfter("auto", options);
-      const named: number[] = [];
-      for (const n of [1, 2]) {
-        // One huge output brings the view over its ceiling before its rent has come to anything.
-        const huge = Array.from({ length: 40 }, (_, at) => listing(100 * n + at)).join("");
-        await session.appendAll([say(10 * n), work(n, huge), say(10 * n + 1), say(10 * n + 2)]);
-        const [runId = ""] = (await session.status()).liveRunIds;
-        const { trigger, outcome } = await session.ended(runId);
-        expect({ trigger, kind: outcome?.kind }).toEqual({ trigger: "threshold", kind: "applied" });
-        const names = (await session.getCompactions()).at(-1)?.details.pinned.names ?? [];
-        named.push(names.join(" ").length);
-        expect(estimateTokens(renderNames(names))).toBeLessThanOrEqual((stackTokens * n) / 2);
-      }
-      return named;
-    },
-  );
-  const half = (stackTokens / 2) * NAME_CHARS_PER_TOKEN;
-  expect(lengths[0]).toBeLessThanOrEqual(half);
-  expect(lengths[0]).toBeGreaterThan(half / 3);
-  expect(lengths[1]).toBeGreaterThan(1.3 * (lengths[0] ?? 0));
 });
 
 test("the price of a summary has the messages that it would keep, and what it frees does not, however large they are", async () => {

@@ -9,10 +9,11 @@ import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { tables } from "../../rows.ts";
-import { makeGate, openGates, summaryOf } from "../../scripted-model.ts";
+import { makeGate, openGates, summaryOf, withInstructions } from "../../scripted-model.ts";
 import type { BareAgent, BuiltAgent, PalimpsestAgent, UnboundAgent } from "../../worker.ts";
 
 const PARENT = "zqparent!2000";
+const RULE = "Never touch the production database without asking me";
 
 function childOf({ outcome }: RunRecord): string {
   if (outcome?.kind !== "split") throw new Error(`The run came to ${JSON.stringify(outcome)}.`);
@@ -21,7 +22,10 @@ function childOf({ outcome }: RunRecord): string {
 
 /** A child of a conversation that was compacted before. Its summary names the topics of the hidden messages. */
 async function withChild(messages: readonly UIMessage[] = talk(0, 30)) {
-  const made = newAgent((prompt) => summaryOf(prompt, "The watchdog was changed."));
+  const made = newAgent((prompt) => {
+    const standing = prompt.transcript?.includes(RULE) === true ? [RULE] : [];
+    return withInstructions(summaryOf(prompt, "The watchdog was changed."), { standing });
+  });
   const { agent } = made;
   await agent.appendAll({ sessionId: PARENT, messages });
   const { run } = await agent.compactAndSplit({ sessionId: PARENT });
@@ -31,13 +35,13 @@ async function withChild(messages: readonly UIMessage[] = talk(0, 30)) {
 
 test("S2: a child is its own: deleting the parent leaves its view whole and nothing of the parent, and the reverse", async () => {
   const { agent, stub, child } = await withChild();
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   await agent.append({ sessionId: child, message: say(100) });
   await agent.deleteSession({ sessionId: PARENT });
   await runInDurableObject(stub, (_: PalimpsestAgent, { storage }) => {
     for (const [name, text] of tables(storage)) expect(text.includes("zqparent"), name).toBe(false);
   });
-  expect((await agent.getView({ sessionId: child })).messages.slice(0, -1)).toEqual(view.messages);
+  expect((await agent.getView({ sessionId: child, apart: true })).messages.slice(0, -1)).toEqual(view.messages);
 
   const other = await withChild();
   await other.agent.deleteSession({ sessionId: other.child });
@@ -65,9 +69,8 @@ test("S1: neither sees what is said, changed or undone in the other afterwards",
 });
 
 test("what must not be lost goes on word for word, folded and made anew, also when the parent is gone", async () => {
-  const rule = "Never touch the production database without asking me.";
   const told = talk(0, 30).map((message) =>
-    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: RULE }] } : message,
   );
   const { agent, child } = await withChild(told);
   await agent.deleteSession({ sessionId: PARENT });
@@ -79,9 +82,9 @@ test("what must not be lost goes on word for word, folded and made anew, also wh
   }
   const { run } = await agent.compact({ sessionId: child, rebuild: true });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
-  expect(JSON.stringify(view.messages)).toContain(rule);
+  expect(JSON.stringify(view.messages)).toContain(`- \\"${RULE}\\"`);
 });
 
 test("a model reads the originals under a summary from the child: by reference, by words and by overlay, while they are there", async () => {
@@ -115,14 +118,14 @@ function call(state: object): UIMessage {
 test("V2: a call that waits for its result goes along as it is, stays open for whoever answers, and takes its result in the child", async () => {
   const open = call({ state: "input-available" });
   const { agent, child } = await withChild([...talk(0, 30), open]);
-  const view = await agent.getView({ sessionId: child });
+  const view = await agent.getView({ sessionId: child, apart: true });
   expect(view.messages.at(-1)?.parts).toEqual(open.parts);
   await convertToModelMessages(view.messages);
   expect(await agent.getMessage({ sessionId: child, id: "call" })).toEqual(open);
   const answered = call({ state: "output-available", output: "seen" });
   expect(await refusalOf(() => agent.upsert({ sessionId: PARENT, message: answered }))).toContain("[session_ended]");
   await agent.upsert({ sessionId: child, message: answered });
-  expect((await agent.getView({ sessionId: child })).messages.at(-1)).toEqual(answered);
+  expect((await agent.getView({ sessionId: child, apart: true })).messages.at(-1)).toEqual(answered);
 });
 
 test("blocks, entries, loaded skills and what was learned of the provider's counts go along; the prompt is frozen anew", async () => {
@@ -194,7 +197,7 @@ test("a session with a function of its own is split through that function; where
         declines ? null : { summary: "made here", fromMessageId: from?.id ?? "", toMessageId: rest.at(-3)?.id ?? "" };
       await session.appendAll(talk(0, 12));
       const { run } = await manager.compactAndSplit("inline");
-      const view = await manager.getSession(childOf(await session.ended(run.id))).getView();
+      const view = await manager.getSession(childOf(await session.ended(run.id))).getView({ apart: true });
       expect(JSON.stringify(view).includes("made here")).toBe(!declines);
       expect(view.messages).toHaveLength(declines ? 12 : 5);
     });
@@ -205,9 +208,8 @@ test("a session with a function of its own is split through that function; where
 
 test("with the caller's own summary no model is asked, the split is done at once, and the child begins with it alone", async () => {
   const { agent, calls, stub } = newAgent();
-  const rule = "Never touch the production database without asking me.";
   const told = talk(0, 12).map((message) =>
-    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: RULE }] } : message,
   );
   await agent.appendAll({ sessionId: PARENT, messages: told });
   const { run, joined } = await agent.compactAndSplit({ sessionId: PARENT, name: "On", summary: "They went on." });
@@ -216,7 +218,7 @@ test("with the caller's own summary no model is asked, the split is done at once
   const { messages } = await agent.getView({ sessionId: child });
   expect(messages).toHaveLength(1);
   expect(JSON.stringify(messages)).toContain("They went on.");
-  expect(JSON.stringify(messages)).toContain(rule);
+  expect(JSON.stringify(messages)).toContain(RULE);
   expect(await agent.getSessionInfo({ sessionId: child })).toMatchObject({ name: "On", parentSessionId: PARENT });
   expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: child });
   expect(await agent.getPathLength({ sessionId: PARENT })).toBe(12);

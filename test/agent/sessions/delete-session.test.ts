@@ -48,7 +48,7 @@ async function fillTables(manager: FullManager, agent: PalimpsestAgent): Promise
   await session.freezeSystemPrompt();
   await session.updateNotes({ sections: [{ title: WORD, text: WORD }] });
   const told = { model: "m", finishReason: "stop", degraded: false, problems: [] };
-  const kept = { generation: 1, facts: NO_FACTS, score: 1, lost: [WORD] };
+  const kept = { generation: 1, facts: NO_FACTS, unfounded: [WORD] };
   agent.palimpsest.memory.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
   await session.appendMessage(say(16, `${WORD} `.repeat(200_000)));
   await session.search(WORD);

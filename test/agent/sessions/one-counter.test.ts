@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { viewBeforeStep } from "../../../src/turn/turn.ts";
-import { renderInForce } from "../../../src/facts/render.ts";
+import { renderPinned } from "../../../src/facts/render.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
@@ -107,8 +107,8 @@ test("what a compaction from notes would come to is foreseen by the session's co
 });
 
 test("a summary is audited by the session's counter, and the refusal names that count", async () => {
-  // Of a chunk that may have 400 counted tokens.
-  const long = words(240);
+  // A quarter more than 700 counted tokens are taken.
+  const long = words(560);
   const { agent, calls } = await counted((prompt) =>
     prompt.kind === "repair" ? summaryOf(prompt, "short") : `${summaryOf(prompt, "told")}\n${long}`,
   );
@@ -116,7 +116,7 @@ test("a summary is audited by the session's counter, and the refusal names that 
   await agent.waitForRun({ runId: run.id });
   const repairs = calls.filter(({ kind }) => kind === "repair");
   expect(repairs.length).toBeGreaterThan(0);
-  for (const { problems } of repairs) expect(problems.join()).toMatch(/is \d+ tokens; at most 400 are allowed/);
+  for (const { problems } of repairs) expect(problems.join()).toMatch(/is \d+ tokens; at most 875 are allowed/);
   const [overlay] = await agent.getCompactions({});
   expect(overlay?.summary).toContain("short");
 });
@@ -130,8 +130,8 @@ test("a proposal is told in the session's count, and a person's own text is held
   for (;;) if ((await agent.getRun({ runId: run.id })).state === "waiting") break;
   const proposal = await agent.getProposal({ runId: run.id });
   expect(proposal?.tokens).toBe(twice(proposal?.summary ?? ""));
-  const longer = `${proposal?.summary}\n${words(200)}`;
-  expect(estimateTokens(longer)).toBeLessThan(400);
+  const longer = `${proposal?.summary}\n${words(560)}`;
+  expect(estimateTokens(longer)).toBeLessThan(875);
   const decided = await agent.approveRun({ runId: run.id, summary: longer });
   expect(decided).toMatchObject({ kind: "unsound", problems: [{ kind: "too-large" }] });
   await agent.approveRun({ runId: run.id });
@@ -144,7 +144,7 @@ test("the model that needs no account answers within the session's count, at its
   const { outcome } = await agent.waitForRun({ runId: run.id });
   expect(outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls.filter(({ kind }) => kind === "repair")).toEqual([]);
-  for (const { summary } of await agent.getCompactions({})) expect(twice(summary)).toBeLessThanOrEqual(400);
+  for (const { summary } of await agent.getCompactions({})) expect(twice(summary)).toBeLessThanOrEqual(700);
 });
 
 test("an extractive summary keeps to the session's count", async () => {
@@ -152,7 +152,7 @@ test("an extractive summary keeps to the session's count", async () => {
   const run = await startRun(agent, "", 30);
   const { outcome } = await agent.waitForRun({ runId: run.id });
   expect(outcome).toMatchObject({ kind: "applied", degraded: true });
-  for (const { summary } of await agent.getCompactions({})) expect(twice(summary)).toBeLessThanOrEqual(400);
+  for (const { summary } of await agent.getCompactions({})) expect(twice(summary)).toBeLessThanOrEqual(700);
 });
 
 test("what stands beside a summary word for word keeps to its budget by the session's counter", async () => {
@@ -164,8 +164,8 @@ test("what stands beside a summary word for word keeps to its budget by the sess
   await agent.waitForRun({ runId: run?.id ?? "" });
   const [overlay] = await agent.getCompactions({});
   const { pinned } = overlay?.details ?? {};
-  expect(pinned?.rules.length).toBeGreaterThan(0);
-  expect(pinned === undefined ? 0 : twice(renderInForce(pinned))).toBeLessThanOrEqual(run?.policy.pinnedTokens ?? 0);
+  expect(pinned?.said.length).toBeGreaterThan(0);
+  expect(pinned === undefined ? 0 : twice(renderPinned(pinned))).toBeLessThanOrEqual(run?.policy.pinnedTokens ?? 0);
 });
 
 test("what a reminder takes of a step's prompt is the session's count", async () => {

@@ -260,7 +260,7 @@ describe("planFromNotes", () => {
 
 describe("resolveNotesRange", () => {
   test("only positive numbers take the place of a default", () => {
-    const defaults = { minTokens: 10_000, minTextBlockMessages: 5, maxTokens: 40_000 };
+    const defaults = { minTokens: 10_000, minTextBlockMessages: 5, maxTokens: 15_000 };
     expect(resolveNotesRange({ thresholdTokens: 60_000 }, {})).toEqual(defaults);
     expect(
       resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 0, minTextBlockMessages: -1, maxTokens: Number.NaN }),
@@ -278,8 +278,9 @@ describe("resolveNotesRange", () => {
     expect(resolveNotesRange({ thresholdTokens: 600 }, {})).toEqual({
       minTokens: 100,
       minTextBlockMessages: 5,
-      maxTokens: 400,
+      maxTokens: 150,
     });
+    expect(resolveNotesRange({ thresholdTokens: 600_000 }, {}).maxTokens).toBe(40_000);
     expect(resolveNotesRange({ thresholdTokens: 600 }, { minTokens: 1_000 }).maxTokens).toBe(1_000);
   });
 

@@ -18,11 +18,12 @@ import { callsAndResults } from "../../steps/conversations.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { checkBlock } from "../blocks.ts";
 import { checkForgotten } from "./forgotten.ts";
+import { checkInstructions } from "./instructions.ts";
 import { checkNotes } from "./notes.ts";
 import { checkOverlays } from "./overlays.ts";
 import { seatChildren } from "./split.ts";
 import type { PaidDrafts } from "./paid.ts";
-import { marksIn, standingRules } from "../said.ts";
+import { marksIn } from "../said.ts";
 import { count } from "../tally.ts";
 import { weigh, type TwinElement } from "../twin.ts";
 import { holds, type Seat, type World } from "../world.ts";
@@ -30,8 +31,6 @@ import { rowsOf } from "../../rows.ts";
 
 /** Most leaves of one session that one look checks, the newest ones. */
 const LEAVES = 4;
-/** So few rules always fit beside a summary. */
-const FEW_RULES = 3;
 const LEDGER_PAGE = 100;
 /** Most vain runs in a row between two looks. Several branches may each have had one. */
 const MAX_VAIN_RUNS = 20;
@@ -155,7 +154,7 @@ function checkView(world: World, shown: Shown): void {
   count(world.tally.checks, "V1");
   if (expected.some(({ kind }) => kind === "overlay")) count(world.tally.met, "views with summaries");
   checkWords(world, shown);
-  checkRules(world, shown);
+  checkInstructions(world, shown);
 }
 
 function inWords({ kind, id, fromStep, toStep, tokens }: TwinElement): string {
@@ -173,16 +172,6 @@ function checkWords(world: World, { seat, leaf, view }: Shown): void {
     );
   }
   count(world.tally.checks, "C3, S1 (words)");
-}
-
-/** Each rule of the user is in the view word for word, whatever was summarised since. */
-function checkRules(world: World, { seat, leaf, view }: Shown): void {
-  const rules = standingRules(seat.twin.messages(leaf));
-  if (rules.length === 0 || rules.length > FEW_RULES) return;
-  const text = textOf(view);
-  for (const rule of rules)
-    holds("rules", text.includes(rule), () => `the view of ${seat.id} at ${leaf} lost "${rule}"`);
-  count(world.tally.checks, "rules");
 }
 
 function textOf({ messages }: View): string {

@@ -27,7 +27,8 @@ export function checkOverlays(world: World, { seat, overlays, runs, quiet }: Lai
   for (const overlay of active) {
     if (before.has(overlay.id)) continue;
     // What the last summary shows for all that is hidden was shown by the one before it so far.
-    const own = overlay.tokens - overlay.details.weights.names;
+    const { last, instructions = 0 } = overlay.details.weights;
+    const own = overlay.tokens - last + instructions;
     holds("V3", own < overlay.spanTokens, () => `${overlay.id} is ${own} tokens over ${overlay.spanTokens}`);
     if (quiet) checkShrinks(twin, overlay, active);
     count(world.tally.checks, "V3");

@@ -3,18 +3,10 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { importTranscript } from "../../../src/import/import.ts";
 import { MAX_BULLET_REFERENCES } from "../../../src/limits.ts";
-import { extractSummary } from "../../../src/extractive/extract.ts";
-import { withoutEmptySections } from "../../../src/steps/draft/empty-sections.ts";
-import { NAME_LIST } from "../../../src/extractive/names.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../../../src/steps/draft/provenance.ts";
 import { hashId, hashOf, referenceTo } from "../../../src/steps/message/reference.ts";
-import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/template.ts";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { sliceMessageId, overlayMessageId } from "../../../src/steps/view/view.ts";
-import { readTranscript } from "../transcripts.ts";
 
 const numbers = new Map([
   [1, "alpha"],
@@ -100,89 +92,3 @@ describe("references", () => {
     expectLinear(make, (hostile) => expect(referencesIn(parseReferences(hostile, numbers))).toEqual([]), 10_000);
   });
 });
-
-describe("an extractive summary", () => {
-  const sources = ["pi-coding-session.jsonl", "tau-airline-100.json"].map((name) => ({
-    name,
-    text: readTranscript(name),
-  }));
-
-  test.for(sources)(
-    "of $name: each bullet points into its span, to messages that hold its words",
-    ({ text }, { skip }) => {
-      if (text === null) skip("transcript not here");
-      let bullets = 0;
-      for (const { messages } of importTranscript(text ?? "").conversations.slice(0, 30)) {
-        for (let at = 0, previous: string | null = null; at < messages.length; at += 80) {
-          const chunk = messages.slice(at, at + 80);
-          const seen = messages.slice(0, at + 80);
-          const summary = extractOf(chunk, previous, 2_000);
-          expect(estimateTokens(withoutEmptySections(summary))).toBeLessThanOrEqual(2_000);
-          const parsed = parseReferences(summary, numberMessages(chunk));
-          expect(referencesIn(parsed)).toHaveLength(referencesIn(summary).length);
-          const known = seen.map((message) => referenceTo(message.id));
-          expect(keepReferences(parsed, known)).toBe(parsed);
-          bullets += checkBullets(parsed, seen);
-          previous = parsed;
-        }
-      }
-      expect(bullets).toBeGreaterThan(200);
-    },
-  );
-
-  test("without references is the same text as ever", () => {
-    const messages: UIMessage[] = [{ id: "a", role: "user", parts: [{ type: "text", text: "Please fix the build." }] }];
-    expect(extractOf(messages, null, 400)).toContain("- Please fix the build. [#1]");
-    const input = {
-      previous: `## Goal\n- Ship it. [${alpha}]`,
-      drafts: [],
-      template: DEFAULT_TEMPLATE,
-      summaryTokens: 400,
-    };
-    const plain = extractSummary({ countTokens: estimateTokens, ...input, transcript: renderTranscript([]) });
-    expect(plain).toContain("- Ship it.\n");
-    expect(extractSummary({ countTokens: estimateTokens, ...input, transcript: null, references: true })).toContain(
-      `- Ship it. [${alpha}]`,
-    );
-  });
-});
-
-function extractOf(messages: readonly UIMessage[], previous: string | null, summaryTokens: number): string {
-  const transcript = renderTranscript(messages.map((message) => ({ kind: "message", message })));
-  return extractSummary({
-    countTokens: estimateTokens,
-    transcript,
-    previous,
-    drafts: [],
-    template: DEFAULT_TEMPLATE,
-    summaryTokens,
-    references: true,
-  });
-}
-
-/** Words that an extractive summary puts before and behind a slice, and between two. */
-const OWN_WORDS =
-  /^(?:User last said|User agreed to|User|To the user|Last said|Last action|Attached|Blocked|To do|Committed|Called|Failed): |\((?:passed later|(?:(?:created|edited|deleted|read)(?: ×\d+)?(?:, )?)+)\)|→|…/g;
-
-/** Checks each line with content against its sources. Returns their number. */
-function checkBullets(text: string, messages: readonly UIMessage[]): number {
-  const said = new Map(messages.map((message) => [referenceTo(message.id), allOf(message)]));
-  const lines = text.split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
-  for (const line of lines) {
-    if (NAME_LIST.test(line)) continue;
-    const source = referencesIn(line)
-      .map((each) => said.get(each) ?? "")
-      .join("\n");
-    const slice = line.replace(/ \[@[^\]]*\]$/, "").replaceAll(OWN_WORDS, " ");
-    const words = slice.split(/[^\p{L}\p{N}_./-]+/u).filter((word) => word.length > 2);
-    const lost = words.filter((word) => !source.includes(word.replace(/^[./-]+|[./-]+$/g, "")));
-    expect({ line, lost }).toEqual({ line, lost: [] });
-  }
-  return lines.length;
-}
-
-/** Everything in a message as it is rendered, however long. */
-function allOf(message: UIMessage): string {
-  const [toolChars, textChars, reasoningChars] = [1e9, 1e9, 1e9];
-  return renderTranscript([{ kind: "message", message }], { toolChars, textChars, reasoningChars });
-}

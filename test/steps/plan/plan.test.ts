@@ -234,29 +234,59 @@ test("V2: the view after any cut converts with each call paired once, and no res
 });
 
 describe("policies", () => {
-  test("two summaries fit the part of a stack that is theirs, at every threshold, share and summary", () => {
-    const share = fc.option(fc.double({ min: 0.001, max: 0.25, noNaN: true }), { nil: undefined });
+  test("by default a summary takes a twelfth of the threshold, at least 700 tokens where a fifth of it allows, and all a quarter", () => {
+    const sizes = [500, 2_000, 3_500, 8_400, 12_000, 60_000, 96_000, 400_000].map((thresholdTokens) => {
+      const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens });
+      return [thresholdTokens, summaryTokens, stackTokens];
+    });
+    expect(sizes).toEqual([
+      [500, 100, 125],
+      [2_000, 400, 500],
+      [3_500, 700, 875],
+      [8_400, 700, 2_100],
+      [12_000, 1_000, 3_000],
+      [60_000, 5_000, 15_000],
+      [96_000, 8_000, 24_000],
+      // A model writes no more in one answer.
+      [400_000, 8_000, 100_000],
+    ]);
     fc.assert(
-      fc.property(fc.integer({ min: 100, max: 1_000_000 }), share, (thresholdTokens, given) => {
-        const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share: given });
-        if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 4);
-        // A stated share holds in the smallest view too, up to a multiple of four.
-        const most = given === undefined ? Math.max(160, thresholdTokens / 15) : thresholdTokens * given;
-        expect(stackTokens).toBeLessThan(most + 4);
+      fc.property(fc.integer({ min: 5, max: 2_000_000 }), (thresholdTokens) => {
+        const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens });
+        expect(stackTokens).toBeGreaterThanOrEqual(summaryTokens);
+        expect(stackTokens).toBeLessThanOrEqual(Math.max(thresholdTokens / 4, summaryTokens));
+        expect(summaryTokens).toBeLessThanOrEqual(Math.max(Math.ceil(thresholdTokens / 5), thresholdTokens / 12 + 1));
+        if (thresholdTokens >= 3_500) expect(summaryTokens).toBeGreaterThanOrEqual(700);
       }),
     );
-    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(32_000);
-    expect(resolvePolicy({ thresholdTokens: 60_000, share: 1 / 30 })).toMatchObject({
-      stackTokens: 2_000,
-      summaryTokens: 166,
-    });
-    expect(resolvePolicy({ thresholdTokens: 3_000, share: 1 / 30 })).toMatchObject({
-      stackTokens: 100,
-      summaryTokens: 25,
-    });
   });
 
-  test.each([0, -1, 0.3, Number.NaN])("a share of %d is refused", (share) => {
+  test("what is stated means what it says: the share, one summary, and all of them", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 100, max: 1_000_000 }),
+        fc.double({ min: 0.001, max: 1 / 3, noNaN: true }),
+        (thresholdTokens, share) => {
+          const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share, tailTokenBudget: 0 });
+          expect(stackTokens).toBe(Math.max(1, Math.floor(thresholdTokens * share)));
+          expect(summaryTokens).toBe(Math.min(8_000, Math.ceil(stackTokens / 3)));
+        },
+      ),
+    );
+    const of = (options: Partial<Parameters<typeof resolvePolicy>[0]>): readonly number[] => {
+      const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens: 60_000, ...options });
+      return [summaryTokens, stackTokens];
+    };
+    expect(of({ share: 1 / 30 })).toEqual([667, 2_000]);
+    expect(of({ share: 1 / 30, thresholdTokens: 3_000 })).toEqual([34, 100]);
+    expect(of({ summaryTokens: 300 })).toEqual([300, 15_000]);
+    expect(of({ stackTokens: 900 })).toEqual([300, 900]);
+    expect(of({ summaryTokens: 300, stackTokens: 900 })).toEqual([300, 900]);
+    // One summary larger than a share would hold is what was asked for.
+    expect(of({ summaryTokens: 16_000 })).toEqual([16_000, 16_000]);
+  });
+
+  test.each([0, -1, 0.4, Number.NaN])("a share of %d is refused", (share) => {
     expect(() => resolvePolicy({ thresholdTokens: 60_000, share })).toThrowError(/share is/);
   });
 
@@ -270,13 +300,13 @@ describe("policies", () => {
       openingTokens: 1_000,
       tailTokenBudget: 20_000,
       minTailMessages: 2,
-      summaryTokens: 555,
-      pinnedTokens: 3_333,
+      summaryTokens: 8_000,
+      pinnedTokens: 5_000,
       loadedTokens: 10_000,
-      stackTokens: 6_666,
+      stackTokens: 25_000,
       maxSummaryRatio: 0.8,
       minSpanTokens: 5_000,
-      chunkTokens: 48_000,
+      chunkTokens: 120_000,
     });
     fc.assert(
       fc.property(fc.integer({ min: 5, max: 2_000_000 }), (thresholdTokens) => {

@@ -1,162 +1,197 @@
-/** The stack of overlays over a long life. Tests how often a text is rewritten, what stays unchanged, and the size of a view. */
-import { FOLD_BEYOND } from "../../../src/limits.ts";
-import { MAX_GENERATION } from "../../../src/steps/plan/stack.ts";
+/** The stack of summaries over a long life: which is carried on, which stays as it is, and when all are folded. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  compactAlong,
-  weigh,
-  type Compaction,
-  type SpanPlan,
-  type Standing,
-  type Summariser,
-} from "../../../bench/drift/compact.ts";
-import { makeConversation } from "../../../bench/conversation.ts";
-import { layOut, type Layout } from "../../../src/steps/plan/align.ts";
+import { SUMMARY_FRAME_TOKENS } from "../../../src/limits.ts";
 import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.ts";
-import { planCut } from "../../../src/steps/plan/plan.ts";
+import { planCut, type SpanPlan } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
-import { conversationOf, outlineOf, overlayRow } from "../conversations.ts";
-import { everything, tries } from "../../tries.ts";
+import { MAX_GENERATION } from "../../../src/steps/plan/stack.ts";
+import { outlineOf, overlayRow } from "../conversations.ts";
+import { tries } from "../../tries.ts";
 
-/** Hundreds of compactions of long conversations: half a minute alone, and more beside others. */
-const LONG_MS = 180_000;
+/** Tokens of a summary's text, from those of the texts that it replaces and its budget. */
+type Growth = (replaced: number, budget: number) => number;
 
-const ENDLESS = 1_000_000;
+/** Weighs all that it may. */
+const heavy: Growth = (_, budget) => budget;
+/** Adds the same share of a budget for each compaction that it tells of. */
+const growing =
+  (share: number): Growth =>
+  (replaced, budget) =>
+    Math.min(budget, Math.ceil(replaced + share * budget));
 
-/** Weighs all that it may, so that a stack is as heavy as it can be. */
-const heavy: Summariser = {
-  tell: (_messages, tokens) => ({ text: "told", tokens }),
-  fold: (_drafts, tokens) => ({ text: "folded", tokens }),
-};
-
-const light: Summariser = {
-  tell: () => ({ text: "told", tokens: 10 }),
-  fold: () => ({ text: "folded", tokens: 10 }),
-};
-
-const small: Policy = { ...resolvePolicy({ thresholdTokens: 3_000 }), minSpanTokens: 50, pinnedTokens: 0 };
-
-function compactions(more: Partial<Parameters<typeof compactAlong>[0]> = {}): Compaction[] {
-  const messages = more.messages ?? makeConversation(400, 1);
-  return [...compactAlong({ messages, policy: small, summariser: light, most: ENDLESS, rebuilds: true, ...more })];
+interface Compaction {
+  readonly plan: SpanPlan;
+  readonly before: readonly OutlineRow[];
+  readonly after: readonly OutlineRow[];
+  /** Model calls that it takes. */
+  readonly calls: number;
 }
 
-/** Runs the check on each compaction of long random conversations, with what stood before it. */
-function everyCompaction(
-  replay: Partial<Parameters<typeof compactAlong>[0]>,
-  check: (now: Compaction, before: readonly Standing[], n: number) => void,
-): void {
-  const runs = tries(30);
-  let seen = 0;
+/** Compacts a growing conversation of plain messages, each time it is due. */
+function* live(policy: Policy, grow: Growth, most: number): Generator<Compaction, void> {
+  let rows: readonly OutlineRow[] = [];
+  for (let n = 0, done = 0; done < most; n++) {
+    rows = [...rows, ...plain(n % 2 === 0 ? `u${n}` : `a${n}`)];
+    const plan = planCut(outlineOf([...rows]), policy);
+    if (plan.kind !== "span") continue;
+    const after = lay(rows, plan, { policy, grow, id: `o${done}` });
+    yield { plan, before: rows, after, calls: callsOf(rows, plan) };
+    rows = after;
+    done++;
+  }
+}
+
+interface Laid {
+  readonly policy: Policy;
+  readonly grow: Growth;
+  readonly id: string;
+}
+
+function lay(
+  rows: readonly OutlineRow[],
+  { span, level, rebuild }: SpanPlan,
+  { policy, grow, id }: Laid,
+): OutlineRow[] {
+  const [from, to] = [span.fromId, span.toId].map((end) => rows.findIndex((row) => row.id === end));
+  const replaced = rows.slice(from, (to ?? 0) + 1);
+  const overlays = replaced.flatMap(({ overlay }) => (overlay === undefined ? [] : [overlay]));
+  const texts = overlays.reduce((sum, { summaryTokens = 0 }) => sum + summaryTokens - SUMMARY_FRAME_TOKENS, 0);
+  const budget =
+    overlays.length > 1
+      ? Math.max(policy.summaryTokens, Math.min(1.5 * policy.summaryTokens, policy.stackTokens / 2))
+      : policy.summaryTokens;
+  const summaryTokens = SUMMARY_FRAME_TOKENS + Math.floor(grow(texts, budget));
+  const sourceTokens = replaced.reduce((sum, { tokens, overlay }) => sum + (overlay?.sourceTokens ?? tokens), 0);
+  const generation = rebuild ? 1 : 1 + Math.max(0, ...overlays.map((each) => each.generation ?? 1));
+  const overlay = { level, generation, degraded: false, summaryTokens, sourceTokens };
+  return [...rows.slice(0, from), { ...overlayRow(id, summaryTokens), overlay }, ...rows.slice((to ?? 0) + 1)];
+}
+
+/** One call for each chunk, and one for the fold of several texts. The only chunk is told with the summaries before it in one. */
+function callsOf(rows: readonly OutlineRow[], { chunks, parts, rebuild, overlayIds, chunkTokens }: SpanPlan): number {
+  const source = rows
+    .filter(({ id }) => overlayIds.includes(id))
+    .reduce((sum, { overlay }) => sum + (overlay?.sourceTokens ?? 0), 0);
+  const own = chunks.reduce((sum, { tokens }) => sum + tokens, 0);
+  const read = rebuild ? Math.ceil((source + own) / chunkTokens) : chunks.length;
+  const isWhole = read === 1 && (rebuild || parts.at(-1)?.kind === "chunk");
+  return isWhole ? 1 : read + 1;
+}
+
+function overlaysOf(rows: readonly OutlineRow[]): OutlineRow[] {
+  return rows.filter(({ kind }) => kind === "overlay");
+}
+
+function textOf({ overlay }: OutlineRow): number {
+  return (overlay?.summaryTokens ?? 0) - SUMMARY_FRAME_TOKENS;
+}
+
+test("the last summary is carried on until it is six tenths full, then it is closed and a new one begins beside it", () => {
+  const policy = resolvePolicy({ thresholdTokens: 60_000 });
+  let closed = 0;
+  for (const { plan, before, after } of live(policy, growing(0.25), 8)) {
+    const last = overlaysOf(before).at(-1);
+    if (last === undefined) continue;
+    const isFull = textOf(last) > 0.6 * policy.summaryTokens;
+    if (isFull) closed++;
+    // With a quarter of its budget for each compaction it is full after three.
+    expect(plan.overlayIds).toEqual(isFull ? [] : [last.id]);
+    if (isFull) expect(overlaysOf(after)).toContain(last);
+  }
+  expect(closed).toBeGreaterThan(1);
+});
+
+test("what is not folded in stays where it is, byte for byte, and the rest is one stretch up to the end (V1)", () => {
+  const shapes = fc.record({
+    threshold: fc.integer({ min: 1_000, max: 60_000 }),
+    share: fc.double({ min: 0.02, max: 1, noNaN: true }),
+  });
   fc.assert(
-    fc.property(conversationOf({ minLength: 40, maxLength: 90 }), (messages) => {
-      let before: readonly Standing[] = [];
-      compactions({ ...replay, messages }).forEach((now, at) => {
-        seen++;
-        check(now, before, at + 1);
-        before = now.standing;
-      });
+    fc.property(shapes, ({ threshold, share }) => {
+      for (const { plan, before, after } of live(resolvePolicy({ thresholdTokens: threshold }), growing(share), 30)) {
+        const stayed = overlaysOf(before).filter(({ id }) => !plan.overlayIds.includes(id));
+        const now = overlaysOf(after);
+        expect(now.slice(0, -1)).toEqual(stayed);
+        for (const each of stayed) expect(now).toContain(each);
+        expect(plan.overlayIds).toEqual(
+          overlaysOf(before)
+            .slice(stayed.length)
+            .map(({ id }) => id),
+        );
+      }
     }),
-    { numRuns: runs },
+    { numRuns: tries(60) },
   );
-  expect(seen).toBeGreaterThan(10 * runs);
-}
+});
 
-test("a text is written at most ceil(log2 n) + 2 times in n compactions while the stack fits its budget", () => {
-  const policy = { ...small, stackTokens: ENDLESS };
-  everyCompaction({ policy }, ({ standing }, _before, n) => {
-    for (const { level, generation } of standing) {
-      expect(level + 1).toBeLessThanOrEqual(Math.ceil(Math.log2(n)) + 2);
-      expect(generation).toBeLessThanOrEqual(Math.ceil(Math.log2(n)) + 2);
+test("the texts of a view's summaries keep to their part of the threshold, or there is one of them", () => {
+  for (const stackTokens of [400, 900, 2_000, 15_000]) {
+    for (const grow of [heavy, growing(0.1), growing(0.4)]) {
+      const policy = { ...resolvePolicy({ thresholdTokens: 60_000 }), summaryTokens: 300, stackTokens };
+      for (const { after } of live(policy, grow, 80)) {
+        const texts = overlaysOf(after).map(textOf);
+        const sum = texts.reduce((all, each) => all + each, 0);
+        if (texts.length > 1) expect(sum).toBeLessThanOrEqual(stackTokens);
+      }
     }
-    expect(standing.length).toBeLessThanOrEqual(Math.ceil(Math.log2(n)) + 2);
-  });
-});
-
-test("no message is in more spans than that: what an overlay says of itself is what happened to its messages", () => {
-  const times = new Map<string, number>();
-  const covers = new Map<string, readonly string[]>();
-  const made = compactions({ policy: { ...small, stackTokens: ENDLESS } });
-  expect(made.length).toBeGreaterThan(60);
-  made.forEach(({ outline, plan, standing }, at) => {
-    const { cells } = layOut(outline);
-    const [from, to] = endsOf(cells, plan);
-    const covered = cells
-      .slice(from, to)
-      .flatMap(({ row, step }) => (row.kind === "overlay" ? (covers.get(row.id) ?? []) : [`${row.id}#${step}`]));
-    for (const cell of covered) times.set(cell, (times.get(cell) ?? 0) + 1);
-    const laid = standing.find(({ id }) => !covers.has(id));
-    covers.set(laid?.id ?? "", covered);
-    expect(Math.max(...covered.map((cell) => times.get(cell) ?? 0))).toBe((laid?.level ?? 0) + 1);
-    expect(Math.max(...times.values())).toBeLessThanOrEqual(Math.ceil(Math.log2(at + 1)) + 2);
-  });
-});
-
-test("the texts of a view's summaries together keep to their part of the stack, or there is one of them: names have the rest", () => {
-  for (const stackTokens of everything ? [400, 1_200, 1_600] : [400, 1_600]) {
-    const policy = { ...small, stackTokens };
-    everyCompaction({ policy, summariser: heavy }, ({ standing }) => {
-      const texts = standing.reduce((sum, { tokens }) => sum + tokens, 0);
-      expect(texts).toBeLessThanOrEqual(Math.max(stackTokens / FOLD_BEYOND, policy.summaryTokens));
-    });
   }
 });
 
-test("what is not folded in stays where it is, byte for byte: only the newest overlays ever change (V1)", () => {
-  everyCompaction({ summariser: heavy }, ({ standing, plan }, before) => {
-    const folded = new Set(plan.overlayIds);
-    const stayed = before.filter(({ id }) => !folded.has(id));
-    const fresh = standing.filter((each) => !before.includes(each));
-    expect(fresh).toHaveLength(1);
-    expect(standing.filter((each) => before.includes(each))).toEqual(stayed);
-    for (const each of stayed) expect(standing).toContain(each);
-    // Only neighbours, because the span is one stretch of the view.
-    const places = before.flatMap(({ id }, at) => (folded.has(id) ? [at] : []));
-    expect(places).toEqual(places.map((_, n) => (places[0] ?? 0) + n));
-  });
+test("where another one has no room, all are folded into one, from their messages where those take at most two and a half thresholds", () => {
+  const policy = resolvePolicy({ thresholdTokens: 60_000 });
+  let [reread, folded] = [0, 0];
+  for (const { plan, before } of live(policy, growing(0.3), 60)) {
+    const all = overlaysOf(before);
+    if (plan.overlayIds.length < 2) continue;
+    expect(plan.overlayIds).toEqual(all.map(({ id }) => id));
+    const standing = all.reduce((sum, each) => sum + textOf(each), 0);
+    expect(standing).toBeGreaterThan(policy.stackTokens - policy.summaryTokens - 0.6 * policy.summaryTokens);
+    const source = all.reduce((sum, { overlay }) => sum + (overlay?.sourceTokens ?? 0), 0);
+    expect(plan.rebuild).toBe(source <= 2.5 * policy.thresholdTokens);
+    if (plan.rebuild) reread++;
+    else folded++;
+  }
+  expect(folded).toBeGreaterThan(0);
+  // In a smaller one that folds early, the messages are few enough.
+  const early = { ...resolvePolicy({ thresholdTokens: 20_000 }), stackTokens: 3_400 };
+  for (const { plan } of live(early, heavy, 6)) if (plan.overlayIds.length > 1) reread += plan.rebuild ? 1 : 0;
+  expect(reread).toBeGreaterThan(0);
 });
 
-test.for(everything ? [8_000, 20_000, 60_000] : [5_000])(
-  "by default more than half of the summaries' tokens outlive a compaction as they are; one growing overlay keeps none: %i",
-  { timeout: LONG_MS },
+test("a text that was written anew eight times is made from its messages, where those are few enough to be read again", () => {
+  const policy = {
+    ...resolvePolicy({ thresholdTokens: 20_000 }),
+    summaryTokens: 6_000,
+    stackTokens: 6_000,
+    minSpanTokens: 1_000,
+  };
+  const manual = { manual: true };
+  const of = (generation: number, sourceTokens: number): unknown => {
+    const overlay = { level: 0, generation, degraded: false, summaryTokens: 1_000, sourceTokens };
+    const messages = Array.from({ length: 120 }, (_, n) => plain(n % 2 === 0 ? `u${n}` : `a${n}`)).flat();
+    return planCut(outlineOf([{ ...overlayRow("o", 1_000), overlay }, ...messages]), policy, manual);
+  };
+  expect(of(MAX_GENERATION - 1, 50_000)).toMatchObject({ overlayIds: ["o"], rebuild: false });
+  expect(of(MAX_GENERATION, 50_000)).toMatchObject({ overlayIds: ["o"], rebuild: true });
+  // All of a long conversation would be read for it.
+  expect(of(MAX_GENERATION, 51_000)).toMatchObject({ overlayIds: ["o"], rebuild: false });
+});
+
+test.each([8_000, 20_000, 60_000, 120_000])(
+  "a compaction takes one model call, and over a long life at most 1.15 on average, at a threshold of %i",
   (thresholdTokens) => {
-    const messages = makeConversation(thresholdTokens / 40, 1);
-    const policy = resolvePolicy({ thresholdTokens });
-    const kept = (replay: Partial<Parameters<typeof compactAlong>[0]>): number => {
-      const made = compactions({ messages, summariser: heavy, ...replay });
-      expect(made.length).toBeGreaterThan(8);
-      const shares = made.slice(1).map(({ standing }, n) => {
-        const before = made[n]?.standing ?? [];
-        const changed = before.findIndex((each, at) => standing[at] !== each);
-        return weightOf(changed === -1 ? before : before.slice(0, changed)) / weightOf(before);
-      });
-      return shares.reduce((sum, each) => sum + each, 0) / shares.length;
-    };
-    expect(kept({ policy }), `${thresholdTokens}`).toBeGreaterThan(0.5);
-    expect(kept({ policy: { ...policy, stackTokens: policy.summaryTokens } })).toBe(0);
+    for (const share of [0.15, 0.25, 0.4]) {
+      const made = [...live(resolvePolicy({ thresholdTokens }), growing(share), 60)];
+      const calls = made.reduce((sum, each) => sum + each.calls, 0);
+      expect(calls / made.length, `${share}`).toBeLessThanOrEqual(1.15);
+    }
   },
 );
 
-test.runIf(everything)(
-  "a text that was written anew too often is made from its first drafts again",
-  { timeout: LONG_MS },
-  () => {
-    const policy = { ...small, stackTokens: small.summaryTokens };
-    const made = compactions({ policy, summariser: heavy });
-    expect(made.length).toBeGreaterThan(2 * MAX_GENERATION);
-    const generations = made.map(({ standing }) => standing[0]?.generation ?? 0);
-    expect(Math.max(...generations)).toBe(MAX_GENERATION);
-    made.forEach(({ plan }, at) => {
-      expect(plan.rebuild).toBe((generations[at - 1] ?? 0) >= MAX_GENERATION);
-      // Many drafts are folded in rounds, and each round writes the text once.
-      if (plan.rebuild) expect(generations[at]).toBeLessThanOrEqual(4);
-    });
-    expect(made.filter(({ plan }) => plan.rebuild).length).toBeGreaterThan(1);
-  },
-);
+const small: Policy = { ...resolvePolicy({ thresholdTokens: 3_000 }), minSpanTokens: 50, pinnedTokens: 0 };
 
-test("a degraded overlay is made from its first drafts again when it is folded, and alone", () => {
+test("a degraded overlay is made from its messages again when it is carried on", () => {
   const shape = { level: 0, generation: 1, degraded: true };
   const rows = [{ ...overlayRow("o", 300), overlay: shape }, ...plain("u1", "a2", "u3", "a4", "u5", "a6", "u7")];
   const policy = { ...small, thresholdTokens: 500, tailTokenBudget: 200, stackTokens: 400 };
@@ -189,23 +224,6 @@ test("a gap between overlays gets an overlay of its own, over exactly the gap, w
     }),
   );
 });
-
-test("no boundary of a stack's life comes between a call and its result, or inside one reply (V2)", () => {
-  everyCompaction({ summariser: heavy }, ({ outline, plan }) => {
-    const { cells, ties } = layOut(outline);
-    expect(endsOf(cells, plan).map((boundary) => ties[boundary])).toEqual([null, null]);
-  });
-});
-
-/** The boundaries of a plan's span, found by its ids and steps. */
-function endsOf(cells: Layout["cells"], { span }: SpanPlan): [from: number, to: number] {
-  const from = cells.findIndex(({ row, step }) => row.id === span.fromId && step === span.fromStep);
-  return [from, cells.findLastIndex(({ row, step }) => row.id === span.toId && step <= span.toStep) + 1];
-}
-
-function weightOf(standing: readonly Standing[]): number {
-  return standing.reduce((sum, each) => sum + weigh(each, true), 0);
-}
 
 /** Rows of 100 tokens. An id that begins with `u` is a user's, any other an assistant's. */
 function plain(...ids: string[]): OutlineRow[] {

@@ -1,7 +1,7 @@
 /** Chunks that fit a summariser's window, and windows that no chunk fits. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { PROMPT_OVERHEAD_TOKENS } from "../../../src/limits.ts";
+import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../../src/limits.ts";
 import { findSmallWindow, fitPolicy, MIN_CHUNK_TOKENS } from "../../../src/steps/plan/window.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 
@@ -10,16 +10,19 @@ const policies = fc
   .record({ thresholdTokens: fc.integer({ min: 1_000, max: 400_000 }) })
   .map((options) => resolvePolicy(options));
 
-test("a chunk takes half of a window at most, beside the prompt and its answer twice over, no less than that, and never fewer tokens than are worth a call", () => {
+test("a chunk takes two thirds of a window at most, beside the prompt and four summaries, no less than that, and never fewer tokens than are worth a call", () => {
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
       if (findSmallWindow(policy, window) !== null) return;
       const { chunkTokens } = fitPolicy(policy, window);
       expect(chunkTokens).toBeGreaterThanOrEqual(MIN_CHUNK_TOKENS);
-      expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, window / 2));
-      const left = window - PROMPT_OVERHEAD_TOKENS - 2 * policy.summaryTokens - chunkTokens;
-      expect(left).toBeGreaterThanOrEqual(0);
-      expect([policy.chunkTokens - chunkTokens, Math.floor(window / 2) - chunkTokens, left]).toContain(0);
+      expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, (window * 2) / 3));
+      const around = Math.min(PROMPT_AROUND_TOKENS, Math.floor(window / 20));
+      const left = window - PROMPT_OVERHEAD_TOKENS - around - 4 * policy.summaryTokens - chunkTokens;
+      if (chunkTokens > MIN_CHUNK_TOKENS) expect(left).toBeGreaterThanOrEqual(0);
+      expect(left + policy.summaryTokens).toBeGreaterThanOrEqual(0);
+      const most = [policy.chunkTokens, Math.floor((window * 2) / 3), MIN_CHUNK_TOKENS];
+      expect([...most.map((each) => each - chunkTokens), left]).toContain(0);
     }),
   );
 });
@@ -38,7 +41,7 @@ test("where there is no room, the size that is named for a summary makes room, a
   const nothing = findSmallWindow(policy, 8_192);
   const detail = nothing?.kind === "nothing" ? nothing.detail : "";
   const most = Number(/at most (\d+)\.$/.exec(detail)?.[1]);
-  expect(most).toBe(2_064);
+  expect(most).toBe(1_761);
   const kinds = [most, most + 1].map((summaryTokens) => findSmallWindow({ ...policy, summaryTokens }, 8_192)?.kind);
   expect(kinds).toEqual([undefined, "nothing"]);
   expect(findSmallWindow(policy, 2_000)).toMatchObject({

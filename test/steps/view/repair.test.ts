@@ -228,14 +228,14 @@ describe("what becomes of each kind of damage", () => {
       say("2", "assistant", done("call_0", 2)),
     ]);
     const ids = repaired.flatMap(({ parts }) => parts.map((part) => ("toolCallId" in part ? part.toolCallId : "")));
-    expect(ids).toEqual(["call_0", "call_0~2"]);
+    expect(ids).toEqual(["call_0", "call_0__again2"]);
   });
 
   test("a dangling call is not answered by a later call that only reuses its id", () => {
     const later: Part = { ...done("call_0", 2), input: { q: "something else" } } as Part;
     const repaired = repairMessages([say("1", "assistant", call("call_0")), say("2", "assistant", later)]);
     expect(repaired[0]?.parts[0]).toMatchObject({ state: "output-error", errorText: NO_RESULT });
-    expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0~2", output: 2 });
+    expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0__again2", output: 2 });
   });
 
   test("a call that waits for an approval is answered by no later call of the same id and input: nobody allowed it", () => {
@@ -243,7 +243,7 @@ describe("what becomes of each kind of damage", () => {
     const repaired = repairMessages([say("1", "assistant", waits), say("2", "assistant", done("call_0", 2))]);
     expect(repaired[0]?.parts[0]).toMatchObject({ state: "output-error", toolCallId: "call_0" });
     expect(isStub(repaired[0]?.parts[0] as Part)).toBe(true);
-    expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0~2", output: 2 });
+    expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0__again2", output: 2 });
     // In one message, the first of them is still open.
     const [message] = repairMessages([say("1", "assistant", waits, done("call_0", 2))]);
     expect(message?.parts).toMatchObject([{ state: "approval-requested" }, { state: "output-available", output: 2 }]);

@@ -8,11 +8,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { APICallError } from "@ai-sdk/provider";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
-import { digest } from "../../../src/steps/text/digest.ts";
 import type { ParsedPrompt } from "../../../src/steps/draft/prompt.ts";
 import { newAgent, stubOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
-import { scriptModel, summaryOf } from "../../scripted-model.ts";
+import { scriptModel, summaryOf, wordFor } from "../../scripted-model.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { planFault, planOf, type Fault, type FaultPlan } from "./faulty-run.ts";
 import { rowsOf } from "../../rows.ts";
@@ -46,11 +45,17 @@ const LONG = "long!6000";
 export const SHAPES: readonly Shape[] = [
   { name: "one chunk", sessionId: "", start: append(0, 17) },
   { name: "three chunks and a merge", sessionId: LONG, start: append(0, 49) },
-  { name: "a fold of an earlier overlay", sessionId: "", before: 17, start: append(17, 27) },
+  { name: "a summary that is carried on", sessionId: "", before: 17, start: append(17, 27) },
   {
     name: "a repair",
     sessionId: "",
-    weakness: ({ kind }) => (kind === "repair" ? null : "We talked about files for a while."),
+    weakness: (prompt) => (prompt.kind === "repair" ? null : summaryOf(prompt, "- done in src/made/up/file-4711.ts")),
+    start: append(0, 17),
+  },
+  {
+    name: "an answer that is no summary",
+    sessionId: "",
+    weakness: ({ problems }) => (problems.length > 0 ? null : "We talked about files for a while."),
     start: append(0, 17),
   },
   {
@@ -100,7 +105,7 @@ export async function happen(shape: Shape, fault: Fault | null = null, at = 0): 
   const paid = { asked: 0, answers: 0, unsound: 0, twice: 0 };
   const sound = (prompt: ParsedPrompt): string => {
     const source = [prompt.kind, prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts, ...prompt.problems];
-    const text = summaryOf(prompt, `- told of ${digest(...source)}`);
+    const text = summaryOf(prompt, `- told of ${wordFor(...source)}`);
     paid.answers++;
     const plan = planOf(name);
     if (plan?.stored.has(text)) paid.twice++;

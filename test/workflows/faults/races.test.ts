@@ -183,7 +183,7 @@ test("a branch from the middle of the span sees its own messages; the branch tha
   await agent.append({ message: say(50), parentId: `m${first + 1}` });
   gate.open();
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-  const branch = await agent.getView({});
+  const branch = await agent.getView({ apart: true });
   expect(branch.messages).toEqual([...talk(0, first + 2), say(50)]);
   expect(await shown(agent, run.leafId)).toContain("summary 0");
 });

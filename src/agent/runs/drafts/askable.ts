@@ -8,6 +8,7 @@ import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
+import { withoutBytes } from "../../../steps/message/without-bytes.ts";
 import { mergeFacts } from "../../../facts/gather.ts";
 import type { ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
@@ -58,6 +59,8 @@ export function findChunk(
     const slices = await readSlices(core, { sessionId, reader }, (each) => each.map(redaction.message));
     if (reader.digest !== planned) return null;
     const messages = slices.flat();
+    // Files may exceed what RPC takes.
+    const lean = messages.map(withoutBytes);
     const weigh = (count: CountTokens): number =>
       messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
     const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
@@ -65,9 +68,10 @@ export function findChunk(
     return {
       kind: "source",
       key,
-      messages,
+      messages: lean,
       brief,
       askTokens,
+      unfounded: carried.flatMap(({ unfounded }) => unfounded),
       previous: carried.length === 0 ? null : carried.map(({ text }) => redaction.text(text)).join("\n\n"),
       facts: redaction.facts(mergeFacts(carried.map(({ facts }) => facts))),
       generation: 1 + Math.max(0, ...carried.map(({ generation }) => generation)),
@@ -108,6 +112,7 @@ export function findFold(
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
         askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),
+        unfounded: sources.flatMap(({ unfounded }) => unfounded),
       };
     },
   };

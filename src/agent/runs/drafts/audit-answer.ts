@@ -35,7 +35,15 @@ export function auditAnswer(
   const { spanTokens, hasMatter } = answers;
   const brief = { ...(whole ?? briefOf(core, run)), spanTokens };
   // It is repaired once. What is left then is marked.
-  const unfounded = again ? [] : answer.unfounded;
-  const audit = auditSummary({ text, finishReason, ...brief, unfounded, hasMatter: () => hasMatter, countTokens });
+  const unfounded = again ? [] : answers.unfounded;
+  const audit = auditSummary({
+    ...brief,
+    text,
+    finishReason,
+    unfounded,
+    byModel: true,
+    hasMatter: () => hasMatter,
+    countTokens,
+  });
   return { tokens, problems: audit.ok ? [] : audit.problems };
 }

@@ -18,6 +18,9 @@ const KEPT_OF_EARLIER = 3 / 5;
 /** Source tokens for each token of a summary of one of several chunks. */
 export const SOURCE_PER_SUMMARY_TOKEN = 5;
 
+/** The summary of a chunk may take so many tokens, however small the chunk is. They hold a heading and a sentence. */
+const LEAST_CHUNK_SUMMARY_TOKENS = 60;
+
 /** A summary into which several are folded takes so many times the tokens of one, and at most half of all summaries' budget. */
 const FOLDED_SUMMARIES = 1.5;
 
@@ -65,7 +68,7 @@ export function briefOfChunk(
   // A chunk that carries on summaries makes the whole one, in place of theirs.
   if (carriedBy(plan, index).length > 0) return whole;
   const isOnly = plan.chunks.length === 1;
-  const share = isOnly ? Infinity : Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
+  const share = isOnly ? Infinity : Math.max(LEAST_CHUNK_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
     ...whole,

@@ -119,16 +119,17 @@ export interface Folded {
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
+  readonly unfounded: readonly string[];
 }
 
 export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
-    const { text, degraded, generation, facts } = mustDraft(core, run, source.key);
-    return { kind: source.kind, text, name: source.key, degraded, generation, facts };
+    const { text, degraded, generation, facts, unfounded } = mustDraft(core, run, source.key);
+    return { kind: source.kind, text, name: source.key, degraded, generation, facts, unfounded };
   }
   const overlay = core.memory.session(run.sessionId).overlays.get(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
-  const { degraded, generation, draftKey } = overlay.details;
+  const { degraded, generation, draftKey, pinned } = overlay.details;
   // Named by its draft, or by source and text. So the same fold is found again, and never with facts of another source.
   return {
     kind: source.kind,
@@ -137,6 +138,7 @@ export function readSource(core: Needs<"memory">, run: RunRecord, source: FoldSo
     degraded,
     generation,
     facts: factsOf(core, overlay, run.sessionId),
+    unfounded: pinned.unfounded,
   };
 }
 

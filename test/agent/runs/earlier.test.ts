@@ -1,4 +1,4 @@
-/** Names beside a summary. They cover everything that a view hides, and go when their source may have changed (C3). */
+/** What a summary shows of the messages under earlier ones, which are the user's instructions. It goes when its source may have changed (C3, S3). */
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
@@ -10,13 +10,22 @@ import { overlayMessageId } from "../../../src/steps/view/view.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
-import { summaryOf } from "../../scripted-model.ts";
+import { summaryOf, withInstructions, type Script } from "../../scripted-model.ts";
 
 skipRetryDelays();
 
 /** Said by message 2 alone, which the first summary covers. */
-const WORD = "quokka-17";
-const told = (n: number): UIMessage => (n === 2 ? say(2, `Keep ${WORD} and only ${WORD}: it is ${WORD}. `) : say(n));
+const WORD = "quokka";
+const keep = (word: string): string => `Never feed the ${word} after dark`;
+const told = (n: number): UIMessage => (n === 2 ? say(2, `${keep(WORD)}. `) : say(n));
+
+/** Fills its summary, so that the next one begins beside it, and names the instructions that it reads. */
+const naming: Script = (prompt) => {
+  const found = (prompt.transcript ?? "").match(/Never feed the \w+ after dark/g) ?? [];
+  return withInstructions(`${summaryOf(prompt, "Done.")}\n${"All of it was looked at twice. ".repeat(28)}`, {
+    standing: found,
+  });
+};
 
 interface Stacked {
   readonly session: FullSession;
@@ -25,9 +34,9 @@ interface Stacked {
   readonly compact: () => Promise<void>;
 }
 
-/** Two summaries side by side, the newer one with names of both. */
+/** Summaries side by side. The newest shows the instruction under the first of them. */
 async function stacked(look: (made: Stacked) => Promise<void>, added: string | null = null): Promise<void> {
-  const { stub } = newAgent((prompt) => summaryOf(prompt, "Done."));
+  const { stub } = newAgent(naming);
   await runInDurableObject(stub, async (agent) => {
     const policy = {
       protectHead: 1,
@@ -56,8 +65,8 @@ async function stacked(look: (made: Stacked) => Promise<void>, added: string | n
     const active = (await session.getCompactions()).filter(({ state }) => state === "active");
     const [older, newer] = active.slice(-2);
     if (older === undefined || newer === undefined) throw new Error("No two summaries side by side.");
-    expect([older.details.level, newer.details.level]).toEqual([1, 0]);
-    expect(newer.details.pinned.names).toContain(WORD);
+    expect([older.details.level, newer.details.level]).toEqual([0, 0]);
+    expect(newer.details.pinned.instructions).toEqual([{ quote: keep(WORD), messageId: "m2" }]);
     expect(await shown(session)).toContain(WORD);
     await look({ session, older, newer, compact });
   });
@@ -82,7 +91,7 @@ async function everything(session: FullSession): Promise<string> {
   return JSON.stringify([await session.getView(), overlays, past]);
 }
 
-test("after an edit under another summary no name of its old text is left", async () => {
+test("after an edit under another summary nothing of its old text is left", async () => {
   await stacked(async ({ session }) => {
     await session.updateMessage(say(2));
     expect(await shown(session)).not.toContain(WORD);
@@ -120,38 +129,16 @@ test("nor after the message was deleted", async () => {
 test("only the last summary says how things stand, and the one before it where that was taken back", async () => {
   await stacked(async ({ session, older, newer }) => {
     const telling = async (): Promise<string[]> =>
-      (await session.getView()).messages.filter((each) => textOf([each]).includes("## State\\n")).map(({ id }) => id);
+      (await session.getView({ apart: true })).messages
+        .filter((each) => textOf([each]).includes("## State\\n"))
+        .map(({ id }) => id);
     expect(await telling()).toEqual([overlayMessageId(newer.id)]);
     await session.rollback(newer.id);
     expect(await telling()).toEqual([overlayMessageId(older.id)]);
   });
 });
 
-test.each([
-  { stackTokens: 120, shows: false },
-  { stackTokens: 2_400, shows: true },
-])("a summary without a model in a room of $stackTokens tokens is shown: $shows, and stored whole", async (room) => {
-  const { stub } = newAgent(() => {
-    throw new Error("connection refused");
-  });
-  await runInDurableObject(stub, async (agent) => {
-    const policy = { protectHead: 1, tailTokenBudget: 400, summaryTokens: 30, minSpanTokens: 100 };
-    const session = Session.create(agent)
-      .forSession("small")
-      .compactAfter(20_000, { ...policy, stackTokens: room.stackTokens });
-    await session.appendAll([...talk(0, 4), say(4, "Please move the billing table to the archive. "), ...talk(5, 12)]);
-    const { run } = await session.compactNow();
-    expect((await session.ended(run.id)).outcome).toMatchObject({ kind: "applied", degraded: true });
-    const [overlay] = await session.getCompactions();
-    expect(overlay?.summary).toContain("- Please move the billing table");
-    const text = await shown(session);
-    expect(text).toContain("billing table to the archive");
-    expect(text.includes("## Goal")).toBe(room.shows);
-    expect(text.includes("- Open: Please move the billing table")).toBe(!room.shows);
-  });
-});
-
-test("an edit of what no summary tells of leaves the names where they are", async () => {
+test("an edit of what no summary tells of leaves the instruction where it is", async () => {
   await stacked(async ({ session }) => {
     await session.updateMessage(say(31, "Edited. "));
     await session.updateMessage(say(0, "Edited. "));
@@ -161,16 +148,16 @@ test("an edit of what no summary tells of leaves the names where they are", asyn
 
 test("later compactions have them again, of what is said now", async () => {
   await stacked(async ({ session, compact }) => {
-    await session.updateMessage(say(2, "Keep wombat-23 and only wombat-23: it is wombat-23. "));
+    await session.updateMessage(say(2, `${keep("wombat")}. `));
     await settle(session);
     await session.appendAll(talk(32, 42));
     await compact();
-    expect(await shown(session)).toContain("wombat-23");
+    expect(await shown(session)).toContain("wombat");
     expect(await shown(session)).not.toContain(WORD);
   });
 });
 
-test("a branch that leaves between two summaries has no name that only the later one's messages say", async () => {
+test("a branch that leaves between two summaries has nothing that only the later one's messages say", async () => {
   await stacked(async ({ session }) => {
     // A run lays a summary over the messages that the edit uncovered. It lies before the newer one and was made later.
     await session.updateMessage(say(3, "Edited. "));
@@ -184,11 +171,11 @@ test("a branch that leaves between two summaries has no name that only the later
 });
 
 test.each([null, "A line that the caller adds behind the summary, with words of its own."])(
-  "without its names a summary weighs what it then shows (added: %s)",
+  "without its instructions a summary weighs what it then shows (added: %s)",
   async (added) => {
     await stacked(async ({ session }) => {
       const weigh = async (): Promise<void> => {
-        const { messages, elements } = await session.getView();
+        const { messages, elements } = await session.getView({ apart: true });
         const weighed = messages.map((message) => measureMessage(message, estimateTokens).tokens);
         expect(elements.map(({ tokens }) => tokens)).toEqual(weighed);
       };

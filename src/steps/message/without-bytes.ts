@@ -1,0 +1,39 @@
+/**
+ * A message without what its transcript does not show: the bytes of files, data for a page, and metadata.
+ *
+ * A chunk crosses RPC to its summariser. Files are not counted by their bytes, so those of one chunk may exceed what RPC takes. The
+ * transcript tells a file's type, size and name, and the stand-in keeps these. Pure.
+ */
+import type { UIMessage } from "ai";
+import { withoutBytes as withoutBytesIn } from "./bytes.ts";
+import { fileBytes } from "./measure.ts";
+import { fieldText, innerParts, toolPart, type Part } from "./tool-parts.ts";
+
+/** A shorter data URL is kept. */
+const LEAST_URL_CHARS = 1_000;
+/** The same object where nothing is left out. */
+export function withoutBytes(message: UIMessage): UIMessage {
+  const parts = message.parts.map(lighter);
+  const isSame = message.metadata === undefined && parts.every((part, at) => part === message.parts[at]);
+  if (isSame) return message;
+  const { metadata: _, ...rest } = message;
+  return { ...rest, parts };
+}
+
+function lighter(part: Part): Part {
+  if (part.type.startsWith("data-")) return { ...part, data: null } as Part;
+  if (part.type === "file" || part.type === "reasoning-file") {
+    const url = fieldText(part.url);
+    return url.length < LEAST_URL_CHARS || !url.startsWith("data:") ? part : { ...part, url: standIn(url) };
+  }
+  if (part.type === "steering-message") return { ...part, parts: innerParts(part).map(lighter) } as Part;
+  const tool = toolPart(part);
+  if (tool === null) return part;
+  const [input, output] = [withoutBytesIn(tool.input), withoutBytesIn(tool.output)];
+  return input === tool.input && output === tool.output ? part : ({ ...part, input, output } as Part);
+}
+
+/** {@link fileBytes} reads the size of the file from it. */
+function standIn(url: string): string {
+  return `data:;bytes=${fileBytes(url) ?? 0},`;
+}

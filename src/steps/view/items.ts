@@ -1,0 +1,73 @@
+/**
+ * Parts that a provider keeps on its own side, as OpenAI does with `store`.
+ *
+ * A part with an item id is sent as a reference. The provider then reads its own copy, whatever the part says here, and wants the reasoning
+ * before it and what followed the reasoning. So a step that differs from the provider's is sent as words of our own: without ids, and
+ * without the reasoning that has one.
+ */
+import { toolName, toolPart, type Part } from "../message/tool-parts.ts";
+
+const FIELDS = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"] as const;
+const ITEM_ID = "itemId";
+
+/** The id under which a provider keeps a part. Null where none does. */
+export function itemOf(part: Part): string | null {
+  for (const field of FIELDS) {
+    for (const options of Object.values(objectIn(part, field) ?? {})) {
+      const id: unknown = (options as Record<string, unknown> | null)?.[ITEM_ID];
+      if (typeof id === "string" && id !== "") return id;
+    }
+  }
+  return null;
+}
+
+/** The parts of one step that no provider keeps. Returns the same array where none has an id. */
+export function withoutItems(parts: Part[]): Part[] {
+  if (parts.every((part) => itemOf(part) === null)) return parts;
+  return parts.filter((part) => !isReasoning(part) || itemOf(part) === null).map(withoutItem);
+}
+
+/** The parts of one step after a change of each, as the provider's where its copy still says the same. */
+export function ownWhereChanged(before: readonly Part[], after: Part[]): Part[] {
+  const isOurs = after.some((part, at) => {
+    const stored = before[at];
+    return stored !== undefined && itemOf(stored) !== null && !isCopy(stored, part);
+  });
+  return isOurs ? withoutItems(after) : after;
+}
+
+/** Whether a provider's copy of the first part says what the second does. The result of a call is no part of that copy. */
+export function isCopy(before: Part, after: Part): boolean {
+  if (before === after) return true;
+  const [was, is] = [toolPart(before), toolPart(after)];
+  if (was === null || is === null) return false;
+  return was.toolCallId === is.toolCallId && was.input === is.input && toolName(was) === toolName(is);
+}
+
+export function isReasoning(part: Part): boolean {
+  return part.type === "reasoning" || part.type === "reasoning-file";
+}
+
+/** The part without its ids at providers. */
+export function withoutItem(part: Part): Part {
+  if (itemOf(part) === null) return part;
+  const copy: Record<string, unknown> = { ...part };
+  for (const field of FIELDS) {
+    const metadata = objectIn(part, field);
+    if (metadata === null) continue;
+    copy[field] = Object.fromEntries(
+      Object.entries(metadata).map(([provider, options]) => [provider, withoutKey(options, ITEM_ID)]),
+    );
+  }
+  return copy as unknown as Part;
+}
+
+function objectIn(part: Part, field: string): Record<string, unknown> | null {
+  const value: unknown = (part as unknown as Record<string, unknown>)[field];
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+}
+
+function withoutKey(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+}

@@ -1,0 +1,45 @@
+/** A client that keeps the messages which the base class pruned, and posts all of them back with each turn, as `useAgentChat` does. */
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { skipRetryDelays } from "../agents.ts";
+import { connect, ended, inside, messagesOf, newChat, user } from "./chat.ts";
+
+skipRetryDelays();
+
+const TURNS = 40;
+
+/** All that the client ever saw, after so many turns. */
+async function converse(name: string, edit: (messages: readonly UIMessage[]) => UIMessage[]): Promise<UIMessage[]> {
+  const person = await connect(name);
+  const seen: UIMessage[] = [];
+  for (let n = 0; n < TURNS; n++) {
+    const asked = user(`u${n}`);
+    const kept = await person.submit([...edit(seen), asked]);
+    const known = new Set([...seen.map(({ id }) => id), asked.id]);
+    seen.push(asked, ...kept.filter(({ id }) => !known.has(id)));
+  }
+  return seen;
+}
+
+test("pruned messages that a client posts back are no edits: summaries stay in force, and no run starts for them", async () => {
+  const { name } = newChat("keeps-20");
+  await converse(name, (seen) => [...seen]);
+  const runs = await ended(name);
+  const overlays = await inside(name, async ({ palimpsest }) => palimpsest.session().getCompactions());
+  expect(overlays.length).toBeGreaterThanOrEqual(2);
+  expect(overlays.map(({ state }) => state)).toEqual(overlays.map(() => "active"));
+  expect(runs.filter(({ outcome }) => outcome?.kind === "failed" || outcome?.kind === "stale")).toEqual([]);
+  expect(runs.length).toBeLessThan(TURNS / 4);
+  expect(await messagesOf(name)).toHaveLength(20);
+});
+
+test("a pruned message that a client posts back with other words is an edit", async () => {
+  const { name } = newChat("keeps-20");
+  await converse(name, (seen) =>
+    seen.length < 2 * TURNS - 2
+      ? [...seen]
+      : seen.map((message, at) => (at === 2 ? user(message.id, "Edited.") : message)),
+  );
+  const overlays = await inside(name, async ({ palimpsest }) => palimpsest.session().getCompactions());
+  expect(overlays.some(({ state }) => state === "invalidated")).toBe(true);
+});

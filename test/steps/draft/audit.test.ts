@@ -1,0 +1,218 @@
+/** The answers that the audit takes as a summary, and those that it refuses, each with its name. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { auditSummary } from "../../../src/steps/draft/audit.ts";
+import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
+import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+
+describe("the audit", () => {
+  const policy = resolvePolicy({ thresholdTokens: 10_000, summaryTokens: 400 });
+  const template = parseTemplate({ sections: [{ title: "Goal" }, { title: "Next" }] });
+  const audit = (text: string, finishReason = "stop", spanTokens = 5_000): string[] => {
+    const result = auditSummary({ countTokens: estimateTokens, text, finishReason, spanTokens, policy, template });
+    return result.ok ? [] : result.problems.map(({ kind }) => kind);
+  };
+  const good = "## Goal\nShip the parser.\n\n## Next\nRun the tests.";
+
+  test("a whole summary in its sections passes with its weight", () => {
+    expect(
+      auditSummary({
+        countTokens: estimateTokens,
+        text: good,
+        finishReason: "stop",
+        spanTokens: 5_000,
+        policy,
+        template,
+      }),
+    ).toEqual({
+      ok: true,
+      tokens: expect.any(Number),
+    });
+    expect(audit(`${good}\nThe model said "I cannot open the file" and [#3 user] was quoted.`)).toEqual([]);
+  });
+
+  test.each([
+    ["", "stop", "empty"],
+    [" . ", "stop", "empty"],
+    [good, "length", "unfinished"],
+    [good, "error", "unfinished"],
+    [good, "content-filter", "refusal"],
+    ["I'm sorry, but I can't help with that.", "stop", "refusal"],
+    ["I cannot summarise this conversation.", "stop", "refusal"],
+    ["As an AI language model, I must decline.", "stop", "refusal"],
+    [good, "tool-calls", "tool-call"],
+    ['{"name": "read", "arguments": {"path": "a"}}', "stop", "tool-call"],
+    ["<tool_call>read</tool_call>", "stop", "tool-call"],
+    [`<transcript b-1>\n${good}`, "stop", "echo"],
+    [`${good}\n[#1 user]\nhello\n[#2 assistant]\nhi\n[call read c1]\n{}`, "stop", "echo"],
+    [`${good}\n[call read]\n{}\n[error]\nNo such file.\n[call look c3]\n{}`, "stop", "echo"],
+    [`${good}\n${"palimpsest ".repeat(2_000)}`, "stop", "too-large"],
+  ])("refused: %j ending in %s is %s", (text, finishReason, kind) => {
+    expect(audit(text, finishReason)).toContain(kind);
+  });
+
+  test.each([
+    `${good}\n- The log shows \`<tool_call>\` twice.`,
+    `${good}\n- <invoke name="read"> stood in the answer, unread.`,
+    `${good}\nThe parser takes <tool_use> for a call.`,
+    `${good}\n- The answer was:\n  <function_calls>`,
+    `${good}\n\`\`\`xml\n<invoke name="read">\n\`\`\`\nThat is fixed.`,
+  ])("a summary may quote the markup of a call: %j", (text) => {
+    expect(audit(text)).toEqual([]);
+  });
+
+  test.each([
+    `${good}\n\n[error]\nlevel = 2\n\n[result]\nfile = "a"\n\n[denied]\nusers = []`,
+    `${good}\n\`\`\`\n[call read]\n{}\n[result]\nfine\n[#2 user]\n\`\`\`\nThat is how it looks.`,
+  ])("what only looks like the lines of a transcript may be told of: %j", (text) => {
+    expect(audit(text)).toEqual([]);
+  });
+
+  test.each([
+    `${good}\n<tool_call>{"name":"read"}</tool_call>`,
+    `${good}\n\n<function_calls>\n<invoke name="read">\n</invoke>\n</function_calls>`,
+    '```xml\n<invoke name="read">\n```',
+    `${good}\n\`\`\`\na\n\`\`\`\n<tool_use>\n\`\`\`\nb\n\`\`\``,
+  ])("an answer that calls a tool in markup of its own is refused: %j", (text) => {
+    expect(audit(text)).toContain("tool-call");
+  });
+
+  test.each([
+    "## Goal\n\n## Next",
+    "## Goal\nNone.\n\n## Next\n- None.",
+    "## Goal\n_None yet._\n## Next\n* **N/A**",
+    "**Goal**\n---\n**Next**\n- nothing so far",
+    "## Goal\nWhat the user wants.\n## Next\n- None noted",
+  ])("headings with nothing under any of them are no summary of what has something to tell: %j", (text) => {
+    const hinted = parseTemplate({ sections: [{ title: "Goal", hint: "What the user wants." }, { title: "Next" }] });
+    const given = {
+      text,
+      finishReason: "stop",
+      spanTokens: 5_000,
+      policy,
+      template: hinted,
+      countTokens: estimateTokens,
+    };
+    expect(auditSummary(given)).toMatchObject({ ok: false, problems: [{ kind: "hollow" }] });
+    expect(auditSummary({ ...given, hasMatter: () => false })).toMatchObject({ ok: true });
+    expect(
+      auditSummary({ ...given, text: text.replace("## Next", "No.\n## Next").replace("**Next", "No.\n**Next") }).ok,
+    ).toBe(true);
+  });
+
+  test.each([
+    ["prose without headings", "The parser is to be shipped. Its tests were run and passed, and nothing is open."],
+    ["headings of its own", "# Summary\n## What happened\nThe parser was shipped.\n## Next\nNothing."],
+    ["some of the headings", "## Next\n- Run the tests."],
+    ["a list alone", "- The parser was shipped.\n- Its tests passed."],
+    ["a text in another language", "解析器已经发布，测试全部通过，没有遗留问题。"],
+    [
+      "what begins like a regret and tells it",
+      "## Goal\nThe user said: I'm sorry, I can't ship it.\n## Next\nShip it.",
+    ],
+  ])("takes %s", (_, text) => {
+    expect(audit(text)).toEqual([]);
+  });
+
+  test.each([
+    [
+      "## Goal\nI'm sorry, but I can't help with that.\n## Done\nI cannot do this.\n## Next\n- I am unable to help.",
+      "refusal",
+    ],
+    [
+      "## Goal\nNo summary is possible here.\n## Done\nNo summary is possible here.\n## Next\n- No summary is possible here.",
+      "refusal",
+    ],
+    ["## Goal\n[call look]\n{}\n[#1 user]\nHello.\n[#2 assistant]\nHi.", "echo"],
+    ["## Goal\nNone.\n## Done\nNothing yet.\n## Next\n- n/a", "hollow"],
+  ])("refuses a false answer under each heading: %j is %s", (text, kind) => {
+    expect(audit(text)).toContain(kind);
+  });
+
+  test("takes a sentence that stands under two headings, and empty ones beside what is told", () => {
+    expect(audit("## Goal\nShip it.\n## Next\nShip it.")).toEqual([]);
+    expect(audit("## Goal\nShip it.\n## Done\nNone.\n## Failures\nNone.\n## Next\nNone.")).toEqual([]);
+  });
+
+  test("takes an answer a quarter longer than it was asked for, and none that is longer still", () => {
+    const longer = resolvePolicy({ thresholdTokens: 40_000, summaryTokens: 1_000 });
+    const sized = (tokens: number): string => {
+      let text = good;
+      while (estimateTokens(`${text} parser`) <= tokens) text += " parser";
+      return text;
+    };
+    const problems = (text: string): string[] => {
+      const given = {
+        text,
+        finishReason: "stop",
+        spanTokens: 30_000,
+        policy: longer,
+        template,
+        countTokens: estimateTokens,
+      };
+      const result = auditSummary(given);
+      return result.ok ? [] : result.problems.map(({ kind }) => kind);
+    };
+    expect(problems(sized(1_250))).toEqual([]);
+    expect(problems(sized(1_260))).toEqual(["too-large"]);
+  });
+
+  test("names what stands nowhere in what the model was shown, where it may still be put right", () => {
+    const given = {
+      text: good,
+      finishReason: "stop",
+      spanTokens: 5_000,
+      policy,
+      template,
+      countTokens: estimateTokens,
+    };
+    expect(auditSummary({ ...given, unfounded: ["src/a.ts", "4711"] })).toMatchObject({
+      ok: false,
+      problems: [{ kind: "unfounded", detail: expect.stringContaining('"src/a.ts", "4711"') }],
+    });
+    expect(auditSummary({ ...given, unfounded: [] }).ok).toBe(true);
+  });
+
+  test("V3: a summary is refused when it is not smaller than its source by the margin", () => {
+    expect(audit(good, "stop", 12)).toEqual(["too-large"]);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 2_000 }), (words, spanTokens) => {
+        const text = `${good}\n${"word ".repeat(words)}`;
+        const result = auditSummary({
+          countTokens: estimateTokens,
+          text,
+          finishReason: "stop",
+          spanTokens,
+          policy,
+          template,
+        });
+        if (result.ok) {
+          expect(result.tokens).toBeLessThanOrEqual(policy.summaryTokens * 1.25);
+          expect(result.tokens).toBeLessThan(spanTokens);
+        } else expect(result.problems.map(({ kind }) => kind)).toEqual(["too-large"]);
+      }),
+    );
+  });
+});
+
+test("where bullets come from is not counted against a summary's budget, only against its source (V3)", () => {
+  const policy = resolvePolicy({ thresholdTokens: 60_000, summaryTokens: 400 });
+  const bullets = Array.from(
+    { length: 24 },
+    (_, n) => `- The ledger keeps its promise number ${n}. [@0a1b2c${n % 10}, @0b1b2c3]`,
+  );
+  const text = `${DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}`).join("\n")}\n${bullets.join("\n")}`;
+  expect(estimateTokens(text)).toBeGreaterThan(400);
+  const audit = (spanTokens: number) =>
+    auditSummary({
+      countTokens: estimateTokens,
+      text,
+      finishReason: "stop",
+      spanTokens,
+      policy,
+      template: DEFAULT_TEMPLATE,
+    });
+  expect(audit(5_000)).toMatchObject({ ok: true });
+  expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
+});

@@ -1,0 +1,116 @@
+/**
+ * A platform as strict as production. The local one takes values several times as large, so a test on it alone would not notice them.
+ *
+ * Each breach is refused, as production refuses it, and remembered for the test that looks at the end. docs/limits.md has the sources.
+ */
+import type { WorkflowStep } from "cloudflare:workers";
+
+const MIB = 1024 * 1024;
+
+/** The limits of production that the local platform does not hold. */
+export const LIMITS = {
+  /** Bytes of a text or blob in a statement's parameter, and of a row. */
+  valueBytes: 2_000_000,
+  /** Parameters of one statement, and bytes of its text. */
+  parameters: 100,
+  statementBytes: 100_000,
+  /** Bytes of a step's result and of an instance's params. */
+  resultBytes: MIB,
+  paramsBytes: MIB,
+  /** Characters of a step's name and of an instance's id. */
+  stepNameChars: 256,
+  instanceIdChars: 100,
+  /** Bytes of what one call passes or returns. */
+  rpcBytes: 32 * MIB,
+} as const;
+
+/** What was refused, in the order in which it happened. Shared with the Worker under test, which is in the same isolate. */
+export const breaches = ((globalThis as { palimpsestBreaches?: string[] }).palimpsestBreaches ??= []);
+
+const INSTANCE_ID = /^[a-zA-Z0-9_][a-zA-Z0-9-_]*$/;
+
+function refuse(what: string): never {
+  breaches.push(what);
+  throw new Error(`Production refuses this: ${what}`);
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return new TextEncoder().encode(value).byteLength;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value.byteLength;
+  return 8;
+}
+
+function jsonBytes(value: unknown): number {
+  return value === undefined ? 0 : bytesOf(JSON.stringify(value) ?? "");
+}
+
+/** Throws for a statement that production would not run. */
+export function checkStatement(query: string, parameters: readonly unknown[]): void {
+  const sizes = parameters.map(bytesOf);
+  const most = Math.max(0, ...sizes);
+  const sum = sizes.reduce((all, each) => all + each, 0);
+  if (parameters.length > LIMITS.parameters) refuse(`${parameters.length} parameters`);
+  if (bytesOf(query) > LIMITS.statementBytes) refuse(`a statement of ${bytesOf(query)} bytes`);
+  if (most > LIMITS.valueBytes) refuse(`a value of ${most} bytes`);
+  if (/^\s*(?:INSERT|REPLACE)\b/.test(query) && sum > LIMITS.valueBytes) refuse(`a row of ${sum} bytes`);
+}
+
+/** An object's state whose statements are checked, those of the SDK included. */
+export function strictState(ctx: DurableObjectState): DurableObjectState {
+  const { sql } = ctx.storage;
+  const exec = sql.exec.bind(sql);
+  Object.defineProperty(sql, "exec", {
+    configurable: true,
+    writable: true,
+    value: (query: string, ...parameters: unknown[]) => {
+      checkStatement(query, parameters);
+      return exec(query, ...parameters);
+    },
+  });
+  return ctx;
+}
+
+const used = new Set<string>();
+
+/** An environment whose Workflow refuses ids and params that production refuses. An id is never used for a second run. */
+export function strictWorkflow(workflow: Workflow): Workflow {
+  return new Proxy(workflow, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (key !== "create") return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+      return async (options: WorkflowInstanceCreateOptions) => {
+        const { id = "", params } = options;
+        if (id.length > LIMITS.instanceIdChars || !INSTANCE_ID.test(id)) refuse(`the instance id "${id}"`);
+        if (jsonBytes(params) > LIMITS.paramsBytes) refuse(`params of ${jsonBytes(params)} bytes`);
+        const of = `${id} ${JSON.stringify(params)}`;
+        if ([...used].some((each) => each !== of && each.startsWith(`${id} `)))
+          refuse(`the id "${id}" for another run`);
+        used.add(of);
+        return target.create(options);
+      };
+    },
+  });
+}
+
+/** The steps of an instance, whose names and results are checked. The engine's object is a stub, so its methods are only called. */
+export function strictStep(step: WorkflowStep): WorkflowStep {
+  const calls = step as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  return new Proxy({} as WorkflowStep, {
+    get: (_, key) => {
+      const method = String(key);
+      if (method !== "do") return (...args: unknown[]) => calls[method]?.(...args);
+      return async (name: string, ...rest: unknown[]) => {
+        if (name.length > LIMITS.stepNameChars) refuse(`a step name of ${name.length} characters`);
+        const result = await calls["do"]?.(name, ...rest);
+        if (jsonBytes(result) > LIMITS.resultBytes) refuse(`a step result of ${jsonBytes(result)} bytes`);
+        return result;
+      };
+    },
+  });
+}
+
+/** What a call passes or returns. The local platform holds this limit too, and here a test learns of it. */
+export function checkRpc<Value>(value: Value): Value {
+  if (jsonBytes(value) > LIMITS.rpcBytes) refuse(`an RPC value of ${jsonBytes(value)} bytes`);
+  return value;
+}

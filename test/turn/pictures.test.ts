@@ -1,0 +1,72 @@
+/** A picture that a tool took is counted as a picture, and the step after it sees the whole. */
+import { generateText, isStepCount, tool, type ToolSet } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { keepTurn } from "../../src/turn/turn.ts";
+import { inside } from "../agent/inside.ts";
+import { newAgent } from "../agents.ts";
+
+const usage = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 5, text: 5, reasoning: 0 },
+};
+const picture = `iVBORw0KGgo${"AbCd".repeat(150_000)}`;
+
+function look(
+  output: object,
+  own?: (output: never) => string,
+): Promise<{ prompts: string[]; tokens: number; runs: number }> {
+  return inside(newAgent(), async (manager) => {
+    const session = manager.getSession("x!60000");
+    await session.appendMessage({ id: "q", role: "user", parts: [{ type: "text", text: "What is on the page?" }] });
+    await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
+    const shot = tool({
+      inputSchema: z.object({}),
+      execute: async () => output,
+      ...(own !== undefined && { toModelOutput: ({ output: got }) => ({ type: "text", value: own(got as never) }) }),
+    });
+    const tools: ToolSet = { shot };
+    const prompts: string[] = [];
+    const model = new MockLanguageModelV4({
+      doGenerate: async ({ prompt }) => {
+        const first = prompts.push(JSON.stringify(prompt)) === 1;
+        return {
+          content: first
+            ? [{ type: "tool-call", toolCallId: "c1", toolName: "shot", input: "{}" }]
+            : [{ type: "text", text: "A form." }],
+          finishReason: { unified: first ? "tool-calls" : "stop", raw: undefined },
+          usage,
+          warnings: [],
+        };
+      },
+    });
+    const turn = keepTurn(session, { replyId: "reply", tools });
+    await generateText({ model, tools, stopWhen: isStepCount(3), ...(await turn.prepareStep()), ...turn });
+    turn.mustBeKept();
+    const { tokens } = await session.getView();
+    return { prompts, tokens, runs: (await session.runs()).length };
+  });
+}
+
+test.each<[string, object]>([
+  ["MCP", { content: [{ type: "image", mimeType: "image/png", data: picture }] }],
+  ["the SDK", { type: "content", value: [{ type: "image-data", mediaType: "image/png", data: picture }] }],
+])("in contents of %s it is a picture for the model", async (_name, output) => {
+  const { prompts, tokens, runs } = await look(output);
+  expect([tokens < 10_000, runs]).toEqual([true, 0]);
+  expect(prompts[1]).toContain(picture);
+  expect(prompts[1]).toContain('"type":"content"');
+});
+
+test("in a field it is a line for the model, because a model cannot read it there", async () => {
+  const { prompts, tokens } = await look({ title: "Form", shot: `data:image/png;base64,${picture}` });
+  expect(tokens).toBeLessThan(10_000);
+  expect(prompts[1]).not.toContain("AbCdAbCd");
+  expect(prompts[1]).toContain("[image/png, 440 KB, left out]");
+});
+
+test("a tool's own form of it is sent, made of the whole", async () => {
+  const { prompts } = await look({ shot: picture }, ({ shot }: { shot: string }) => `${shot.length} characters`);
+  expect(prompts[1]).toContain(`${picture.length} characters`);
+});

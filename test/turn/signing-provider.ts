@@ -1,0 +1,60 @@
+/** A provider that binds each thought to all that stood before it, and would refuse a request in which that changed. */
+import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import { MockLanguageModelV4 } from "ai/test";
+import { digest } from "../../src/steps/text/digest.ts";
+
+const usage = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 5, text: 5, reasoning: 0 },
+};
+
+/** What the provider binds a thought to: the speakers and what they said, one after the other. */
+function seal(messages: readonly LanguageModelV4Message[], ofLast = 0): string {
+  const said = messages.flatMap(({ role, content }, at) => {
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const shown = at === messages.length - 1 && ofLast > 0 ? parts.slice(0, ofLast - 1) : parts;
+    return shown.map((part) => {
+      const { providerOptions: _options, ...rest } = part as { providerOptions?: unknown };
+      return [role === "assistant" ? "assistant" : role === "system" ? "system" : "user", rest];
+    });
+  });
+  return digest(JSON.stringify(said));
+}
+
+/** Thinks before each step, and signs it. Counts the thoughts that came back, and those that it would refuse. */
+export function signing(steps: number) {
+  const told = { sent: 0, refused: 0, made: 0 };
+  let step = 0;
+  const model = new MockLanguageModelV4({
+    doGenerate: async ({ prompt }) => {
+      for (const [at, { role, content }] of prompt.entries()) {
+        if (role !== "assistant") continue;
+        for (const [n, part] of content.entries()) {
+          if (part.type !== "reasoning") continue;
+          told.sent++;
+          const { signature } = part.providerOptions?.["anthropic"] ?? {};
+          if (typeof signature !== "string" || signature.split(" ")[0] !== seal(prompt.slice(0, at + 1), n + 1))
+            told.refused++;
+        }
+      }
+      const n = step++ % (steps + 1);
+      const signature = `${seal(prompt)} ${told.made++}`;
+      const thought = {
+        type: "reasoning",
+        text: `Thought ${told.made}.`,
+        providerMetadata: { anthropic: { signature } },
+      };
+      const said =
+        n < steps
+          ? { type: "tool-call", toolCallId: `c${told.made}`, toolName: "look", input: JSON.stringify({ n }) }
+          : { type: "text", text: "Done." };
+      return {
+        content: [thought, said] as never,
+        finishReason: { unified: n < steps ? "tool-calls" : "stop", raw: undefined },
+        usage,
+        warnings: [],
+      };
+    },
+  });
+  return { model, told };
+}

@@ -1,0 +1,114 @@
+/**
+ * A provider that binds each thought to all that stood before it, and refuses a request in which that changed. No turn's request is refused, and
+ * no thought is left out before which nothing changed.
+ */
+import { generateText, isStepCount, tool, type ToolSet } from "ai";
+import type { MockLanguageModelV4 } from "ai/test";
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { keepTurn, type TurnOptions } from "../../src/turn/turn.ts";
+import { inside } from "../agent/inside.ts";
+import { settle } from "../agent/runs.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import type { FullSession } from "../rooms.ts";
+import { rowsOf } from "../rows.ts";
+import { summaryOf } from "../scripted-model.ts";
+import { signing } from "./signing-provider.ts";
+
+skipRetryDelays();
+
+const look = (onLook: (n: number) => Promise<unknown> = async () => undefined): ToolSet => ({
+  look: tool({
+    inputSchema: z.object({ n: z.number() }),
+    execute: async ({ n }) => {
+      await onLook(n);
+      return { entry: n, text: "The ledger keeps its promise. ".repeat(12) };
+    },
+  }),
+});
+
+async function turn(
+  session: FullSession,
+  n: number,
+  { model, tools, ...options }: { model: MockLanguageModelV4; tools: ToolSet } & Partial<TurnOptions>,
+) {
+  await session.appendMessage({
+    id: `q${n}`,
+    role: "user",
+    parts: [{ type: "text", text: `Question ${n}. Look around.` }],
+  });
+  await session.appendMessage({ id: `reply${n}`, role: "assistant", parts: [] });
+  const kept = keepTurn(session, { replyId: `reply${n}`, tools, ...options });
+  const instructions = "You keep a ledger.";
+  await generateText({ model, tools, instructions, stopWhen: isStepCount(20), ...(await kept.prepareStep()), ...kept });
+  kept.mustBeKept();
+}
+
+describe("no request is refused", () => {
+  test("and every thought is sent, where nothing changes", async () => {
+    await inside(newAgent(), async (manager) => {
+      const session = manager.getSession("calm!100000");
+      const { model, told } = signing(3);
+      for (let n = 0; n < 4; n++) await turn(session, n, { model, tools: look() });
+      // Each of 16 steps is sent all thoughts before it.
+      expect(told).toEqual({ made: 16, refused: 0, sent: (16 * 15) / 2 });
+    });
+  });
+
+  test("after summaries, in the middle of turns too, and a thought that was made after the last one is sent", async () => {
+    const agent = newAgent((prompt) => summaryOf(prompt, "done"));
+    const { model, told } = signing(4);
+    await inside(agent, async (manager) => {
+      const session = manager.getSession("x!1500");
+      for (let n = 0; n < 6; n++) {
+        const middle = async (at: number): Promise<void> => {
+          if (n % 2 === 1 && at === 2) await session.addCompaction(`Until ${n}.`, "q0", `reply${n - 1}`);
+        };
+        await turn(session, n, { model, tools: look(middle) });
+      }
+    });
+    await settle(agent.agent, "x!1500");
+    expect(told.refused).toBe(0);
+    expect(told.sent).toBeGreaterThan(20);
+  });
+
+  test("in views that had to be made to fit", async () => {
+    await inside(newAgent(), async (manager) => {
+      const session = manager.getSession("tight!100000");
+      const { model, told } = signing(6);
+      for (let n = 0; n < 4; n++) await turn(session, n, { model, tools: look(), maxTokens: 1_200 });
+      expect(told.refused).toBe(0);
+      expect(told.sent).toBeGreaterThan(0);
+    });
+  });
+
+  test("with a reminder, which stays where it was told first, and all thoughts of the turn are sent", async () => {
+    await inside(newAgent(), async (manager) => {
+      const session = manager.getSession("told!100000").withContext("memory", { whenChanged: "remind" });
+      await session.freezeSystemPrompt();
+      const { model, told } = signing(4);
+      const tools = look(async (n) => session.replaceContextBlock("memory", `Note ${n > 1 ? 2 : 1}.`));
+      await turn(session, 0, { model, tools });
+      expect(told).toEqual({ made: 5, refused: 0, sent: (5 * 4) / 2 });
+    });
+  });
+
+  test("after an eviction, by the notes that are stored, which go with the session", async () => {
+    const agent = newAgent();
+    const { model, told } = signing(2);
+    await inside(agent, async (manager) => turn(manager.getSession("x!100000"), 0, { model, tools: look() }));
+    await evictDurableObject(agent.stub);
+    await inside(agent, async (manager, _agent, storage) => {
+      const session = manager.getSession("x!100000");
+      await turn(session, 1, { model, tools: look() });
+      expect(told).toEqual({ made: 6, refused: 0, sent: (6 * 5) / 2 });
+      await session.updateMessage({ id: "q0", role: "user", parts: [{ type: "text", text: "Edited." }] });
+      await turn(session, 2, { model, tools: look() });
+      expect(told.refused).toBe(0);
+      expect(rowsOf(storage, "palimpsest_thoughts")).toHaveLength(9);
+      await session.clearMessages();
+      expect(rowsOf(storage, "palimpsest_thoughts")).toEqual([]);
+    });
+  });
+});
