@@ -137,15 +137,15 @@ export function describeKept(results: Results): string {
   return [describeSight(results), describeBill(results)].filter((part) => part !== "").join("\n");
 }
 
-/** What a reader of a view answered of an exam on what it hides. Empty where no exam was taken. */
+/** What a reader of a view answered of an exam on what it hides. Empty where nobody took one with ours. */
 function describeSight(results: Results): string {
   const table = results["minds"]?.finding.tables[0];
   const cell = (arm: string, column: string): string => {
     const row = table?.rows.find(([name]) => name === arm);
     return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
   };
-  if (table === undefined) return "";
   const [ours, sdk] = ["palimpsest 0.1.0", "agents/sessions 0.32"];
+  if (cell(ours, "score") === NONE) return "";
   return wrap(
     `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")} (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,
   ).replaceAll("\n", "\n  ");

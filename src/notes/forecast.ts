@@ -49,7 +49,6 @@ const ADVICE = {
   "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",
   approval: "Leave out requireApproval for compactions from notes.",
   unsound: MEND,
-  "lost-too-much": MEND,
   "over-threshold": "Call refreshNotes, so that the notes tell of more, or lower keep in keepNotes.",
   empty: NONE_DUE,
   "under-threshold": NONE_DUE,

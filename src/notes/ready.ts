@@ -3,13 +3,12 @@
  *
  * Reads and writes nothing. The trigger, which asks whether a model is needed at all, and the run get the same answer.
  *
- * Safe because notes pass the checks of a model's summary, which are the plan's boundaries, the audit, and the share of facts that they
- * keep. A version that describes kept messages is passed over for an older one, so an overlay describes only what is under it (C3). A "no"
+ * Safe because notes pass the checks of a model's summary, which are the plan's boundaries and the audit. A version that describes kept messages is passed over for an older one, so an overlay describes only what is under it (C3). A "no"
  * only means that the model is asked.
  */
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { Carried } from "../memory/overlays/details.ts";
+import type { Carried, Opening } from "../memory/overlays/details.ts";
 import { notesOf, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import type { LiveRun, WhyModel } from "../memory/runs/record.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
@@ -22,7 +21,7 @@ import type { Facts } from "../facts/fact.ts";
 import { gatherFacts, keepFacts } from "../facts/gather.ts";
 import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../facts/summary-message.ts";
-import { openingOf } from "../agent/runs/boundary.ts";
+import { openingOf, withoutOpening } from "../agent/runs/boundary.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
 import type { AskedRun, Needs } from "../agent/core.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
@@ -72,7 +71,7 @@ export function findNotes(
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const redaction = redactionOf({ secretRules });
-  const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
+  const begun = (plan: SpanPlan): Opening | null => openingOf(core, run, plan);
   const circumstances = { notes: stored, outline, carried, settings, redaction, countTokens, openingOf: begun };
   let newest: NotesVerdict | null = null;
   for (const version of versions) {
@@ -96,7 +95,7 @@ interface Circumstances {
   readonly redaction: Redaction;
   readonly countTokens: CountTokens;
   /** The opening of the conversation, as it would stand beside the notes. */
-  readonly openingOf: (plan: SpanPlan) => string | null;
+  readonly openingOf: (plan: SpanPlan) => Opening | null;
 }
 
 function weigh(history: History, run: AskedRun, circumstances: Circumstances): NotesVerdict {
@@ -183,8 +182,10 @@ function judge(
   }
   const { pinnedTokens, loadedTokens } = run.policy;
   const mostTokens = plan.spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-  const pinned = keepFacts(facts, { mostTokens, pinnedTokens, loadedTokens, countTokens });
-  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: openingOf(plan) });
+  const opening = openingOf(plan);
+  const own = withoutOpening(facts, opening, plan);
+  const pinned = keepFacts(own, { mostTokens, pinnedTokens, loadedTokens, countTokens });
+  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: opening?.text ?? null });
   const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const tokensAfter = outline.tokens - plan.spanTokens + countTokens(text);
   if (tokensAfter > run.policy.thresholdTokens) {

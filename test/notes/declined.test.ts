@@ -2,7 +2,6 @@
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
-import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
@@ -25,14 +24,6 @@ async function change(
   await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
     await work(Session.create(agent).forSession(id));
   });
-}
-
-/** Of so many names that a summary cannot say them. */
-function naming(n: number): UIMessage {
-  return say(
-    n,
-    Array.from({ length: 12 }, (_, at) => `see packages/number-${n}/of-a-long-name/file-${at}.ts, `).join(""),
-  );
 }
 
 /** A conversation with notes just under the threshold. */
@@ -130,27 +121,6 @@ describe("a run asks a model although notes are kept, and says why", () => {
     const text = "[#1 user]\nwe changed src/parser-0.ts\n\n[#2 assistant]\nsrc/scheduler-1.ts\n\n[#3 user]\nso it is";
     await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Task", text }] });
     expect(await compacted(agent)).toMatchObject({ path: "model", whyModel: { reason: "unsound" } });
-  });
-
-  test("lost-too-much: words that leave out most of what they are said to tell of, more than can be pinned", async () => {
-    const made = newAgent(noting);
-    const { agent } = made;
-    const sessionId = `${SESSION}!8000`;
-    await change(
-      made,
-      (session) => void session.compactAfter(8_000, { pinnedTokens: 130, stackTokens: 50 }),
-      sessionId,
-    );
-    await agent.appendAll({ sessionId, messages: Array.from({ length: 12 }, (_, n) => naming(n)) });
-    await rest(agent, sessionId);
-    const sections = [
-      { title: "Task", text: "- all is well" },
-      { title: "Worklog", text: "" },
-    ];
-    await agent.updateNotes({ sessionId, sections, coveredId: "m11" });
-    await agent.appendAll({ sessionId, messages: talk(12, 16) });
-    const run = await compacted(agent, sessionId);
-    expect(run).toMatchObject({ path: "model", whyModel: { reason: "lost-too-much" } });
   });
 
   test("not-covered: an earlier summary stands behind the last that they tell of", async () => {

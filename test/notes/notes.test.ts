@@ -55,16 +55,17 @@ describe("notes by hand", () => {
     expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual({ kind: "to", messageId: "m3", step: 0 });
   });
 
-  test("claimed for more, they bring along the rules of what they now cover", async () => {
+  test("claimed for more, they bring along what the user said in what they now cover", async () => {
     const { agent } = newAgent(noting);
-    const rule = "Never delete src/keep-me.ts.";
-    await agent.appendAll({ sessionId: SESSION, messages: [say(0), say(1), say(2, `${rule} `), say(3)] });
+    await agent.appendAll({ sessionId: SESSION, messages: [say(0), say(1), say(2), say(3)] });
     const sections = [{ title: "Task", text: "- the promises are kept" }];
     await agent.updateNotes({ sessionId: SESSION, sections, coveredId: "m3" });
     await sayAll(agent, talk(4, 20));
     const overlay = (await agent.getCompactions({ sessionId: SESSION })).at(-1);
     expect(overlay?.details.model).toBe("notes");
-    expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain(rule);
+    expect(overlay?.details.facts?.said.map(({ messageId }) => messageId)).toEqual(
+      expect.arrayContaining(["m0", "m2"]),
+    );
   });
 
   test("claimed for less, they still go out of use with an edit of what their words tell of (C3)", async () => {
@@ -161,7 +162,7 @@ describe("what notes hold for", () => {
     expect(run).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
     const [overlay] = await agent.getCompactions({ sessionId: SESSION });
     expect(overlay?.summary).toContain("the promises are kept");
-    expect(overlay?.details.pinned.names.length).toBeGreaterThan(0);
+    expect(overlay?.details.pinned.said.length).toBeGreaterThan(0);
     expect(calls.filter(({ kind }) => kind !== "notes")).toEqual([]);
   });
 

@@ -30,10 +30,6 @@ async function updateAtGate(
   return { ...made, gate, run };
 }
 
-function twelveNames(n: number): string {
-  return Array.from({ length: 12 }, (_, k) => `src/mod-${n}/file-${k}.ts and ERR_${n}_${k}`).join(", ");
-}
-
 describe("an update of the notes", () => {
   test("starts with the append that made it due, and covers what was said up to there", async () => {
     const { agent, calls } = newAgent(noting);
@@ -121,25 +117,16 @@ describe("an update of the notes", () => {
     expect(text).toMatch(/- changed it \[@[0-9a-z]{7}\]\n- and again$/m);
   });
 
-  test("that keeps less than half of the facts is taken after one repair: the next one reads on", async () => {
+  test("that tells little is taken as it is: each asks once, and the next one reads on", async () => {
     const { agent, calls } = newAgent(() => "## Worklog\n- looked at it");
     const sessionId = `${SESSION}!20000`;
-    const messages = Array.from({ length: 64 }, (_, n) => {
-      const text = `Please look at ${twelveNames(n)}. Never touch src/keep-${n}.ts. You must always run check-${n} first.`;
-      return { id: `m${n}`, role: "user" as const, parts: [{ type: "text" as const, text }] };
-    });
-    await sayAll(agent, messages, sessionId);
+    await sayAll(agent, talk(0, 100), sessionId);
     const runs = ofKind(await rest(agent, sessionId), "notes");
-    expect(runs.map(({ outcome }) => outcome?.kind)).toEqual(runs.map(() => "noted"));
-    expect(runs.filter(({ modelCalls }) => modelCalls === 2).length).toBeGreaterThan(0);
-    expect(calls.length).toBeLessThanOrEqual(2 * runs.length);
+    expect(runs.length).toBeGreaterThan(1);
+    expect(runs.map(({ outcome, modelCalls }) => [outcome?.kind, modelCalls])).toEqual(runs.map(() => ["noted", 1]));
+    expect(calls).toHaveLength(runs.length);
     const covered = runs.map(({ outcome }) => outcome?.kind === "noted" && outcome.coveredId);
     expect(new Set(covered).size).toBe(runs.length);
-    // Lost facts are weighed when the notes serve, and an older version had lost fewer.
-    const { run } = await agent.compact({ sessionId });
-    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
-    const [overlay] = await agent.getCompactions({ sessionId });
-    expect(overlay?.details.notesVersion).toBeLessThan((await agent.getNotes({ sessionId }))?.n ?? 0);
   });
 
   test("is one at a time, and is not asked for while a compaction is at work", async () => {
@@ -417,11 +404,15 @@ describe("a compaction that notes serve", () => {
     expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id ?? "" })).toMatchObject({ kind: "stale" });
   });
 
-  test("keeps pinned facts beside the notes, of all that they cover", async () => {
-    const rule = "Never delete src/keep-me.ts.";
+  test("keeps what the user said beside the notes, of all that they cover", async () => {
     const { agent } = newAgent(noting);
-    await sayAll(agent, [say(0), say(1), say(2, `${rule} `), ...talk(3, 20)]);
+    await sayAll(agent, talk(0, 20));
     const overlay = (await agent.getCompactions({ sessionId: SESSION })).at(-1);
-    expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain(rule);
+    const { facts, pinned } = overlay?.details ?? {};
+    const told = facts?.said.map(({ messageId }) => messageId) ?? [];
+    expect(told.slice(0, 3)).toEqual(["m0", "m2", "m4"]);
+    // The newest, within the budget.
+    expect(pinned?.said.length).toBeGreaterThan(0);
+    expect(told.slice(-(pinned?.said.length ?? 0))).toEqual(pinned?.said.map(({ messageId }) => messageId));
   });
 });

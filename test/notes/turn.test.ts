@@ -54,7 +54,9 @@ test("a reply that grows by steps keeps its notes: each step is read once, and t
   expect(compactions.map(({ path, outcome }) => [path, outcome?.kind])).toEqual(
     compactions.map(() => ["notes", "applied"]),
   );
-  // The question stands in its own words at the top of the notes.
+  // The question stands in its own words at the top of the notes, and not a second time among what the user said.
+  const said = (await agent.getCompactions({ sessionId: SESSION })).flatMap(({ details }) => details.pinned.said);
+  expect(said.map(({ messageId }) => messageId)).not.toContain("m0");
   expect(textOf((await agent.getView({ sessionId: SESSION })).messages)).toContain("Message 0: ");
   await sayAll(agent, talk(2, 14));
   const [since] = ofKind(await rest(agent), "compaction");

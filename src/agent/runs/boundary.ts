@@ -5,6 +5,7 @@
  */
 import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits.ts";
+import type { Facts, Saying } from "../../facts/fact.ts";
 import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
 import type { LiveRun } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/draft/cut-section.ts";
@@ -57,6 +58,15 @@ export function openingOf(
     .map((id) => history.overlays.get(id)?.details.opening ?? null)
     .find((each) => each !== null);
   return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
+}
+
+/** The facts without what the user said in a message that the opening quotes whole. It would stand there twice. */
+export function withoutOpening(facts: Facts, opening: Opening | null, { head }: Pick<SpanPlan, "head">): Facts {
+  if (opening === null) return facts;
+  const quoted = new Set([opening.messageId, ...head.inWords]);
+  const isThere = ({ messageId, text, left }: Saying): boolean =>
+    quoted.has(messageId) && left === 0 && opening.text.includes(text);
+  return { ...facts, said: facts.said.filter((each) => !isThere(each)) };
 }
 
 /** The full text of messages. A single user message is quoted as it is. */

@@ -13,7 +13,7 @@ import { keepFacts, type Before, type KeepBudget } from "../../facts/gather.ts";
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import { besides, opened } from "../../facts/summary-message.ts";
 import { readBefore } from "./before.ts";
-import { describeBoundary } from "./boundary.ts";
+import { describeBoundary, withoutOpening } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 
@@ -47,7 +47,8 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
   const shown = describeBoundary(core, run, { plan, carried });
   const texts = opened({ opening: shown.opening?.text ?? null }) + besides(shown);
   const spanTokens = plan.spanTokens + freedTokens - core.settings.counterOf(run.sessionId)(texts);
-  const beside = pinBeside(core, run, { text, facts, spanTokens, freedTokens }, before);
+  const own = withoutOpening(facts, shown.opening, plan);
+  const beside = pinBeside(core, run, { text, facts: own, spanTokens, freedTokens }, before);
   const pinned = { ...beside, unfounded: summary.unfounded ?? [] };
   const result = history.overlays.add({
     span,

@@ -170,7 +170,6 @@ export interface WhyModel {
     | "asked-otherwise"
     | "approval"
     | "unsound"
-    | "lost-too-much"
     | "over-threshold"
     | NothingReason
     | StaleReason;

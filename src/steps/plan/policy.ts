@@ -21,10 +21,7 @@ import {
  */
 export const FIRST_MESSAGE_SHARE_OF_THRESHOLD = 4;
 
-/**
- * Tokens of the beginning of a larger first message, which stands beside a summary. They take at most a fortieth of the
- * threshold.
- */
+/** Tokens of the beginning of a larger first message, which stands beside a summary. They take at most a fortieth of the threshold. */
 export const OPENING_TOKENS = 1_000;
 export const OPENING_SHARE_OF_THRESHOLD = 40;
 
@@ -72,7 +69,7 @@ export const MIN_SPAN_TOKENS = 200;
  */
 export const DEFAULT_CHUNK_TOKENS = 120_000;
 export const LEAST_CHUNK_TOKENS = 48_000;
-const CHUNK_OF_THRESHOLD = 2.5;
+export const CHUNK_OF_THRESHOLD = 2.5;
 
 /** The largest share of a threshold for summaries. A larger one, beside tail and head, leaves too little room to grow. */
 const MOST_SHARE = 1 / 3;

@@ -19,10 +19,11 @@ test("what a summary knows stands between what was said before it and behind it"
 });
 
 test("an instruction that one summary knows ends with a later one that knows its end, and with no earlier one", () => {
+  const elements = [SUMMARY, said("u9", "Go on with it."), SUMMARY];
   const by = { messageId: "u2", quote: "You may now touch the orders table." };
   const given: Facts = { ...NO_FACTS, instructions: [RULE] };
   const ended: Facts = { ...NO_FACTS, ended: [{ ...RULE, by }] };
-  const facts = (...known: Facts[]): Facts => factsOfElements([SUMMARY, said("u9", "Go on with it."), SUMMARY], known);
+  const facts = (...known: Facts[]): Facts => factsOfElements(elements, known);
   expect(facts(given, ended).instructions).toEqual([]);
   expect(facts(given, NO_FACTS).instructions).toEqual([RULE]);
   expect(facts(ended, given).instructions).toEqual([RULE]);
