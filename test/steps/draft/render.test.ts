@@ -11,7 +11,7 @@ import {
   type TranscriptElement,
 } from "../../../src/steps/draft/render.ts";
 import type { Part } from "../../../src/steps/message/tool-parts.ts";
-import { recordMessage, summaryMessage } from "../../../src/steps/view/view.ts";
+import { recordMessage, summaryMessage } from "../../../src/facts/summary-message.ts";
 import { call, conversation, done, say, stepStart, text } from "../conversations.ts";
 
 function element(message: UIMessage): TranscriptElement {
