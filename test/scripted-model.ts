@@ -33,7 +33,12 @@ export interface AskedPrompt extends ParsedPrompt {
 }
 
 /** Receives the parsed prompt, the number of earlier calls, the run's id, and the most tokens that it may write. Returns the answer or throws. */
-export type Script = (prompt: AskedPrompt, call: number, runId: string, mostTokens?: number) => Answer | Promise<Answer>;
+export type Script = (
+  prompt: AskedPrompt,
+  call: number,
+  runId: string,
+  mostTokens?: number,
+) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
@@ -76,13 +81,18 @@ export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string)
 /** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */
 export function withInstructions(
   summary: string,
-  { standing = [], ended = [] }: { standing?: readonly string[]; ended?: readonly (readonly [old: string, by: string])[] },
+  {
+    standing = [],
+    ended = [],
+  }: { standing?: readonly string[]; ended?: readonly (readonly [old: string, by: string])[] },
 ): string {
   const lists: (readonly [string, readonly string[]])[] = [
     ["Standing", standing.map((words) => `- "${words}"`)],
     ["Ended", ended.map(([old, by]) => `- "${old}" ended by "${by}"`)],
   ];
-  const told = lists.flatMap(([name, lines]) => (lines.length === 0 ? [] : [[`## ${name} instructions`, ...lines].join("\n")]));
+  const told = lists.flatMap(([name, lines]) =>
+    lines.length === 0 ? [] : [[`## ${name} instructions`, ...lines].join("\n")],
+  );
   return [summary, ...told].join("\n\n");
 }
 

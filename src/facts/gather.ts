@@ -80,7 +80,7 @@ export function keepFacts(
   const words = Math.min(pinnedTokens - ruled, mostTokens - freedTokens - ruled);
   let said = facts.said;
   // Each round drops as much as is over, so few rounds are enough.
-  for (let over = countTokens(renderSaid(said)) - words; said.length > 0 && over > 0; ) {
+  for (let over = countTokens(renderSaid(said)) - words; said.length > 0 && over > 0;) {
     let dropped = 0;
     let freed = 0;
     while (dropped < said.length && freed < over) freed += countTokens(renderSaid(said.slice(dropped, ++dropped)));

@@ -153,7 +153,8 @@ const THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|a
 const THINK_TAG = new RegExp(`[<\\[◁](/?)(?:${THINK})[>\\]▷]`, "gi");
 /** What comes before the last channel of an answer in OpenAI's open form. */
 const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>/;
-const TURN_END = /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
+const TURN_END =
+  /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
 /** A line of a transcript that opens a message. */
 const COPIED_TURN = /^\[#\d+ \w+\]$/m;
 /** A line with which a model goes on as somebody else. */

@@ -67,7 +67,8 @@ test("no earlier summary and no message between two of them falls into a gap: ea
   // Where few messages lie under a summary, they are read again in its place. A closed one stays in view.
   for (const [from, to, summary] of laid) {
     const isRead = Array.from({ length: to - from + 1 }, (_, at) => read.includes(`Message ${from + at}:`));
-    const isThere = read.includes(summary) || isRead.every(Boolean) || textOf((await agent.getView({})).messages).includes(summary);
+    const isThere =
+      read.includes(summary) || isRead.every(Boolean) || textOf((await agent.getView({})).messages).includes(summary);
     expect(isThere, summary).toBe(true);
   }
   const seen = textOf((await agent.getView({})).messages);

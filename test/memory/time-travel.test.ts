@@ -173,7 +173,11 @@ describe("restore", () => {
         ["crossed", (history) => add(history, span("m4", "m6"), "X"), { kind: "stale", reason: "overlap" }],
         ["larger", (history) => add(history, span("m2", "m4"), "X"), { kind: "stale", reason: "larger" }],
         ["wider", (history) => add(history, span("m1", "m6"), "X"), { kind: "applied", rebased: true }],
-        ["beneath", (history) => add(history, span("m2", "m3"), "It could be shorter. ".repeat(6)), { kind: "applied" }],
+        [
+          "beneath",
+          (history) => add(history, span("m2", "m3"), "It could be shorter. ".repeat(6)),
+          { kind: "applied" },
+        ],
         ["grown", (history) => fill(history, 9, 11), { kind: "applied" }],
       ];
       for (const [name, change, result] of cases) {

@@ -117,7 +117,9 @@ test("messages between the last cut and the last summary that were lost: stacked
 });
 
 test("the words of a focus that reached one call of several: each chunk, repair and fold is given them", async () => {
-  const { agent, calls } = newAgent((prompt, call) => summaryOf(prompt, call === 0 ? "done in src/made/up-4711.ts" : "done"));
+  const { agent, calls } = newAgent((prompt, call) =>
+    summaryOf(prompt, call === 0 ? "done in src/made/up-4711.ts" : "done"),
+  );
   const sessionId = "long!8000";
   await agent.appendAll({ sessionId, messages: talk(0, 60) });
   const { run } = await agent.compact({ sessionId, focus: "the parser" });

@@ -43,10 +43,11 @@ function page(orders: string): UIMessage[] {
   return [page, ...talk(17, 27)];
 }
 
+const good: Script = (prompt) => withInstructions(summaryOf(prompt, "It began."), { standing: [RULE] });
+
 /** A good summariser finds the instruction first. The next one reads the page. */
 async function viewAfter(orders: string, script: Script) {
   let isGood = true;
-  const good: Script = (prompt) => withInstructions(summaryOf(prompt, "It began."), { standing: [RULE] });
   const made = newAgent((...asked) => (isGood ? good : script)(...asked));
   await made.agent.appendAll({ messages: beginning() });
   await settle(made.agent);
@@ -111,7 +112,13 @@ const LIES: readonly string[] = [
 
 test.each(LIES)("a lie in a sound summary ends no instruction and makes none: %j", async (lie) => {
   const { text, agent } = await viewAfter(`Say: ${lie}. ${TOOL_RULE}.`, (prompt) =>
-    withInstructions(summaryOf(prompt, lie), { standing: [TOOL_RULE], ended: [[RULE, lie], [RULE, TOOL_RULE]] }),
+    withInstructions(summaryOf(prompt, lie), {
+      standing: [TOOL_RULE],
+      ended: [
+        [RULE, lie],
+        [RULE, TOOL_RULE],
+      ],
+    }),
   );
   expect(text.split("\\n## Still in force\\n")).toHaveLength(2);
   expect(await inForce(agent)).toEqual([RULE]);

@@ -294,7 +294,10 @@ test("what the user said stands word for word beside a summary, as many of the n
   expect(first).toBeGreaterThan(4);
   expect(said.map(({ messageId }) => messageId)).toEqual(said.map((_, at) => `m${first + 2 * at}`));
   const shown = JSON.parse(textOf(await viewOf(agent))) as { text: string }[][];
-  const text = shown.flat().map((part) => part.text).join();
+  const text = shown
+    .flat()
+    .map((part) => part.text)
+    .join();
   for (const { messageId, text: words } of said) {
     const { parts } = (await agent.getMessage({ id: messageId })) as UIMessage;
     expect(parts).toEqual([{ type: "text", text: expect.stringContaining(words) as unknown }]);

@@ -56,7 +56,9 @@ test.for(FORGETTING)("%s behind refused notes: they are repaired, and not asked 
 
 test("whoever asks for a step once more gets another answer, where the last one was refused", async () => {
   let isWell = false;
-  const { agent, stub, calls } = newAgent((prompt) => (isWell ? summaryOf(prompt, "what was done") : "I cannot do that."));
+  const { agent, stub, calls } = newAgent((prompt) =>
+    isWell ? summaryOf(prompt, "what was done") : "I cannot do that.",
+  );
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     await Session.create(instance).compactAfter(2_000).requireApproval({}).status();
   });

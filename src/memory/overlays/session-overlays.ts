@@ -79,7 +79,11 @@ export class SessionOverlays {
     const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(redactMessage));
     const freedTokens = beside?.freedTokens ?? 0;
     const mostTokens = spanTokens + freedTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-    const pinned = keepFacts(facts, { mostTokens, freedTokens, pinnedTokens, loadedTokens, countTokens }, beside?.before);
+    const pinned = keepFacts(
+      facts,
+      { mostTokens, freedTokens, pinnedTokens, loadedTokens, countTokens },
+      beside?.before,
+    );
     return { ...input, details: { ...details, facts, pinned } };
   }
 

@@ -76,7 +76,8 @@ const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \
 /** A summary may quote the transcript, but this many marker lines count as a copy. */
 const COPIED_LINES = 3;
 /** An error page, an error of an API, or a stack, which a gateway gave in place of an answer. */
-const ERROR_TEXT = /^(?:<!doctype html\b|<html\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
+const ERROR_TEXT =
+  /^(?:<!doctype html\b|<html\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
 const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
 /** Tokens below which prose without a heading says next to nothing, where its source has so many. */
 const LEAST_PROSE_TOKENS = 25;

@@ -81,16 +81,27 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   const inside = overlays.filter((each) => each.at >= from);
   if (overlays[0]?.at === from || layout.ties[from] !== null) from = range.from;
   const level = inside.reduce((most, each) => Math.max(most, each.level + 1), 0);
+  return { from, to: range.to, level, rebuild: isReread(inside, policy) };
+}
+
+/** Whether the messages under some overlays are read again for the summary that replaces them. */
+function isReread(inside: readonly ReturnType<typeof shapeOf>[], { thresholdTokens }: Policy): boolean {
   // A summary without a model says too little to go on from.
-  const saysLittle = inside.some(({ degraded }) => degraded);
+  if (inside.some(({ degraded }) => degraded)) return true;
   const isWorn = inside.some(({ generation }) => generation >= MAX_GENERATION);
   const source = inside.reduce((sum, each) => sum + each.sourceTokens, 0);
-  const isReread = (inside.length > 1 || isWorn) && source <= policy.thresholdTokens * REREAD;
-  return { from, to: range.to, level, rebuild: saysLittle || isReread };
+  return (inside.length > 1 || isWorn) && source <= thresholdTokens * REREAD;
 }
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {
-  return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, sourceTokens: Number.POSITIVE_INFINITY, ...overlay };
+  return {
+    level: 0,
+    generation: 1,
+    degraded: false,
+    summaryTokens: tokens,
+    sourceTokens: Number.POSITIVE_INFINITY,
+    ...overlay,
+  };
 }
 
 /** Tokens of a summary without its frame, because a summary's budget counts its text only. */

@@ -22,7 +22,9 @@ const told = (n: number): UIMessage => (n === 2 ? say(2, `${keep(WORD)}. `) : sa
 /** Fills its summary, so that the next one begins beside it, and names the instructions that it reads. */
 const naming: Script = (prompt) => {
   const found = (prompt.transcript ?? "").match(/Never feed the \w+ after dark/g) ?? [];
-  return withInstructions(`${summaryOf(prompt, "Done.")}\n${"All of it was looked at twice. ".repeat(28)}`, { standing: found });
+  return withInstructions(`${summaryOf(prompt, "Done.")}\n${"All of it was looked at twice. ".repeat(28)}`, {
+    standing: found,
+  });
 };
 
 interface Stacked {

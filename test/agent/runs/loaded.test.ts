@@ -33,7 +33,9 @@ const list = (id: string, status: string): UIMessage =>
 /** A chat that loads everything at its start, and a summariser that mentions none of it. */
 async function chat(loadedTokens: number, look: (session: FullSession, depth: number) => Promise<void>): Promise<void> {
   const { stub } = newAgent((prompt) =>
-    withInstructions(summaryOf(prompt, "Done."), { standing: prompt.transcript?.includes(RULE) === true ? [RULE] : [] }),
+    withInstructions(summaryOf(prompt, "Done."), {
+      standing: prompt.transcript?.includes(RULE) === true ? [RULE] : [],
+    }),
   );
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent)

@@ -13,7 +13,10 @@ import { count } from "../tally.ts";
 import { holds, type Seat, type World } from "../world.ts";
 
 /** The rules in force that each look found, by session and leaf, with the overlays in force then. */
-const looks = new WeakMap<World, Map<string, { readonly rules: readonly string[]; readonly active: readonly string[] }>>();
+const looks = new WeakMap<
+  World,
+  Map<string, { readonly rules: readonly string[]; readonly active: readonly string[] }>
+>();
 
 interface Shown {
   readonly seat: Seat;
@@ -25,10 +28,12 @@ interface Shown {
 export function checkInstructions(world: World, { seat, leaf, view, overlays }: Shown): void {
   const { twin } = seat;
   const path = twin.messages(leaf);
-  const texts = view.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : [])));
+  const texts = view.messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === "text" ? [part.text] : [])),
+  );
   const inForce = texts.flatMap(readInForce);
   const said = path.filter(({ role }) => role === "user").map(({ parts }) => JSON.stringify(parts));
-  const inherited = path.flatMap(recordedInstructions).map(({ quote }) => quote);
+  const inherited = new Set(path.flatMap(recordedInstructions).map(({ quote }) => quote));
   const rules = rulesIn(inForce.map((line) => line.replace(/" \[@\w+\]$/, ".")).join("\n"));
   holds(
     "instructions",
@@ -36,8 +41,12 @@ export function checkInstructions(world: World, { seat, leaf, view, overlays }: 
     () => `the view of ${seat.id} at ${leaf} has in force ${inForce.join(" and ")}, which are no rules, or one twice`,
   );
   for (const rule of rules) {
-    const isUsers = said.some((text) => text.includes(rule)) || inherited.includes(rule);
-    holds("instructions", isUsers, () => `the view of ${seat.id} at ${leaf} has in force "${rule}", which no user said`);
+    const isUsers = said.some((text) => text.includes(rule)) || inherited.has(rule);
+    holds(
+      "instructions",
+      isUsers,
+      () => `the view of ${seat.id} at ${leaf} has in force "${rule}", which no user said`,
+    );
   }
   const known = looks.get(world) ?? new Map<string, { rules: readonly string[]; active: readonly string[] }>();
   looks.set(world, known);
@@ -48,7 +57,11 @@ export function checkInstructions(world: World, { seat, leaf, view, overlays }: 
     if (before === undefined || !before.active.every((each) => active.includes(each))) continue;
     for (const rule of before.rules) {
       const stays = !standing.has(rule) || texts.some((text) => text.includes(rule));
-      holds("instructions", stays, () => `the view of ${seat.id} at ${leaf} lost "${rule}", which was in force at ${id}`);
+      holds(
+        "instructions",
+        stays,
+        () => `the view of ${seat.id} at ${leaf} lost "${rule}", which was in force at ${id}`,
+      );
     }
   }
   known.set(`${seat.id} ${leaf}`, { rules, active });

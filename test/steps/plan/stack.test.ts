@@ -30,14 +30,14 @@ interface Compaction {
 
 /** Compacts a growing conversation of plain messages, each time it is due. */
 function* live(policy: Policy, grow: Growth, most: number): Generator<Compaction, void> {
-  let rows: readonly OutlineRow[] = [];
+  let rows: OutlineRow[] = [];
   for (let n = 0, done = 0; done < most; n++) {
-    rows = [...rows, ...plain(n % 2 === 0 ? `u${n}` : `a${n}`)];
-    const plan = planCut(outlineOf([...rows]), policy);
+    rows.push(...plain(n % 2 === 0 ? `u${n}` : `a${n}`));
+    const plan = planCut(outlineOf(rows), policy);
     if (plan.kind !== "span") continue;
     const after = lay(rows, plan, { policy, grow, id: `o${done}` });
     yield { plan, before: rows, after, calls: callsOf(rows, plan) };
-    rows = after;
+    rows = [...after];
     done++;
   }
 }
@@ -48,12 +48,19 @@ interface Laid {
   readonly id: string;
 }
 
-function lay(rows: readonly OutlineRow[], { span, level, rebuild }: SpanPlan, { policy, grow, id }: Laid): OutlineRow[] {
+function lay(
+  rows: readonly OutlineRow[],
+  { span, level, rebuild }: SpanPlan,
+  { policy, grow, id }: Laid,
+): OutlineRow[] {
   const [from, to] = [span.fromId, span.toId].map((end) => rows.findIndex((row) => row.id === end));
   const replaced = rows.slice(from, (to ?? 0) + 1);
   const overlays = replaced.flatMap(({ overlay }) => (overlay === undefined ? [] : [overlay]));
   const texts = overlays.reduce((sum, { summaryTokens = 0 }) => sum + summaryTokens - SUMMARY_FRAME_TOKENS, 0);
-  const budget = overlays.length > 1 ? Math.max(policy.summaryTokens, Math.min(1.5 * policy.summaryTokens, policy.stackTokens / 2)) : policy.summaryTokens;
+  const budget =
+    overlays.length > 1
+      ? Math.max(policy.summaryTokens, Math.min(1.5 * policy.summaryTokens, policy.stackTokens / 2))
+      : policy.summaryTokens;
   const summaryTokens = SUMMARY_FRAME_TOKENS + Math.floor(grow(texts, budget));
   const sourceTokens = replaced.reduce((sum, { tokens, overlay }) => sum + (overlay?.sourceTokens ?? tokens), 0);
   const generation = rebuild ? 1 : 1 + Math.max(0, ...overlays.map((each) => each.generation ?? 1));
@@ -96,7 +103,10 @@ test("the last summary is carried on until it is six tenths full, then it is clo
 });
 
 test("what is not folded in stays where it is, byte for byte, and the rest is one stretch up to the end (V1)", () => {
-  const shapes = fc.record({ threshold: fc.integer({ min: 1_000, max: 60_000 }), share: fc.double({ min: 0.02, max: 1, noNaN: true }) });
+  const shapes = fc.record({
+    threshold: fc.integer({ min: 1_000, max: 60_000 }),
+    share: fc.double({ min: 0.02, max: 1, noNaN: true }),
+  });
   fc.assert(
     fc.property(shapes, ({ threshold, share }) => {
       for (const { plan, before, after } of live(resolvePolicy({ thresholdTokens: threshold }), growing(share), 30)) {
@@ -104,7 +114,11 @@ test("what is not folded in stays where it is, byte for byte, and the rest is on
         const now = overlaysOf(after);
         expect(now.slice(0, -1)).toEqual(stayed);
         for (const each of stayed) expect(now).toContain(each);
-        expect(plan.overlayIds).toEqual(overlaysOf(before).slice(stayed.length).map(({ id }) => id));
+        expect(plan.overlayIds).toEqual(
+          overlaysOf(before)
+            .slice(stayed.length)
+            .map(({ id }) => id),
+        );
       }
     }),
     { numRuns: tries(60) },
@@ -146,7 +160,12 @@ test("where another one has no room, all are folded into one, from their message
 });
 
 test("a text that was written anew eight times is made from its messages, where those are few enough to be read again", () => {
-  const policy = { ...resolvePolicy({ thresholdTokens: 20_000 }), summaryTokens: 6_000, stackTokens: 6_000, minSpanTokens: 1_000 };
+  const policy = {
+    ...resolvePolicy({ thresholdTokens: 20_000 }),
+    summaryTokens: 6_000,
+    stackTokens: 6_000,
+    minSpanTokens: 1_000,
+  };
   const manual = { manual: true };
   const of = (generation: number, sourceTokens: number): unknown => {
     const overlay = { level: 0, generation, degraded: false, summaryTokens: 1_000, sourceTokens };

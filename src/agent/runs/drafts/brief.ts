@@ -64,9 +64,7 @@ export function briefOfChunk(
 ): Brief {
   const whole = briefOf(core, run, template);
   const isOnly = planOf(run).chunks.length === 1;
-  const share = isOnly
-    ? Infinity
-    : Math.max(LEAST_CHUNK_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
+  const share = isOnly ? Infinity : Math.max(LEAST_CHUNK_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
     ...whole,

@@ -36,12 +36,7 @@ export interface Sources {
 }
 
 /** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
-export function findSources(
-  core: Needs<"memory">,
-  run: LiveRun,
-  plan: SpanPlan,
-  found: SpanDigest,
-): Sources | null {
+export function findSources(core: Needs<"memory">, run: LiveRun, plan: SpanPlan, found: SpanDigest): Sources | null {
   const history = core.memory.session(run.sessionId);
   // An overlay that left force since the outline was read would be carried on over messages that it does not describe (C3).
   if (plan.overlayIds.some((id) => history.overlays.get(id)?.state !== "active")) return null;
@@ -76,7 +71,8 @@ export function rereadPlan(history: History, plan: SpanPlan): SpanPlan {
     chunks.push({ index: chunks.length, fromId, fromStep, toId, toStep, tokens });
   };
   for (const part of plan.parts) {
-    const leaves = part.kind === "overlay" ? leavesUnder(history, part.id) : plan.chunks.slice(part.index, part.index + 1);
+    const leaves =
+      part.kind === "overlay" ? leavesUnder(history, part.id) : plan.chunks.slice(part.index, part.index + 1);
     if (leaves.length === 0) parts.push(part);
     for (const leaf of leaves) read(leaf);
   }
