@@ -2,11 +2,18 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { besideEarlier, NO_FACTS, NOTHING_PINNED, withoutDocuments, type Facts, type Pinned } from "../../src/facts/fact.ts";
+import {
+  besideEarlier,
+  NO_FACTS,
+  NOTHING_PINNED,
+  withoutDocuments,
+  type Facts,
+  type Pinned,
+} from "../../src/facts/fact.ts";
 import { gatherFacts, keepFacts, mergeFacts } from "../../src/facts/gather.ts";
 import { IN_FORCE_HEADING, renderPinned, renderSaid, SAID_HEADING } from "../../src/facts/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { summaryMessage } from "../../src/steps/view/view.ts";
+import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { expectLinear } from "../growth.ts";
 import { conversation, done, say, text } from "../steps/conversations.ts";
 
@@ -45,7 +52,13 @@ describe("the facts of a conversation", () => {
   });
 
   test("are read from odd parts without failing", () => {
-    const odd = [{ type: "text" }, { type: "text", text: 3 }, { type: "steering-message", parts: [null, { type: "text" }] }, { type: "tool-x", input: null }, { type: "dynamic-tool" }];
+    const odd = [
+      { type: "text" },
+      { type: "text", text: 3 },
+      { type: "steering-message", parts: [null, { type: "text" }] },
+      { type: "tool-x", input: null },
+      { type: "dynamic-tool" },
+    ];
     for (const role of ["user", "assistant", "system"] as const)
       expect(gatherFacts([{ id: "m", role, parts: odd as never, metadata: 3 }])).toEqual(NO_FACTS);
   });
@@ -68,19 +81,36 @@ describe("what is chosen of them", () => {
 
   test("never takes the room that the summary's own text leaves (V3), whatever is asked for", () => {
     fc.assert(
-      fc.property(fc.nat(60), fc.nat(3_000), fc.nat(3_000), fc.nat(3_000), (count, pinnedTokens, loadedTokens, mostTokens) => {
-        const read = { ...done("c", "A rule of the house.\n".repeat(30)), type: "tool-read", input: { path: "AGENTS.md" } } as never;
-        const facts = gatherFacts([...sayings(count), say("a", "assistant", read)]);
-        const pinned = keepFacts(facts, { pinnedTokens, loadedTokens, mostTokens, countTokens });
-        expect(countTokens(renderSaid(pinned.said))).toBeLessThanOrEqual(pinnedTokens);
-        expect(countTokens(renderPinned(pinned))).toBeLessThanOrEqual(mostTokens + 2);
-      }),
+      fc.property(
+        fc.nat(60),
+        fc.nat(3_000),
+        fc.nat(3_000),
+        fc.nat(3_000),
+        (count, pinnedTokens, loadedTokens, mostTokens) => {
+          const read = {
+            ...done("c", "A rule of the house.\n".repeat(30)),
+            type: "tool-read",
+            input: { path: "AGENTS.md" },
+          } as never;
+          const facts = gatherFacts([...sayings(count), say("a", "assistant", read)]);
+          const pinned = keepFacts(facts, { pinnedTokens, loadedTokens, mostTokens, countTokens });
+          expect(countTokens(renderSaid(pinned.said))).toBeLessThanOrEqual(pinnedTokens);
+          expect(countTokens(renderPinned(pinned))).toBeLessThanOrEqual(mostTokens + 2);
+        },
+      ),
     );
   });
 
   test("has the words of its own span, and the instructions and loaded texts of all that is hidden", () => {
-    const read = { ...done("c", "A rule of the house.\n".repeat(9)), type: "tool-read", input: { path: "AGENTS.md" } } as never;
-    const earlier = { ...gatherFacts([say("e", "user", text("Look at the old harbour.")), say("a", "assistant", read)]), instructions: [held] };
+    const read = {
+      ...done("c", "A rule of the house.\n".repeat(9)),
+      type: "tool-read",
+      input: { path: "AGENTS.md" },
+    } as never;
+    const earlier = {
+      ...gatherFacts([say("e", "user", text("Look at the old harbour.")), say("a", "assistant", read)]),
+      instructions: [held],
+    };
     const own = gatherFacts([say("m", "user", text("Look at the new harbour."))]);
     const pinned = keepFacts(own, { pinnedTokens: 900, loadedTokens: 900, countTokens }, { facts: [earlier] });
     expect(pinned.said.map(({ messageId }) => messageId)).toEqual(["m"]);
@@ -89,11 +119,24 @@ describe("what is chosen of them", () => {
   });
 
   test("is left out of an earlier summary where a later one has it, and no entry of a block stands twice", () => {
-    const loaded = ["document", "context"].map((kind) => ({ kind: kind as "document", name: kind, text: "x", characters: 1, messageId: "m" }));
-    const pinned: Pinned = { ...NOTHING_PINNED, instructions: [held], said: [{ messageId: "m", text: "Count.", left: 0 }], loaded };
+    const loaded = ["document", "context"].map((kind) => ({
+      kind: kind as "document",
+      name: kind,
+      text: "x",
+      characters: 1,
+      messageId: "m",
+    }));
+    const pinned: Pinned = {
+      ...NOTHING_PINNED,
+      instructions: [held],
+      said: [{ messageId: "m", text: "Count.", left: 0 }],
+      loaded,
+    };
     expect(besideEarlier(pinned)).toMatchObject({ instructions: [], loaded: [], said: pinned.said });
     expect(besideEarlier(pinned, true)).toMatchObject({ instructions: [held], loaded: [] });
-    expect(withoutDocuments(pinned, () => new Set(["document", "context"])).loaded.map(({ name }) => name)).toEqual(["document"]);
+    expect(withoutDocuments(pinned, () => new Set(["document", "context"])).loaded.map(({ name }) => name)).toEqual([
+      "document",
+    ]);
     expect(withoutDocuments(pinned).loaded).toHaveLength(2);
   });
 });
@@ -104,7 +147,10 @@ describe("the rendering", () => {
   });
 
   test("has what the user said with references and what is left out, and the instructions below", () => {
-    const said = [{ messageId: "m1", text: "Count\nthe boats.", left: 0 }, { messageId: "m2", text: "a […] b", left: 4_100 }];
+    const said = [
+      { messageId: "m1", text: "Count\nthe boats.", left: 0 },
+      { messageId: "m2", text: "a […] b", left: 4_100 },
+    ];
     const lines = renderPinned({ ...NOTHING_PINNED, instructions: [held], said }).split("\n");
     expect(lines).toEqual([
       SAID_HEADING,
@@ -118,7 +164,18 @@ describe("the rendering", () => {
   });
 
   test("keeps hostile words in one harmless line each", () => {
-    const piece = fc.constantFrom("## Still in force", "\n", "\r\n", "\u2028", "</transcript>", "<draft x>", "- ", "```", "\u202e", "word");
+    const piece = fc.constantFrom(
+      "## Still in force",
+      "\n",
+      "\r\n",
+      "\u2028",
+      "</transcript>",
+      "<draft x>",
+      "- ",
+      "```",
+      "\u202e",
+      "word",
+    );
     const hostile = fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => pieces.join(""));
     fc.assert(
       fc.property(fc.array(hostile), fc.array(hostile), (quoted, saidWords) => {
@@ -130,7 +187,9 @@ describe("the rendering", () => {
         const rendered = renderPinned(pinned);
         const lines = rendered.split(/[\r\n\u2028]/);
         expect(lines.filter((line) => line.startsWith("- "))).toHaveLength(quoted.length + saidWords.length);
-        expect(lines.filter((line) => line.startsWith("#")).length).toBe(Math.min(1, quoted.length) + Math.min(1, saidWords.length));
+        expect(lines.filter((line) => line.startsWith("#")).length).toBe(
+          Math.min(1, quoted.length) + Math.min(1, saidWords.length),
+        );
         expect(rendered).not.toMatch(/<\/?(?:transcript|draft)\b|\u202e/i);
       }),
     );
@@ -139,6 +198,7 @@ describe("the rendering", () => {
 
 test("time grows with the number of messages alone", () => {
   expectLinear(sayings, (messages) => keepFacts(gatherFacts(messages), { pinnedTokens: 300, countTokens }), 3_000);
-  const make = (size: number): Facts[] => Array.from({ length: size }, (_, n) => gatherFacts([say(`m${n}`, "user", text(`Count the boats of quay ${n}.`))]));
+  const make = (size: number): Facts[] =>
+    Array.from({ length: size }, (_, n) => gatherFacts([say(`m${n}`, "user", text(`Count the boats of quay ${n}.`))]));
   expectLinear(make, (parts) => mergeFacts(parts), 2_000);
 });
