@@ -55,7 +55,7 @@ const LEAST_TEXT_CHARS = 80;
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
-const MENTION = /[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
+const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
 const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;

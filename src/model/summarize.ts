@@ -158,7 +158,8 @@ const TURN_END =
 /** A line of a transcript that opens a message. */
 const COPIED_TURN = /^\[#\d+ \w+\]$/m;
 /** A paragraph with which a model goes on as somebody else, behind the last section of its answer. */
-const NEXT_TURN = /\n\s*\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
+const NEXT_TURN =
+  /(?<=\n[^\S\n]*)\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
 
 /**
  * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything

@@ -49,7 +49,7 @@
  * - an eviction lost what was paid for: "a reset between the parts of a long run pays for no …" (workflows/faults/faults)
  * - texts were given to the summariser uncut: "a text of any length is given to the summariser in pieces" (agent/known-defects)
  * - a long summary was asked to shrink every time: "a summary within its budget may stay as long as it was …" (agent/known-defects)
- * - tools were "unknown", objects "[object Object]", errors lost: "names every tool, shows objects as JSON and …" (steps/draft/summarising)
+ * - tools were "unknown", objects "[object Object]", errors lost: "names every tool, shows objects as JSON and …" (steps/draft/render)
  * - the system prompt and tools were not counted: "a count over the threshold starts a run, …" (agent/reports/usage)
  * - a tail could begin with an answer: "head by count, tail by budget, the tail from a user turn" (steps/plan/plan)
  * - a repair made parts that no provider takes: "V2: any list of messages converts with every call paired" (steps/view/repair)
