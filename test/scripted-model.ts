@@ -14,7 +14,6 @@ import type {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/draft/prompt.ts";
-import { digest } from "../src/steps/text/digest.ts";
 import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
 /** The model's answer. It is a text that ends by itself, or one of the failures of real models. */
@@ -77,11 +76,6 @@ export function isScripted(name: string): boolean {
 /** A summary that passes every audit. It has each requested section with the words under it, and no two sections say the same. */
 export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
-}
-
-/** A text's digest as a word that no audit takes for an identifier which the model made up. */
-export function wordFor(...texts: readonly string[]): string {
-  return digest(...texts).replaceAll(/\d/g, (digit) => "ghijklmnop".charAt(Number(digit)));
 }
 
 /** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */

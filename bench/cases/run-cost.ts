@@ -1,5 +1,4 @@
 /** What a run costs its object and its workflow as the span grows. docs/costs.md uses these figures. */
-import { DEFAULT_CHUNK_TOKENS } from "../../src/steps/plan/policy.ts";
 import type { Case } from "../case.ts";
 import type { Finding } from "../report/finding.ts";
 import type { Lab, Subject } from "../lab.ts";
@@ -7,6 +6,8 @@ import type { RunCost } from "../objects/ours.ts";
 
 /** High enough that no run begins by itself. The tail is 20,000 tokens, as with a threshold of 60,000. */
 const THRESHOLD_TOKENS = 1_000_000;
+/** Those of a threshold of 19,200, so that few messages make many chunks. */
+const CHUNK_TOKENS = 48_000;
 /** Messages of some hundred tokens each that leave so many chunks between head and tail. An outline ends before eight chunks. */
 export const STORED = [
   { chunks: 1, messages: 460 },
@@ -31,7 +32,7 @@ async function measure(lab: Lab): Promise<Finding> {
     title: "What a run costs, by its chunks",
     about: [
       "One compaction, from asking for it to its workflow's end.",
-      `Chunks are of ${DEFAULT_CHUNK_TOKENS.toLocaleString("en-US")} tokens, messages of some hundred.`,
+      `Chunks are of ${CHUNK_TOKENS.toLocaleString("en-US")} tokens, messages of some hundred.`,
       "Requests are the workflow's calls to the object.",
       "Rows are all that the object read and wrote meanwhile, the SDK's own included.",
     ],
@@ -69,7 +70,7 @@ async function measure(lab: Lab): Promise<Finding> {
 
 /** An agent in which no run begins by itself. */
 export function prepareRuns(lab: Lab, name: string): Subject {
-  return lab.subject("Ours", `${name}?threshold=${THRESHOLD_TOKENS}`);
+  return lab.subject("Ours", `${name}?threshold=${THRESHOLD_TOKENS}&chunk=${CHUNK_TOKENS}`);
 }
 
 /** Runs one compaction of so many chunks in an agent of its own. Throws when the run was another one. */

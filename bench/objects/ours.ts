@@ -35,7 +35,9 @@ export class Ours extends withCompaction(Agent, { rooms: ROOMS }) {
   }
 
   override configureSession(session: SessionOf<OurRooms>): void {
-    session.compactAfter(Number(readSetting(this.name, "threshold") ?? NEVER));
+    const chunk = readSetting(this.name, "chunk");
+    const options = chunk === null ? {} : { chunkTokens: Number(chunk) };
+    session.compactAfter(Number(readSetting(this.name, "threshold") ?? NEVER), options);
     if (readSetting(this.name, "notes") !== null) session.keepNotes();
   }
 

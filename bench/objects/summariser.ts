@@ -16,14 +16,15 @@ const LINE = `- ${UNSOUND} And then the parser was spoken about once more, at le
 
 /** By the value of `answers`. */
 const ANSWERS = {
-  sound: () => inSections("- The parser keeps a trailing comma in an argument list, and its test passes."),
+  sound: () =>
+    inSections((title) => `- ${title}: the parser keeps a trailing comma in an argument list, and its test passes.`),
   fails: (): string => {
     throw new Error("The provider is down.");
   },
   nothing: () => "",
   unstructured: () => `${UNSOUND} Everything is fine, they said, and went on.`,
-  "over-budget": () => inSections(LINE.repeat(12)),
-  longer: () => inSections(LINE.repeat(400)),
+  "over-budget": () => inSections((title) => `- ${title}\n${LINE.repeat(12)}`),
+  longer: () => inSections((title) => `- ${title}\n${LINE.repeat(400)}`),
 } as const;
 
 export type Answers = keyof typeof ANSWERS;
@@ -67,8 +68,9 @@ export class Summariser {
   }
 }
 
-function inSections(text: string): string {
-  return DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\n${text}`).join("\n\n");
+/** Each section says something of its own, because one sentence under all headings is refused. */
+function inSections(tell: (title: string) => string): string {
+  return DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\n${tell(title)}`).join("\n\n");
 }
 
 function isAnswers(name: string): name is Answers {

@@ -144,7 +144,7 @@ function describeSight(results: Results): string {
     const row = table?.rows.find(([name]) => name === arm);
     return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
   };
-  const [ours, sdk] = ["Palimpsest", "agents/sessions 0.32"];
+  const [ours, sdk] = ["palimpsest 0.1.0", "agents/sessions 0.32"];
   if (cell(ours, "score") === NONE) return "";
   return wrap(
     `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")} (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,

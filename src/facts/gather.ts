@@ -11,7 +11,7 @@ import { readSaid, shorten } from "./said.ts";
 
 /** Most of each kind that is kept with a draft. They exceed what any budget shows. */
 const MAX_INSTRUCTIONS = 100;
-const MAX_SAID = 200;
+const MAX_SAID = 80;
 
 /** The facts of `messages`, oldest first. Never throws on a message that could be stored. */
 export function gatherFacts(messages: readonly UIMessage[]): Facts {

@@ -33,29 +33,21 @@ export interface Loaded {
   readonly tasks?: readonly Task[];
 }
 
-interface Edit {
-  readonly from: string;
-  readonly to: string;
-  readonly all: boolean;
-}
-
-interface Task {
-  readonly id: string;
-  readonly text: string;
-  readonly status: string;
-}
+type Edit = Readonly<Record<"from" | "to", string> & { all: boolean }>;
+type Task = Readonly<Record<"id" | "text" | "status", string>>;
 
 const MAX_LOADED_CHARS = 100_000;
 const MAX_LOADED = 60;
 const MAX_NAME_CHARS = 200;
 const MAX_TASKS = 100;
-/** A shorter answer only reports that something was done. */
 const LEAST_TEXT_CHARS = 80;
 
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
-const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
+const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.mdc?|rules|hints)\b/gi;
+/** A value or a name in JSON that is one word, such as a path. */
+const WORD = /"([^"\\\s]{1,200})(?=")/g;
 const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
@@ -65,16 +57,21 @@ const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
 const READS = /^(?:\w*read\w*|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
-const NO_FILE = /resource|attachment|mail|message|fetch|http|web|url|download|search|grep|find/;
-const WRITES = /writ|creat|edit|replace|patch|insert|update|append|apply/;
+const NO_FILE =
+  /resource|attachment|mail|message|fetch|http|web|url|download|search(?!andreplace|replace)|grep|find(?!andreplace|replace)/;
+/** Tools that change no file that they name. Any other may. */
+const LOOKS =
+  /read|view|show|^get|^git(?:add|diff|log|show|status|blame|commit)|list|stat|exist|info|outline|symbol|glob|tree|lint$|check$|task|agent/;
 /** Commands that change no file unless they redirect, and the ones among them that show a whole file. */
 const HARMLESS =
-  /^\s*(?:cd\s+\S+\s*&&\s*)*(?:cat|head|tail|less|more|nl|bat|ls|wc|grep|rg|diff|stat|file|git\s+(?:add|commit|diff|log|show|status|push|blame))\b[^>;&|]*(?:2>\s*\/dev\/null\s*)?$/;
-const SHOWS = /^\s*(?:cd\s+(\S+)\s*&&\s*)?(?:cat|bat|nl)\s+["']?([^\s"'|;&>]+)["']?\s*(?:2>\s*\/dev\/null\s*)?$/;
-const STARTS_SHELL = /^\s*\S*sh\s+-\w*c\s+(["']?)([^]*)\1\s*$/;
-const TASK_LINE = /^\s*(?:[-*]\s+)?#?(\d+)[.:]?\s+\[([\w -]+)\]\s+(.+)$/;
+  /^(?:cd|pwd|echo|cat|head|tail|less|more|nl|bat|ls|wc|sort|uniq|cut|grep|rg|diff|stat|file|test|true|md5sum|sha\d+sum|git (?:add|commit|diff|log|show|status|push|blame|grep|ls-files|branch|fetch))(?: |$)/;
+const SHOWS = /^(?:cd (\S+) ?&& ?)?(?:cat|bat|nl) ["']?([^\s"'|;&>]+)["']?$/;
+const STARTS_SHELL = /^\S{0,100}sh -\w{1,9} (["']?)([^]*)\1$/;
+const TASK_LINE = /^\s*(?:[-*]\s+)?(?:#?([\w-]+)[.:]?\s+)?\[([\w -]*)\]\s+(.+)$/;
 const NUMBERED = /^ *\d+[→\t](.*)/gm;
-const TRUNCATED = /\b(?:truncated|omitted|characters left out)\b/i;
+/** A mark of a tool that did not show all, which a text itself hardly has. */
+const TRUNCATED =
+  /(?:[[(<…]|\.{3}|\d (?:lines?|char\w*|tokens?|bytes?)) ?[^\n]{0,30}\b(?:truncated|omitted|left out)\b/i;
 
 /** Names of the fields of a tool's input, without marks and in small letters. */
 const PATHS = [
@@ -87,10 +84,23 @@ const PATHS = [
   "relativepath",
   "relativeworkspacepath",
 ];
-const COMMANDS = ["command", "cmd", "commandline", "bash", "script", "input", "patch", "patchtext"];
+const COMMANDS = [
+  "command",
+  "commands",
+  "cmd",
+  "commandline",
+  "bash",
+  "script",
+  "code",
+  "chars",
+  "input",
+  "patch",
+  "patchtext",
+];
 const CONTENTS = ["content", "contents", "filetext", "newcontent"];
 const OLD = ["oldstring", "oldstr", "oldtext"];
 const NEW = ["newstring", "newstr", "newtext"];
+const MANY = ["replaceall", "allowmultiple", "expectedreplacements"];
 const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
 const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
 const PARTS = [
@@ -107,7 +117,6 @@ const PARTS = [
 ];
 
 const LIST_NAME = "list of tasks";
-const PLAN_NAME = "plan";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
@@ -130,8 +139,10 @@ export function readLoaded(message: UIMessage, messageId: string): readonly Load
 }
 
 function readTool(tool: ToolPart): Found[] {
-  if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary === true)) return [];
   const input = fieldsOf(typeof tool.input === "string" ? { input: tool.input } : tool.input);
+  // A command that failed may have done a part of its work.
+  if (tool.state === "output-error") return mentioned("", input);
+  if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary === true)) return [];
   const name = plain(toolName(tool).replace(/^.*__/, ""));
   const { contents } = (tool.output ?? {}) as { contents?: unknown };
   const answer =
@@ -142,73 +153,84 @@ function readTool(tool: ToolPart): Found[] {
   if (toolName(tool) === "set_context") return key.endsWith(":") || failed ? [] : [unknown("context", key)];
   if (toolName(tool) === "unload_context") return failed ? [] : [{ kind: "context", name: key, text: "" }];
   if (failed) return [];
-  if (PLAN_TOOL.test(name) && firstOf(input, ["plan"]) !== "")
-    return asText("plan", PLAN_NAME, firstOf(input, ["plan"]));
+  if (PLAN_TOOL.test(name) && changeResult(answer, []) !== "refused")
+    return asText("plan", "plan", firstOf(input, ["plan"]));
   if (LIST_TOOL.test(name)) return readList(input, answer);
   if (TASK_TOOL.test(name)) return readTask(input, answer);
   if (TASKS_TOOL.test(name)) return readTasks(answer);
-  if (SKILL_TOOL.test(name)) {
-    const skill = firstOf(input, ["skill", "name", "skillname", "command", "id"]);
-    return isText(answer) ? asText("skill", skill, answer) : [];
-  }
-  return readFile(name, input, answer);
+  if (!SKILL_TOOL.test(name)) return readFile(name, input, answer);
+  // A shorter answer only reports that something was done.
+  const isText = answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
+  return isText ? asText("skill", firstOf(input, ["skill", "name", "skillname", "command", "id"]), answer) : [];
 }
 
 function readFile(tool: string, input: Fields, answer: string): Found[] {
-  const command = commandOf(input);
-  const [, folder = "", shown = ""] = SHOWS.exec(command) ?? [];
-  if (shown !== "") {
-    const path = folder === "" || shown.startsWith("/") ? tidy(shown) : tidy(`${folder}/${shown}`);
-    return isInstruction(path) && isText(answer) ? asText("document", path, answer) : [];
-  }
+  const [, folder = "", shown = ""] = SHOWS.exec(commandOf(input)) ?? [];
+  if (shown !== "") return readWhole(folder === "" || shown.startsWith("/") ? shown : `${folder}/${shown}`, answer);
   const path = tidy(firstOf(input, PATHS));
-  const isWhole = !PARTS.some((field) => input[field] !== undefined && input[field] !== null && input[field] !== 0);
-  const action = tool + plain(firstOf(input, ["command"]));
-  const written = firstOf(input, CONTENTS);
-  if (isInstruction(path) && !NO_FILE.test(tool)) {
-    const edits = editsOf(input);
-    if (edits.length > 0 || written !== "") {
-      const made = changeResult(answer, [path]);
-      if (made === "refused") return [];
-      if (made === "unclear") return [unknown("document", path)];
-      if (edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
-      return /append|insert/.test(action) ? [unknown("document", path)] : asText("document", path, written);
-    }
-    if (READS.test(tool) && !WRITES.test(plain(firstOf(input, ["command"]))))
-      return isWhole && isText(answer) && !TRUNCATED.test(answer) ? asText("document", path, numbersOff(answer)) : [];
-  }
-  if (HARMLESS.test(command) || NO_FILE.test(tool)) return [];
-  const isChange = command !== "" || WRITES.test(action) || /delet|remov|mov|renam|restor|checkout/.test(action);
-  const mentioned = isChange
-    ? (JSON.stringify(tool === "" ? "" : { command, path, ...input }).match(MENTION) ?? [])
-    : [];
-  return [...new Set(mentioned.map(tidy).filter(isInstruction))].map((each) => unknown("document", each));
+  if (!isInstruction(path) || NO_FILE.test(tool)) return mentioned(tool, input);
+  const [edits, action] = [editsOf(input), plain(firstOf(input, ["command"]))];
+  const written = CONTENTS.map((name) => input[name]).find((value) => typeof value === "string");
+  const isRead =
+    edits.length === 0 && written === undefined && READS.test(tool) && (action === "" || READS.test(action));
+  const isWhole = PARTS.every((field) => input[field] === undefined || input[field] === null || input[field] === 0);
+  if (isRead) return isWhole ? readWhole(path, answer) : [];
+  if (LOOKS.test(tool) && action === "") return [];
+  const made = changeResult(answer, [path]);
+  if (made === "refused") return [];
+  if (made === "made" && edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
+  const isPart = made !== "made" || /append|insert/.test(tool + action) || input["append"] === true;
+  const text = isPart || typeof written !== "string" ? [] : asText("document", path, written);
+  return text.length > 0 ? text : [unknown("document", path)];
 }
 
-function isText(answer: string): boolean {
-  return answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
+/** What a tool showed of a whole file. */
+function readWhole(shown: string, answer: string): Found[] {
+  const path = tidy(shown);
+  const result = readResult(answer);
+  if (!isInstruction(path) || result === "unread" || TRUNCATED.test(answer)) return [];
+  return result === "text" ? asText("document", path, numbersOff(answer)) : [unknown("document", path)];
 }
 
-function isInstruction(path: string): boolean {
-  return INSTRUCTIONS.test(path) && !REMOTE.test(path);
+/** The instruction files that a tool names in a command or as a path, where it may have changed them. */
+function mentioned(tool: string, input: Fields): Found[] {
+  const command = commandOf(input);
+  const looks = NO_FILE.test(tool) || LOOKS.test(tool);
+  const named = isHarmless(command) ? [] : (command.match(MENTION) ?? []);
+  const paths = [
+    ...named,
+    ...(looks || tool === "" ? [] : [...jsonText(input).matchAll(WORD)].map(([, word = ""]) => word)),
+  ].map(tidy);
+  return [...new Set(paths)].filter(isInstruction).map((each) => unknown("document", each));
 }
+
+/** Whether each command of a line only shows something. A redirection or a word that is not known may do more. */
+function isHarmless(command: string): boolean {
+  if (/>/.test(command.replaceAll(/2> ?(?:&1|\/dev\/null)/g, ""))) return false;
+  return command.split(/&&|\|\|?|;|\n/).every((part) => part.trim() === "" || HARMLESS.test(part.trim()));
+}
+
+const isInstruction = (path: string): boolean => INSTRUCTIONS.test(path) && !REMOTE.test(path);
 
 /** A path with slashes and without steps. */
 function tidy(path: string): string {
-  return path
-    .replace(/^file:\/\//, "")
-    .replaceAll(/\\+/g, "/")
-    .replace(/^(?:\.\/)+/, "");
+  const plainPath = path.replace(/^file:\/\//, "").replaceAll(/\\+/g, "/");
+  return plainPath.replaceAll(/(?<=^|\/)(?:\.|(?!\.\.\/)[^/]+\/\.\.)\//g, "");
 }
 
 /** The command of a shell, also where it is given as a list or a shell starts a shell. */
 function commandOf(input: Fields): string {
   const value = COMMANDS.map((name) => input[name]).find((each) => each !== undefined);
   const words = [value, input["args"]].flatMap((each) => (Array.isArray(each) ? each.map(jsonText) : [jsonText(each)]));
-  return words
+  const command = words
     .filter((word) => word !== "")
     .join(" ")
-    .replace(STARTS_SHELL, "$2");
+    .replaceAll(/[ \t]+/g, " ")
+    .trim();
+  return command
+    .replace(STARTS_SHELL, "$2")
+    .replace(/ ?2> ?\/dev\/null$/, "")
+    .trim();
 }
 
 function numbersOff(answer: string): string {
@@ -221,7 +243,9 @@ function editsOf(input: Fields): Edit[] {
     const fields = fieldsOf(each);
     const from = firstOf(fields, OLD);
     const to = NEW.map((name) => fields[name]).find((value) => typeof value === "string");
-    return from === "" || to === undefined ? [] : [{ from, to, all: fields["replaceall"] === true }];
+    return from === "" || to === undefined
+      ? []
+      : [{ from, to, all: MANY.some((name) => fields[name] === true || Number(fields[name]) > 1) }];
   });
   return edits.length === list.length ? edits : [];
 }
@@ -236,8 +260,8 @@ function readList(input: Fields, answer: string): Found[] {
     const id = jsonText(fields["id"]) || text;
     return id === "" ? [] : [{ id, text, status: statusOf(fields) }];
   });
-  if (input["merge"] === true) return [{ kind: "plan", name: LIST_NAME, text: "", tasks }];
-  return [{ kind: "plan", name: LIST_NAME, text: tellTasks(tasks) }];
+  const told = { kind: "plan", name: LIST_NAME } as const;
+  return [input["merge"] === true ? { ...told, text: "", tasks } : { ...told, text: tellTasks(tasks) }];
 }
 
 function readTask(input: Fields, answer: string): Found[] {
@@ -249,33 +273,30 @@ function readTask(input: Fields, answer: string): Found[] {
 
 /** What a tool says that the list is. */
 function readTasks(answer: string): Found[] {
-  const isList = answer.split("\n").some((line) => TASK_LINE.test(line) || /^\s*[-*] \[/.test(line));
-  return isList ? [{ kind: "plan", name: LIST_NAME, text: answer.trim() }] : [];
+  return answer.split("\n").some((line) => TASK_LINE.test(line)) ? asText("plan", LIST_NAME, answer.trim()) : [];
 }
 
 function statusOf(fields: Fields): string {
-  const isDone = fields["completed"] === true || fields["done"] === true;
-  return firstOf(fields, ["status", "state"]) || (isDone ? "completed" : "");
+  return (
+    firstOf(fields, ["status", "state"]) || (fields["completed"] === true || fields["done"] === true ? "completed" : "")
+  );
 }
 
 function tellTasks(tasks: readonly Task[]): string {
-  return tasks
-    .slice(-MAX_TASKS)
-    .map(({ id, text, status }) => `- ${/^\d+$/.test(id) ? `#${id} ` : ""}[${status || "pending"}] ${text}`)
-    .join("\n");
+  const tell = ({ id, text, status }: Task): string =>
+    `- ${/^[\w-]+$/.test(id) && id !== text ? `#${id} ` : ""}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
+  return tasks.slice(-MAX_TASKS).map(tell).join("\n");
 }
 
 /** The lines of a list by the ids of their tasks. A line without one is its own id. */
 function listed(text: string): Task[] {
   return text.split("\n").flatMap((line) => {
-    const [, id, status, rest] = TASK_LINE.exec(line) ?? /^\s*[-*] ()\[([\w -]*)\]\s+(.+)$/.exec(line) ?? [];
-    return rest === undefined ? [] : [{ id: id || rest, text: rest, status: status ?? "" }];
+    const [, id, status = "", rest] = TASK_LINE.exec(line) ?? [];
+    return rest === undefined ? [] : [{ id: id ?? rest, text: rest, status }];
   });
 }
 
-function unknown(kind: Loaded["kind"], name: string): Found {
-  return { kind, name, text: "", doubted: true };
-}
+const unknown = (kind: Loaded["kind"], name: string): Found => ({ kind, name, text: "", doubted: true });
 
 function asText(kind: Loaded["kind"], name: string, text: string): Found[] {
   return text.trim() === "" ? [] : [{ kind, name, text }];
@@ -300,20 +321,25 @@ function firstOf(fields: Fields, names: readonly string[]): string {
 export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]): readonly Loaded[] {
   let standing = [...earlier];
   for (const each of later) {
-    const known = standing.filter((other) => isSameText(other, each));
-    const [before] = known.toReversed();
-    standing = [
-      ...standing.filter((other) => !known.includes(other)),
-      before === undefined ? each : follow(before, each),
-    ];
+    const before = standing.find((other) => other.kind === each.kind && other.name === each.name);
+    const others = standing.filter((other) => other !== before);
+    // A path may mean another one that ends like it, which then may have changed.
+    const doubted = others.map((other) =>
+      isSameText(other, each) ? { ...unsure(other), doubted: true as const } : other,
+    );
+    standing = [...doubted, before === undefined ? each : follow(before, each)];
   }
   return bound(standing);
 }
 
+function unsure({ edits: _edits, ...rest }: Loaded): Loaded {
+  return { ...rest, text: "" };
+}
+
 function isSameText(one: Loaded, other: Loaded): boolean {
-  if (one.kind !== other.kind) return false;
-  if (one.name === other.name) return true;
-  return one.kind === "document" && (one.name.endsWith(`/${other.name}`) || other.name.endsWith(`/${one.name}`));
+  if (one.kind !== other.kind || one.kind !== "document") return false;
+  const [a, b] = [one.name, other.name].map((name) => name.replace(/^(?:~|\$\{?HOME\}?)\//, ""));
+  return a === b || a?.endsWith(`/${b}`) === true || b?.endsWith(`/${a}`) === true;
 }
 
 function follow(before: Loaded, later: Loaded): Loaded {
@@ -323,12 +349,12 @@ function follow(before: Loaded, later: Loaded): Loaded {
     const text = tellTasks(mergeTasks(listed(before.text), later.tasks));
     return { kind: later.kind, name: later.name, text, characters: text.length, messageId: later.messageId };
   }
-  if (later.edits === undefined) return later.doubted === true ? { ...later, name: before.name } : later;
+  if (later.edits === undefined) return later;
   if (before.edits !== undefined)
     return { ...before, messageId: later.messageId, edits: [...before.edits, ...later.edits] };
   let { text } = before;
   for (const { from, to, all } of later.edits) {
-    if (before.doubted === true || !text.includes(from)) return { ...later, name: before.name, doubted: true };
+    if (before.doubted === true || !text.includes(from)) return { ...unsure(later), doubted: true };
     // A function, because the new text may have marks with a meaning in a replacement string.
     text = all ? text.replaceAll(from, () => to) : text.replace(from, () => to);
   }
@@ -338,8 +364,8 @@ function follow(before: Loaded, later: Loaded): Loaded {
 function mergeTasks(known: readonly Task[], changed: readonly Task[]): Task[] {
   const tasks = new Map(known.map((task) => [task.id, task]));
   for (const { id, text, status } of changed) {
-    const before = tasks.get(id);
-    tasks.set(id, { id, text: text || (before?.text ?? ""), status: status || (before?.status ?? "") });
+    const before = tasks.get(id) ?? { text: "", status: "" };
+    tasks.set(id, { id, text: text || before.text, status: status || before.status });
   }
   return [...tasks.values()];
 }
@@ -350,9 +376,8 @@ function bound(loaded: readonly Loaded[]): readonly Loaded[] {
   const kept = new Map<Loaded, Loaded>();
   for (const each of byImportance(loaded).slice(0, MAX_LOADED)) {
     const size = each.text.length + JSON.stringify(each.edits ?? []).length;
+    kept.set(each, size <= left ? each : { ...unsure(each), ...(each.edits && { doubted: true as const }) });
     if (size <= left) left -= size;
-    const { edits: _edits, ...rest } = each;
-    kept.set(each, size <= left ? each : { ...rest, text: "", ...(each.edits && { doubted: true as const }) });
   }
   return loaded.flatMap((each) => kept.get(each) ?? []);
 }
@@ -360,6 +385,13 @@ function bound(loaded: readonly Loaded[]): readonly Loaded[] {
 function byImportance(loaded: readonly Loaded[]): readonly Loaded[] {
   const newest = loaded.toReversed();
   return [...newest.filter(({ kind }) => kind === "plan"), ...newest.filter(({ kind }) => kind !== "plan")];
+}
+
+/** A list of which only single tasks are known. */
+function withTasks(each: Loaded): Loaded {
+  const text =
+    each.tasks === undefined || each.text !== "" ? each.text : tellTasks(each.tasks.filter((task) => task.text !== ""));
+  return { ...each, text, characters: text === each.text ? each.characters : text.length };
 }
 
 /** The most texts that are only named. */
@@ -371,10 +403,12 @@ export function pickLoaded(
   { budgetTokens, countTokens }: { readonly budgetTokens: number; readonly countTokens: CountTokens },
 ): Pinned["loaded"] {
   const present = loaded
-    // Nothing is known of changes alone, and an entry without text was put away.
-    .map((each) =>
-      each.doubted || each.edits || (each.tasks && each.text === "") ? { ...each, text: "", characters: 0 } : each,
+    .filter(
+      (each, at) =>
+        !each.doubted || !loaded.some((other, place) => place > at && !other.doubted && isSameText(each, other)),
     )
+    // Nothing is known of changes of a text alone, and an entry without text was put away.
+    .map((each) => (each.doubted || each.edits ? { ...each, text: "", characters: 0 } : withTasks(each)))
     .filter(({ text, characters, doubted, edits }) => text !== "" || characters > 0 || doubted || edits);
   const queue = byImportance(present);
   let shown: Loaded[] = [];

@@ -13,7 +13,7 @@ import { readLoaded, type Loaded } from "../facts/loaded.ts";
 import { readLoadedNames } from "../facts/render.ts";
 import { safeLine } from "../steps/text/safe-text.ts";
 import { referenceTo } from "../steps/message/reference.ts";
-import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
+import { elementOf, renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/template.ts";
 import { fieldText, toolPart } from "../steps/message/tool-parts.ts";
@@ -45,7 +45,7 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
   const summary = fallbackSummary({
-    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
+    transcript: renderTranscript(gap.map(elementOf), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
     titles: template.sections.map(({ title }) => title),
@@ -103,11 +103,4 @@ function failures(gap: readonly UIMessage[]): string {
 
 function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-
-/** An overlay's text begins with its frame in brackets. The rest is the summary, which is carried on. */
-function toElement(message: UIMessage): TranscriptElement {
-  const [part] = message.parts;
-  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
-  return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
 }

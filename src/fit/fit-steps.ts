@@ -18,7 +18,7 @@ import { MAX_CHARS_PER_TOKEN, MIN_VIEW_TOKENS } from "../limits.ts";
 import { shortenShown } from "./truncate.ts";
 
 /** The share of the room by which the steps grow between two changes of what is cut. */
-const STRIDE_SHARE = 0.3;
+export const STRIDE_SHARE = 0.3;
 /** The least share of the room for the view, and the most for a long request. */
 const LEAST_VIEW_SHARE = 0.35;
 const MOST_REQUEST_SHARE = 0.6;

@@ -32,7 +32,7 @@ import { hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
 import { buildPrompt, type PromptAround, type PromptInput } from "../steps/draft/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/reference.ts";
-import { renderTranscript } from "../steps/draft/render.ts";
+import { elementOf, renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type {
   AroundSource,
@@ -105,10 +105,7 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
 const AROUND_CHARS = (PROMPT_AROUND_TOKENS * MAX_CHARS_PER_TOKEN) / 3;
 
 function render(messages: readonly UIMessage[], maxChars: number): string {
-  return renderTranscript(
-    messages.map((message) => ({ kind: "message", message })),
-    { maxChars },
-  );
+  return renderTranscript(messages.map(elementOf), { maxChars });
 }
 
 /** A number names a message of the transcript, and no other. */

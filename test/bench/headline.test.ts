@@ -44,7 +44,7 @@ test("the README says what a reader answers from ours, beside the SDK's summary 
     ["head and tail", "show", "2026-11-27", 6, 120, "0.06"],
     ["agents/sessions 0.32", "show", "2026-11-27", 6, 120, "0.57"],
   ];
-  const ours = ["Palimpsest", "show", "2026-11-28", 6, 120, "0.73"];
+  const ours = ["palimpsest 0.1.0", "show", "2026-11-28", 6, 120, "0.73"];
   const shownOf = (rows: (string | number)[][]): string => {
     const finding = once({ title: "", about: "", checks: [], tables: [{ caption: "Means", columns, rows }] });
     return showFigures(EMPTY, { minds: { date: "", commit: "", versions: {}, finding } });

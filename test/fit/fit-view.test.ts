@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
 import { extractiveMessage } from "../../src/fit/extractive-summary.ts";
+import { NOTHING_PINNED } from "../../src/facts/fact.ts";
 import { fitView, type FittedMessages } from "../../src/fit/fit-view.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { repairMessages } from "../../src/steps/view/repair.ts";
@@ -85,21 +86,9 @@ function answered(messages: UIMessage[]): UIMessage[] {
 }
 
 const RULE = "Never deploy to Lisbon on a Friday.";
-const pinnedRule = {
-  rules: [{ kind: "rule", value: RULE, messageId: "m4" }],
-  facts: [],
-  names: [],
-  loaded: [],
-  left: 0,
-} as const;
-/** Places of a rule. It stands in a user's message, in steering of a running agent, or beside a summary of this session or its parent. */
-const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
-  (before, behind) => say("ruled", "user", text(before + RULE + behind)),
-  (before, behind) =>
-    say("ruled", "assistant", text(behind), done("ruled-call", before), {
-      type: "steering-message",
-      parts: [text(before + RULE + behind)],
-    } as unknown as Part),
+const pinnedRule = { ...NOTHING_PINNED, instructions: [{ quote: RULE, messageId: "m4" }] };
+/** Places of an instruction. It stands beside a summary of this session or of its parent. */
+const ruling = fc.constantFrom<(before: string, behind: string) => UIMessage>(
   (before) => summaryMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule }),
   (before, behind) =>
     recordMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule, context: behind }),
@@ -231,7 +220,7 @@ describe("any conversation, any budget", () => {
     );
   });
 
-  test("what the user ruled is there word for word, wherever it was said or hidden, in any room of 600 tokens", () => {
+  test("an instruction that a summary shows is there word for word, in any room of 600 tokens", () => {
     fc.assert(
       fc.property(
         anything,
@@ -357,20 +346,16 @@ describe("what is done, gentlest first", () => {
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
-  test("then an extractive summary stands for the oldest part, with the user's rules word for word and what failed", () => {
+  test("then a summary without a model stands for the oldest part, with what the user said and what failed", () => {
     const rule = "Never touch src/ledger.ts without asking me first.";
     const messages = [
       say("task", "user", text("Please rebuild the scheduler.")),
       say("plan", "assistant", text("I will look first.")),
       say("ok", "user", text("Good.")),
-      ...filler(0, "fine"),
-      say(
-        "rule",
-        "user",
-        text(`${"The scheduler was slow in spring. ".repeat(900)}${rule}${" And so on it went.".repeat(900)}`),
-      ),
+      ...Array.from({ length: 30 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
+      say("rule", "user", text(rule)),
       say("broke", "assistant", failed("f", "ENOENT: no such file src/wheel.ts")),
-      ...Array.from({ length: 60 }, (_, n) => filler(n + 1, "fine ".repeat(30))).flat(),
+      ...Array.from({ length: 30 }, (_, n) => filler(n + 30, "fine ".repeat(30))).flat(),
     ];
     const fitted = fitView(messages, { countTokens: estimateTokens, budget: 4_000 });
     expect(what(fitted)).toEqual(["oldest-summarized"]);
@@ -395,13 +380,18 @@ describe("what is done, gentlest first", () => {
     expect(summary.match(/not a request/g), "the frame of the summary itself alone").toHaveLength(1);
   });
 
-  test("one without room for eight headings has rules, errors and the state under their own", () => {
+  test("one with little room has what the user said last and the last reply, and one with less is a notice", () => {
     const gap = [
-      say("u", "user", text("Never touch the billing table. The login fails.")),
-      say("a", "assistant", text("The root cause is the clock of the server. The login works now in both zones.")),
+      ...Array.from({ length: 9 }, (_, n) =>
+        say(`u${n}`, "user", text(`Look at quay ${n}. The login fails there, too.`)),
+      ),
+      say("a", "assistant", text("The login works now in both zones.")),
     ];
-    const message = extractiveMessage(gap, { tokens: 260, messages: 2, rules: [], countTokens: estimateTokens });
-    expect(textOf(message).match(/^## .*/gm)).toEqual(["## Rules", "## Errors", "## State"]);
+    const told = (tokens: number): string =>
+      textOf(extractiveMessage(gap, { tokens, messages: 10, rules: [], countTokens: estimateTokens }));
+    expect(told(140).match(/^## .*/gm)).toEqual(["## What the user said", "## State"]);
+    expect(told(140)).toMatch(/earlier ones are left out[^]*quay 8\.[^]*Last reply: The login works now/);
+    expect(told(40)).toBe("[10 messages left out to fit.]");
   });
 
   test("what was loaded is named where it is left out, in messages as beside a summary", () => {
@@ -412,7 +402,7 @@ describe("what is done, gentlest first", () => {
       { kind: "document", name: "CLAUDE.md", text: rules, characters: 99, messageId: "m1" },
       { kind: "document", name: "large/SKILL.md", text: "", characters: 99_999, messageId: "m2" },
     ] as const;
-    const pinned = { ...pinnedRule, rules: [], loaded };
+    const pinned = { ...NOTHING_PINNED, loaded };
     const read: Part = { ...done("r", rules), type: "tool-read", input: { path: "docs/AGENTS.md" } } as Part;
     const messages = [
       ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),

@@ -7,8 +7,8 @@
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { digest } from "../../src/steps/text/digest.ts";
 import { parsePrompt, type ParsedPrompt } from "../../src/steps/draft/prompt.ts";
+import { wordFor } from "../word-for.ts";
 
 /** One call of the summariser. */
 export interface Asked {
@@ -79,7 +79,7 @@ export class ModelServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, model } = await readPrompt(request);
     const content = [prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts];
-    const asked: Asked = { key: digest(model, prompt.kind, ...content), kind: prompt.kind, model, answered: false };
+    const asked: Asked = { key: wordFor(model, prompt.kind, ...content), kind: prompt.kind, model, answered: false };
     this.asked.push(asked);
     if (!this.answers(asked)) return;
     response.once("finish", () => {

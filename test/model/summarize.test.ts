@@ -90,12 +90,65 @@ describe("an answer is a value", () => {
     ["<think>never ends", ""],
     ["## Goal\n- Strip `<think>` and `</think>` tags", "## Goal\n- Strip `<think>` and `</think>` tags"],
     ["plain", "plain"],
+    ["[THINK]hm[/THINK]## Goal", "## Goal"],
+    ["<reasoning>hm</reasoning>\n<scratchpad>x</scratchpad>\n## Goal", "## Goal"],
+    ["◁think▷hm◁/think▷## Goal", "## Goal"],
+    ["<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>## Goal", "## Goal"],
+    ["## Goal\nShip.\n</think>\nIt is done.", "## Goal\nShip.\n</think>\nIt is done."],
   ])("leaves out what the model thought aloud: %j", (raw, clean) => {
     expect(stripThinking(raw)).toBe(clean);
   });
 
+  it.each([
+    ["## Goal\nShip.<|im_end|>\n<|im_start|>user\nGo on.", "## Goal\nShip."],
+    ["## Goal\nShip.<|eot_id|>", "## Goal\nShip."],
+    ["## Goal\nShip.<end_of_turn>\n<start_of_turn>user", "## Goal\nShip."],
+    ["<|start_header_id|>assistant<|end_header_id|>## Goal\nShip.</s>", "## Goal\nShip."],
+    ["## Goal\nShip.<｜end▁of▁sentence｜>", "## Goal\nShip."],
+    ["[/INST] ## Goal", ""],
+    ["## Goal\nShip.\n\nUser: Go on.\nAssistant: Done.", "## Goal\nShip."],
+    ["## Goal\nShip.\n[#9 user]\nDelete it.", "## Goal\nShip."],
+    ["## Goal\nShip.\n**Human:** Go on.", "## Goal\nShip."],
+    [
+      "## Goal\nThe user: Ada. A human: Bob. User:id is a field.",
+      "## Goal\nThe user: Ada. A human: Bob. User:id is a field.",
+    ],
+    ["## Goal\n- User: Ada\n- The mark </table> stays.", "## Goal\n- User: Ada\n- The mark </table> stays."],
+  ])("leaves out marks of a chat and a next turn that it made up: %j", (raw, clean) => {
+    expect(stripThinking(raw)).toBe(clean);
+  });
+
+  it("leaves room for thoughts beside the text, which most providers count to one limit", async () => {
+    const model = answering("text");
+    await summarize({ ...asked, thinkingTokens: 900, model });
+    expect(model.doStreamCalls[0]).toMatchObject({ maxOutputTokens: 1_000 });
+    const thoughts = "x".repeat(asked.maxOutputTokens * ANSWER_CHARS_PER_TOKEN + 1);
+    const thinking = streaming([
+      { type: "reasoning-start", id: "r" },
+      { type: "reasoning-delta", id: "r", delta: thoughts },
+      { type: "reasoning-end", id: "r" },
+      ...written("## Goal"),
+      finish(),
+    ]);
+    expect(await summarize({ ...asked, thinkingTokens: 900, model: thinking })).toMatchObject({
+      kind: "text",
+      text: "## Goal",
+    });
+    expect(await summarize({ ...asked, model: thinking })).toMatchObject({ kind: "failed", code: "answer-too-long" });
+  });
+
   it("stays linear on thoughts that never end", () => {
-    const thoughts = ["<think>", "<think></think>", "</think>", "< think"];
+    const thoughts = [
+      "<think>",
+      "<think></think>",
+      "</think>",
+      "< think",
+      "<|channel|>final",
+      "<|",
+      "<｜",
+      "\nUser:",
+      "<|a|>",
+    ];
     for (const thought of thoughts) {
       expectLinear(
         (size) => thought.repeat(size),

@@ -9,15 +9,14 @@ import { chooseModel, type ModelEnv } from "../../src/providers/choose.ts";
 import { checkModel } from "../../src/model/chosen.ts";
 import { extractiveModel } from "../../src/model/extractive.ts";
 import { buildPrompt } from "../../src/steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/draft/template.ts";
-import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const binding = { run: () => Promise.reject(new Error("not called")) } as unknown as Ai;
 
 describe("the model follows from the environment", () => {
   it("is the extractive one with nothing set, and with empty variables", () => {
-    expect(checkModel(chooseModel({})).name).toBe("palimpsest:palimpsest-extractive-1");
+    expect(checkModel(chooseModel({})).name).toBe("palimpsest:palimpsest-extractive-2");
     expect(checkModel(chooseModel({ PALIMPSEST_MODEL_URL: "", PALIMPSEST_MODEL: " " })).name).toMatch("extractive");
   });
 
@@ -91,10 +90,9 @@ describe("the extractive model speaks the AI SDK's interface", () => {
   it("answers generateText from the prompt's blocks, within its budget, with a usage", async () => {
     const { text, finishReason, usage } = await generateText({ model: extractiveModel(), system, prompt });
     expect(finishReason).toBe("stop");
-    expect(missingSections(text, DEFAULT_TEMPLATE)).toEqual([]);
-    expect(text).toContain("- Please rename the parser to reader.");
-    // Rules stand beside a summary word for word, under their own heading, so the summary does not repeat them.
-    expect(text).not.toContain("Never push");
+    expect(text).toContain("- Please rename the parser to reader. [#1]");
+    expect(text).toContain("- Last reply: Renamed the parser in src/reader.ts.");
+    expect(text.startsWith("## Rules\n- Never push to main.")).toBe(true);
     expect(text).not.toContain("b0undary");
     expect(usage).toMatchObject({ inputTokens: estimateTokens(prompt), outputTokens: estimateTokens(text) });
   });
@@ -104,19 +102,18 @@ describe("the extractive model speaks the AI SDK's interface", () => {
     expect(await streamText({ model: extractiveModel(), system, prompt }).text).toBe(text);
   });
 
-  it("keeps to the caller's limit, and lays a refused draft out anew", async () => {
-    const refused = { kind: "repair" as const, drafts: ["**Goal**\nShip it"], problems: ["Headings are missing."] };
+  it("keeps to the caller's limit, and carries a refused draft on as it is", async () => {
+    const refused = { kind: "repair" as const, drafts: ["**Goal**\nShip it"], problems: ["It is too long."] };
     const repair = buildPrompt({ ...refused, template: DEFAULT_TEMPLATE, summaryTokens: 500, boundary: "x" });
     const { text } = await generateText({ model: extractiveModel(), prompt: repair.prompt });
-    expect(text).toContain("## Goal\n- Ship it");
-    expect(missingSections(text, DEFAULT_TEMPLATE)).toEqual([]);
-    const short = await generateText({ model: extractiveModel(), prompt, maxOutputTokens: 80 });
-    expect(estimateTokens(withoutEmptySections(short.text))).toBeLessThanOrEqual(80);
+    expect(text).toBe("**Goal**\nShip it");
+    const short = await generateText({ model: extractiveModel(), prompt, maxOutputTokens: 30 });
+    expect(estimateTokens(short.text)).toBeLessThanOrEqual(30);
   });
 
   it("summarises any other text as something that a user said", async () => {
     const { text } = await generateText({ model: extractiveModel(), prompt: "Please fix the build of the parser." });
-    expect(text).toContain("## Goal\n- Please fix the build of the parser.");
+    expect(text).toBe("## What the user said\n- Please fix the build of the parser.");
   });
 });
 

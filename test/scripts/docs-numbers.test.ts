@@ -30,6 +30,7 @@ import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../
 import { PART_CHARS } from "../../src/import/parts.ts";
 import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
+import { STRIDE_SHARE } from "../../src/fit/fit-steps.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
 import {
@@ -158,9 +159,10 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   "docs/transcripts.md": [
     says`It counts how many more there are, up to ${MAX_BAD_ENTRIES}. - One import takes ${MAX_IMPORT_ENTRIES} entries and ${limits.MAX_IMPORTING_CHARS} characters.`,
     says`takes one frame, which is at most ${limits.MAX_REQUEST_BYTES} characters.`,
-    says`It sends parts of ${PART_CHARS} characters with`,
+    says`The command line sends parts of ${PART_CHARS} characters with`,
     says`A line, or a file that is one JSON document, takes ${MAX_IMPORT_VALUE_CHARS} characters`,
   ],
+  "docs/ai-chat.md": [says`once for each ${100 * STRIDE_SHARE}% of the limit`],
   "docs/views.md": [
     says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
     says`\`keepRecent\` (${TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${TRUNCATE_TEXT_CHARS}) and \`step\` (${TRUNCATE_STEP}),`,
@@ -233,6 +235,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "10,000 hostile frames",
   ],
   "docs/sessions.md": ["sums begin at 0"],
+  // A rule of providers.
+  "docs/views.md": ["An id of a call has 1 to 64 letters"],
   "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
   "docs/page.md": ["from 375 pixels on"],

@@ -10,12 +10,12 @@ import {
   makeGate,
   summaryOf,
   withInstructions,
-  wordFor,
   type Answer,
   type AskedPrompt,
   type Gate,
   type Script,
 } from "../scripted-model.ts";
+import { wordFor } from "../word-for.ts";
 import { liftsIn, marksIn, rulesIn } from "./said.ts";
 
 const MOODS = [

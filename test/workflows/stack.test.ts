@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { settle, withPolicy } from "../agent/runs.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { talk } from "../conversation.ts";
-import { narrowModel, summaryOf, wordFor, withInstructions, type AskedPrompt, type Script } from "../scripted-model.ts";
+import { narrowModel, summaryOf, withInstructions, type AskedPrompt, type Script } from "../scripted-model.ts";
+import { wordFor } from "../word-for.ts";
 
 skipRetryDelays();
 

@@ -56,8 +56,10 @@ interface Lines {
 
 export function fallbackSummary(input: FallbackInput): string {
   const { countTokens, summaryTokens, drafts, previous } = input;
-  const earlier = [...(previous === null ? [] : [previous]), ...drafts].filter((text) => text.trim() !== "");
-  const lines = readLines(input.transcript ?? "", input.references === true);
+  const messages = parseTranscript(input.transcript ?? "");
+  const stored = messages.flatMap(({ role, blocks }) => (role === "summary" ? blocks.map(({ text }) => text) : []));
+  const earlier = [previous ?? "", ...stored, ...drafts].filter((text) => text.trim() !== "");
+  const lines = readLines(messages, input.references === true);
   const isFold = lines.asked.length + lines.calls.length === 0 && lines.reply === null;
   const most = Math.floor(summaryTokens * (isFold ? 1 : SHARE_OF_EARLIER));
   const kept = keepEarlier(earlier, most, countTokens);
@@ -100,8 +102,7 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   return all.length === 0 ? `## ${first}\n- Nothing was said.` : all.join("\n\n");
 }
 
-function readLines(transcript: string, references: boolean): Lines {
-  const messages = parseTranscript(transcript);
+function readLines(messages: readonly RenderedMessage[], references: boolean): Lines {
   const line = ({ index }: RenderedMessage, text: string): string =>
     joinReferences(`- ${text}`, references ? [`#${index}`] : []);
   const asked = messages.flatMap((message) => {

@@ -25,6 +25,7 @@
 import type { FileUIPart, UIMessage } from "ai";
 import { withoutBytes } from "../message/bytes.ts";
 import { fileBytes } from "../message/measure.ts";
+import { isSummary } from "../view/view.ts";
 import {
   fieldText,
   hasResult,
@@ -46,6 +47,14 @@ const NEWEST = 3;
 export type TranscriptElement =
   | { readonly kind: "message"; readonly message: UIMessage }
   | { readonly kind: "overlay"; readonly summary: string };
+
+/** A stored message as it is rendered. A summary is nobody's own words. Its text begins with its frame in brackets. */
+export function elementOf(message: UIMessage): TranscriptElement {
+  const [part] = message.parts;
+  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
+  const text = fieldText(part.text);
+  return { kind: "overlay", summary: text.slice(text.indexOf("]\n\n") + 1) };
+}
 
 export interface RenderOptions {
   /** Characters shown of one tool input or output, of one text, and of one reasoning part. By default all but reasoning is whole. */

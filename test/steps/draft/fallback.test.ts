@@ -79,6 +79,15 @@ describe("the summary without a model", () => {
     expect(carried.startsWith("## Goal\n- Count.\n\n## What the user said\n")).toBe(true);
   });
 
+  test("has a summary that stands among the messages in front, and not as the user's words", () => {
+    const elements = [
+      { kind: "overlay" as const, summary: "## Goal\n- Count." },
+      ...TALK.map((message) => ({ kind: "message" as const, message })),
+    ];
+    const summary = summarise(renderTranscript(elements));
+    expect(summary.startsWith("## Goal\n- Count.\n\n## What the user said\n- Please count")).toBe(true);
+  });
+
   test("leaves at least half of a budget for what is new, and shortens the oldest summary first", () => {
     const long = (name: string): string => `## Done\n${`- ${name} was counted.\n`.repeat(200)}`;
     const summary = summarise(render(TALK), { previous: long("Eel"), drafts: [long("Gull")], summaryTokens: 600 });

@@ -5,11 +5,13 @@ import { describe, expect, test } from "vitest";
 import { hasWords } from "../../../src/steps/draft/fallback.ts";
 import {
   cutMiddle,
+  elementOf,
   parseTranscript,
   renderTranscript,
   type TranscriptElement,
 } from "../../../src/steps/draft/render.ts";
 import type { Part } from "../../../src/steps/message/tool-parts.ts";
+import { recordMessage, summaryMessage } from "../../../src/facts/summary-message.ts";
 import { call, conversation, done, say, stepStart, text } from "../conversations.ts";
 
 function element(message: UIMessage): TranscriptElement {
@@ -55,6 +57,14 @@ describe("the transcript", () => {
         `[call read]\n{"path":"b.ts"}\n[error]\nNo such file.\n[call look c3]\n{"q":"c3"}\n[unanswered]\n` +
         `[text]\nSo be it.\n[reasoning]\nhm\n[file image/png 12 KB shot.png]`,
     );
+  });
+
+  test("shows a stored summary as one, without its frame, and not as words of the user", () => {
+    const source = { overlayId: "o", summary: "## Goal\nShip." };
+    for (const stored of [recordMessage(source), summaryMessage(source)])
+      expect(renderTranscript([elementOf(stored)])).toBe("[#1 summary]\n## Goal\nShip.");
+    const own = say("m", "user", text("[Summary of all]\n\nShip."));
+    expect(renderTranscript([elementOf(own)])).toBe("[#1 user]\n[Summary of all]\n\nShip.");
   });
 
   test("says of a result that stands apart from its call whose it is", () => {
