@@ -10,10 +10,10 @@ import { FIT_EXTRACT_TOKENS } from "../limits.ts";
 import { fallbackSummary } from "../steps/draft/fallback.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { readLoaded, type Loaded } from "../facts/loaded.ts";
-import { readLoadedNames } from "../facts/render.ts";
+import { readLoadedNames, withoutLists } from "../facts/render.ts";
 import { safeLine } from "../steps/text/safe-text.ts";
 import { referenceTo } from "../steps/message/reference.ts";
-import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
+import { renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/template.ts";
 import { fieldText, toolPart } from "../steps/message/tool-parts.ts";
@@ -45,9 +45,12 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
   const summary = fallbackSummary({
-    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
+    transcript: renderTranscript(
+      gap.flatMap((message) => (isSummary(message) ? [] : [{ kind: "message", message }])),
+      { maxChars: FIT_EXTRACT_SOURCE_CHARS },
+    ),
     previous: null,
-    drafts: [],
+    drafts: gap.filter(isSummary).map(summaryIn),
     titles: template.sections.map(({ title }) => title),
     summaryTokens: budget,
     countTokens,
@@ -105,9 +108,9 @@ function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** An overlay's text begins with its frame in brackets. The rest is the summary, which is carried on. */
-function toElement(message: UIMessage): TranscriptElement {
-  const [part] = message.parts;
-  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
-  return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
+/** A summary's text begins with its frame in brackets. The rest is carried on, but for the lists that are written here anew. */
+function summaryIn({ parts: [part] }: UIMessage): string {
+  if (part?.type !== "text") return "";
+  const text = fieldText(part.text);
+  return withoutLists(text.slice(text.indexOf("]\n\n") + 1)).trim();
 }

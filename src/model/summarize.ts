@@ -158,7 +158,8 @@ const TURN_END =
 /** A line of a transcript that opens a message. */
 const COPIED_TURN = /^\[#\d+ \w+\]$/m;
 /** A paragraph with which a model goes on as somebody else, behind the last section of its answer. */
-const NEXT_TURN = /\n\s*\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
+const NEXT_TURN = /\n[^\S\n]*\n(?:\*\*)?(?:\[#\d{1,9} user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n]/g;
+const HEADING = /\n#{1,6} /g;
 
 /**
  * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything
@@ -179,10 +180,18 @@ export function stripThinking(text: string): string {
 
 function firstTurn(text: string): string {
   const begun = text.replace(/^(?:<\|[^|\n]{1,40}\|>(?:assistant\s*)?)+/, "").trim();
-  const [end = begun.length, next = begun.length] = [TURN_END, NEXT_TURN].map((mark) => mark.exec(begun)?.index);
+  const end = TURN_END.exec(begun)?.index ?? begun.length;
+  const next = nextTurn(begun);
   // Where other turns come before it, the answer copies the transcript. It stays whole for the audit, which refuses it.
   const isCopy = COPIED_TURN.test(begun.slice(0, next));
   return begun.slice(0, isCopy ? end : Math.min(end, next)).trim();
+}
+
+/** Where a made-up turn begins behind the last section, or the end of the text. */
+function nextTurn(text: string): number {
+  const last = [...text.matchAll(HEADING)].at(-1)?.index ?? -1;
+  const turn = text.matchAll(NEXT_TURN).find(({ 0: mark, index }) => index + mark.length > last);
+  return turn?.index ?? text.length;
 }
 
 function nextClose(text: string): RegExpExecArray | null {

@@ -4,12 +4,12 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
-import { extractiveMessage } from "../../src/fit/extractive-summary.ts";
 import { fitView, type FittedMessages } from "../../src/fit/fit-view.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { repairMessages } from "../../src/steps/view/repair.ts";
 import { fieldText, type Part } from "../../src/steps/message/tool-parts.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
+import { NOTHING_PINNED, type Pinned } from "../../src/facts/fact.ts";
 import { recordMessage, summaryMessage } from "../../src/facts/summary-message.ts";
 import { call, callsAndResults, conversation, done, say, stepStart, text } from "../steps/conversations.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -85,24 +85,15 @@ function answered(messages: UIMessage[]): UIMessage[] {
 }
 
 const RULE = "Never deploy to Lisbon on a Friday.";
-const pinnedRule = {
-  rules: [{ kind: "rule", value: RULE, messageId: "m4" }],
-  facts: [],
-  names: [],
-  loaded: [],
-  left: 0,
-} as const;
-/** Places of a rule. It stands in a user's message, in steering of a running agent, or beside a summary of this session or its parent. */
+const pinnedRule: Pinned = { ...NOTHING_PINNED, instructions: [{ quote: RULE, messageId: "m4" }] };
+/** An instruction stands beside a summary of this session or its parent. */
 const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
-  (before, behind) => say("ruled", "user", text(before + RULE + behind)),
-  (before, behind) =>
-    say("ruled", "assistant", text(behind), done("ruled-call", before), {
-      type: "steering-message",
-      parts: [text(before + RULE + behind)],
-    } as unknown as Part),
   (before) => summaryMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule }),
   (before, behind) =>
-    recordMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule, context: behind }),
+    recordMessage(
+      { overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule, context: behind },
+      pinnedRule.instructions,
+    ),
 );
 
 const anyBudget = fc.oneof(
@@ -231,7 +222,7 @@ describe("any conversation, any budget", () => {
     );
   });
 
-  test("what the user ruled is there word for word, wherever it was said or hidden, in any room of 600 tokens", () => {
+  test("what the user ruled is there word for word, beside whichever summary it stood, in any room of 600 tokens", () => {
     fc.assert(
       fc.property(
         anything,
@@ -357,18 +348,13 @@ describe("what is done, gentlest first", () => {
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
-  test("then an extractive summary stands for the oldest part, with the user's rules word for word and what failed", () => {
-    const rule = "Never touch src/ledger.ts without asking me first.";
+  test("then an extractive summary stands for the oldest part, with the newest of it and the number of what failed", () => {
     const messages = [
       say("task", "user", text("Please rebuild the scheduler.")),
       say("plan", "assistant", text("I will look first.")),
       say("ok", "user", text("Good.")),
       ...filler(0, "fine"),
-      say(
-        "rule",
-        "user",
-        text(`${"The scheduler was slow in spring. ".repeat(900)}${rule}${" And so on it went.".repeat(900)}`),
-      ),
+      say("long", "user", text("The scheduler was slow in spring. ".repeat(900))),
       say("broke", "assistant", failed("f", "ENOENT: no such file src/wheel.ts")),
       ...Array.from({ length: 60 }, (_, n) => filler(n + 1, "fine ".repeat(30))).flat(),
     ];
@@ -378,30 +364,21 @@ describe("what is done, gentlest first", () => {
     const [summary] = fitted.messages.slice(3);
     expect(summary).toMatchObject({ role: "user", metadata: { palimpsest: { kind: "extract" } } });
     expect(parseSyntheticId(summary?.id ?? "")).toEqual({ kind: "fitted", messageId: "u0" });
-    expect(textOf(summary)).toContain(rule);
     expect(textOf(summary)).toContain("1 failed tool call among them");
-    expect(textOf(summary)).toContain("ENOENT: no such file src/wheel.ts");
+    expect(textOf(summary)).toMatch(/## What the user said\n- \(\d+ earlier ones are left out\)\n- Question \d/);
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
   test("an earlier summary is carried on in the extractive summary, without its frame", () => {
     const messages = [
       ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),
-      summaryMessage({ overlayId: "o", summary: "## Rules\n- Always deploy to Lisbon, never to Oslo." }),
+      summaryMessage({ overlayId: "o", summary: "## Goal\n- Deploy to Lisbon, not to Oslo.", pinned: pinnedRule }),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
     const summary = textOf(fitView(messages, { countTokens: estimateTokens, budget: 3_000 }).messages[3]);
-    expect(summary).toContain("- Always deploy to Lisbon, never to Oslo.");
-    expect(summary.match(/not a request/g), "the frame of the summary itself alone").toHaveLength(1);
-  });
-
-  test("one without room for eight headings has rules, errors and the state under their own", () => {
-    const gap = [
-      say("u", "user", text("Never touch the billing table. The login fails.")),
-      say("a", "assistant", text("The root cause is the clock of the server. The login works now in both zones.")),
-    ];
-    const message = extractiveMessage(gap, { tokens: 260, messages: 2, rules: [], countTokens: estimateTokens });
-    expect(textOf(message).match(/^## .*/gm)).toEqual(["## Rules", "## Errors", "## State"]);
+    expect(summary).toContain("## Goal\n- Deploy to Lisbon, not to Oslo.");
+    expect(summary.match(/not a request/gi), "the frame of the summary itself alone").toHaveLength(1);
+    expect(summary.split(RULE), "what holds stands once").toHaveLength(2);
   });
 
   test("what was loaded is named where it is left out, in messages as beside a summary", () => {
@@ -412,7 +389,7 @@ describe("what is done, gentlest first", () => {
       { kind: "document", name: "CLAUDE.md", text: rules, characters: 99, messageId: "m1" },
       { kind: "document", name: "large/SKILL.md", text: "", characters: 99_999, messageId: "m2" },
     ] as const;
-    const pinned = { ...pinnedRule, rules: [], loaded };
+    const pinned = { ...NOTHING_PINNED, loaded };
     const read: Part = { ...done("r", rules), type: "tool-read", input: { path: "docs/AGENTS.md" } } as Part;
     const messages = [
       ...Array.from({ length: 3 }, (_, n) => say(`h${n}`, "user", text(`Opening ${n}`))),
