@@ -256,7 +256,7 @@ describe("user and assistant alternate", () => {
     expect(view.at(-1)?.id).toBe(overlayMessageId("o1"));
     expect(view.at(-1)?.parts.map((part) => (part.type === "text" ? part.text.slice(0, 7) : ""))).toEqual([
       "Before.",
-      "[4 mess",
+      "[Summar",
       "After.",
     ]);
   });
