@@ -192,4 +192,8 @@ test("where bullets come from is not counted against a summary's budget, only ag
     });
   expect(audit(5_000)).toMatchObject({ ok: true });
   expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
+  // An index is no summary: with its references it takes at most twice its budget.
+  const index = bullets.map((line) => line.replace("]", ", @0c1b2c3, @0d1b2c3, @0e1b2c3, @0f1b2c3]")).join("\n");
+  const given = { text: index, finishReason: "stop", spanTokens: 5_000, policy, template: DEFAULT_TEMPLATE, countTokens: estimateTokens };
+  expect(auditSummary(given)).toMatchObject({ ok: false, problems: [{ kind: "too-large", detail: expect.stringContaining("with its references") }] });
 });
