@@ -16,7 +16,7 @@ import { referenceTo } from "../steps/message/reference.ts";
 import { elementOf, renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/template.ts";
-import { fieldText, toolName, toolPart } from "../steps/message/tool-parts.ts";
+import { fieldText, toolPart } from "../steps/message/tool-parts.ts";
 import { fittedMessageId, isSummary } from "../steps/view/view.ts";
 import { renderRules } from "./rules.ts";
 

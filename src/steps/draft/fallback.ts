@@ -66,7 +66,7 @@ export function fallbackSummary(input: FallbackInput): string {
 /** Whether a source has a word that a summary could tell. */
 export function hasWords(source: string): boolean {
   const messages = parseTranscript(source);
-  if (messages.length === 0) return source.split("\n").some((line) => !/^#/.test(line) && !isNothing(line));
+  if (messages.length === 0) return source.split("\n").some((line) => !line.startsWith("#") && !isNothing(line));
   return messages.some(({ blocks }) => blocks.some(({ kind, text }) => kind !== "reasoning" && !isNothing(text)));
 }
 

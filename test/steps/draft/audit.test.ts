@@ -6,6 +6,12 @@ import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/template.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
+const sized = (tokens: number): string => {
+  let text = "## Goal\nShip the parser.";
+  while (estimateTokens(`${text} parser`) <= tokens) text += " parser";
+  return text;
+};
+
 describe("the audit", () => {
   const policy = resolvePolicy({ thresholdTokens: 10_000, summaryTokens: 400 });
   const template = parseTemplate({ sections: [{ title: "Goal" }, { title: "Next" }] });
@@ -128,11 +134,6 @@ describe("the audit", () => {
 
   test("takes an answer a quarter longer than it was asked for, and none that is longer still", () => {
     const longer = resolvePolicy({ thresholdTokens: 40_000, summaryTokens: 1_000 });
-    const sized = (tokens: number): string => {
-      let text = good;
-      while (estimateTokens(`${text} parser`) <= tokens) text += " parser";
-      return text;
-    };
     const problems = (text: string): string[] => {
       const given = { text, finishReason: "stop", spanTokens: 30_000, policy: longer, template, countTokens: estimateTokens };
       const result = auditSummary(given);

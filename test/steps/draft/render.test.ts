@@ -82,8 +82,9 @@ describe("the transcript", () => {
   });
 });
 
+const by = (metadata: unknown, ...parts: Part[]): UIMessage => ({ ...say("m", "user", ...parts), metadata });
+
 describe("a line with the speaker and the time", () => {
-  const by = (metadata: unknown, ...parts: Part[]): UIMessage => ({ ...say("m", "user", ...parts), metadata });
 
   test.each([
     ["both", { name: "Ada", createdAt: "2026-03-04T05:06:07Z" }, "(Ada, 2026-03-04T05:06)"],
@@ -95,7 +96,7 @@ describe("a line with the speaker and the time", () => {
     const transcript = renderTranscript([element(by(metadata, text("Hello.")))]);
     expect(transcript).toBe(`[#1 user]\n${line}\nHello.`);
     expect(parseTranscript(transcript)).toEqual([{ index: 1, role: "user", blocks: [{ kind: "text", name: "", id: "", text: "Hello." }] }]);
-    const calls = renderTranscript([element({ ...say("m", "assistant", done("c")), metadata: metadata as never })]);
+    const calls = renderTranscript([element({ ...say("m", "assistant", done("c")), metadata })]);
     expect(parseTranscript(calls)[0]?.blocks.map(({ kind }) => kind)).toEqual(["call", "result"]);
     expect(hasWords(renderTranscript([element(by(metadata))]))).toBe(false);
   });
@@ -119,9 +120,10 @@ describe("a line with the speaker and the time", () => {
   );
 });
 
+const parts = (...sizes: number[]): TranscriptElement[] =>
+  sizes.map((size, n) => message(text(`say ${n}.`), done(`c${n}`, `first${n} ${"x".repeat(size)} last${n}`)));
+
 describe("a transcript that is too long", () => {
-  const parts = (...sizes: number[]): TranscriptElement[] =>
-    sizes.map((size, n) => message(text(`say ${n}.`), done(`c${n}`, `first${n} ${"x".repeat(size)} last${n}`)));
 
   test("is not cut where no limit is given: outputs are whole, and thoughts alone are shortened", () => {
     const output = `${"start ".repeat(20_000)}${"end ".repeat(20_000)}`;
