@@ -196,9 +196,10 @@ describe("the rendering", () => {
   });
 });
 
+const parted = (size: number): Facts[] =>
+  Array.from({ length: size }, (_, n) => gatherFacts([say(`m${n}`, "user", text(`Count the boats of quay ${n}.`))]));
+
 test("time grows with the number of messages alone", () => {
   expectLinear(sayings, (messages) => keepFacts(gatherFacts(messages), { pinnedTokens: 300, countTokens }), 3_000);
-  const make = (size: number): Facts[] =>
-    Array.from({ length: size }, (_, n) => gatherFacts([say(`m${n}`, "user", text(`Count the boats of quay ${n}.`))]));
-  expectLinear(make, (parts) => mergeFacts(parts), 2_000);
+  expectLinear(parted, (parts) => mergeFacts(parts), 2_000);
 });

@@ -80,14 +80,13 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
         summaryTokens: 400,
         boundary: BOUNDARY,
       });
-      const filled = (each: string): boolean => each !== "";
       expect(parsePrompt(prompt)).toEqual({
         kind: given.kind,
         transcript: given.transcript || null,
         previous: given.previous || null,
         focus: given.focus || null,
-        drafts: given.drafts.filter(filled),
-        problems: given.problems.filter(filled),
+        drafts: given.drafts.filter((each) => each !== ""),
+        problems: given.problems.filter((each) => each !== ""),
         summaryTokens: 400,
         sections: DEFAULT_TEMPLATE.sections,
       });
