@@ -74,7 +74,7 @@ export function scriptedModel(
   return { model, windowTokens };
 }
 
-/** A summary that passes every audit. It has each requested section with these words under it. */
+/** A summary that passes every audit. It has each requested section with its title and these words under it. */
 export function summaryOf({ sections }: SummaryRequest, words: string): string {
-  return sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
+  return sections.map(({ title }) => `## ${title}\n- ${title}: ${words}`).join("\n\n");
 }

@@ -58,7 +58,7 @@ export class Chat extends withCompaction(AIChatAgent, {
   }
 }
 
-/** An agent that keeps its conversation in `agents/sessions`, and its summaries as well. `late-` names the threshold too early, and `auto` goes by cost. */
+/** An agent that keeps its conversation in `agents/sessions`, and its summaries as well. `late-` names the threshold too early. */
 export class Keeper extends withPlainCompaction(Agent) {
   readonly store = new Sessions();
   readonly told: WriteBack[] = [];
@@ -79,11 +79,7 @@ export class Keeper extends withPlainCompaction(Agent) {
       session.compactAfter(2_000).onCompaction(durable(this, session, { onWriteBack }));
       return;
     }
-    const configure = this.name.startsWith("counted")
-      ? byMessages
-      : this.name.startsWith("auto")
-        ? byCost
-        : smallChunks;
+    const configure = this.name.startsWith("counted") ? byMessages : smallChunks;
     session.onCompaction(durable(this, session, { configure, onWriteBack })).compactAfter(2_000);
   }
 }
@@ -94,10 +90,6 @@ function smallChunks(ours: Session): void {
 
 function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
-}
-
-function byCost(ours: Session): void {
-  ours.compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000, stackTokens: 2_000, summaryTokens: 400 });
 }
 
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
