@@ -27,7 +27,7 @@ const NAMES = [
 /** What looks like one and is the writer's own: dates, times, measures, numbers before a word or behind one, and names of what runs scripts. */
 const OWN = [
   /^(?:(?:19|20)\d\d([./-])\d{1,2}\1\d{1,2}(?:T[\d:.]+Z?)?|\d{1,2}([./-])\d{1,2}\2(?:19|20)\d\d|\d\d([./-])\d\d\3\d\d)$/,
-  /^[\d.,/:-]+\/[\d.,/:-]+$/,
+  /^(?=.[^/]*\/.)[\d.,/:-]+$/,
   /^\d[\d.,]*\p{L}{1,6}$|^(?:\d+(?:d|h|min|m|sec|ms|s)){2,4}$/u,
   /^\d+[x-]\d+\p{L}*$/u,
   /^\d[\d.]*(?:-\p{L}+)+$/u,
@@ -39,7 +39,7 @@ const PLACE = /:\d+(?:[:-]\d+)?$/;
 /** Our own references, and the numbers of messages. */
 const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
 /** What a writer leaves out of a quotation, or puts into it. */
-const GAP = /\s*(?:\[[^\]\n]{0,80}\]|\((?:…|\.{3})\)|…|\.{3})\s*/;
+const GAP = /\[[^\]\n]{0,80}\]|\((?:…|\.{3})\)|…|\.{3}/;
 /** Numbers with separators between their groups. */
 const GROUPED = /\d{1,3}(?:[.,'’_\s\u00a0\u202f]\d{3})+(?!\d)/g;
 /** More are not listed. */
@@ -59,7 +59,7 @@ export function findUnfounded(answer: string, shown: string): string[] {
   for (const [, ...pieces] of text.matchAll(QUOTED)) {
     const quote = pieces.find((each) => each !== undefined) ?? "";
     const isCopy = pieces[0] === undefined ? tells(quote) : isName(quote);
-    if (isCopy && !quote.split(GAP).every((each) => isKnown(withoutStops(each)))) found.add(quote);
+    if (isCopy && !quote.split(GAP).every((each) => isKnown(withoutStops(each.trim())))) found.add(quote);
   }
   for (const [piece] of text.matchAll(PIECE)) {
     if (piece.length > MAX_PIECE) continue;

@@ -83,7 +83,7 @@ function readQuotes(line: string): string[] {
 function withoutMarks(line: string): string {
   return line
     .replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "")
-    .replaceAll(/\[[^\]]*\]/g, "")
+    .replaceAll(/\[[^[\]]*\]/g, "")
     .trim();
 }
 
@@ -240,7 +240,7 @@ function plainText(text: string): Plain {
   return { text, flat: flat.join(""), from, to };
 }
 
-const GAP = /\s*(?:\[\s?(?:…|\.{3})\s?\]|\((?:…|\.{3})\)|…|\.{3})\s*/;
+const GAP = /\[\s?(?:…|\.{3})\s?\]|\((?:…|\.{3})\)|…|\.{3}/;
 const OF_A_WORD = /[\p{L}\p{N}\p{M}]/u;
 /** Scripts without blanks between words. */
 const UNSPACED =

@@ -55,7 +55,7 @@ const LEAST_TEXT_CHARS = 80;
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
-const MENTION = /[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
+const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.md|\.mdc|rules|hints)\b/gi;
 const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
@@ -64,7 +64,7 @@ const LIST_TOOL =
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
-const READS = /^(?:\w*read\w*|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
+const READS = /^(?:(?=\w*read)\w+|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
 const NO_FILE = /resource|attachment|mail|message|fetch|http|web|url|download|search|grep|find/;
 const WRITES = /writ|creat|edit|replace|patch|insert|update|append|apply/;
 /** Commands that change no file unless they redirect, and the ones among them that show a whole file. */

@@ -109,6 +109,11 @@ const VALUES: Readonly<Record<string, unknown>> = {
   viewTokens: 20,
   notes: 22,
   section: "a section",
+  quote: "a quotation",
+  upload: "an-upload",
+  messageId: "the-message-of-it",
+  at: 25,
+  last: true,
   from: 23,
 };
 

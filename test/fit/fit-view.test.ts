@@ -87,7 +87,7 @@ function answered(messages: UIMessage[]): UIMessage[] {
 const RULE = "Never deploy to Lisbon on a Friday.";
 const pinnedRule: Pinned = { ...NOTHING_PINNED, instructions: [{ quote: RULE, messageId: "m4" }] };
 /** An instruction stands beside a summary of this session or its parent. */
-const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
+const ruling = fc.constantFrom<((before: string, behind: string) => UIMessage)[]>(
   (before) => summaryMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule }),
   (before, behind) =>
     recordMessage(

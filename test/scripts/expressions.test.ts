@@ -30,7 +30,6 @@ const SHORT: readonly (readonly [file: string, pattern: string, bound: string])[
   ["recall/steps/passages.ts", "(?:^|[\\s\\])*>-])(\\p{L}", "LABEL_CHARS"],
   ["redact/named.ts", "[)\\]}>]+$", "2,000 characters of a value"],
   ["steps/message/output.ts", '"\\w+":\\s*(?:null', "HEAD_CHARS"],
-  ["steps/text/cues.ts", ":\\W*$", "a sentence"],
 ];
 
 const SIGNS = [

@@ -226,22 +226,3 @@ test("a session that holds messages of our own is left alone, and no message of 
   });
   warned.mockRestore();
 });
-
-test("by cost nothing is masked, because the SDK sends its own view, where no stub would stand", async () => {
-  const name = newKeeper("auto");
-  const output = "The ledger says that every entry is kept where it was written. ".repeat(30);
-  const work = Array.from({ length: 60 }, (_, n): UIMessage => {
-    const call = { toolCallId: `look-${n}`, input: { n }, state: "output-available", output } as const;
-    return { id: `w${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-look", ...call }] };
-  });
-  await append(name, [say(0), ...work]);
-  const { status, view, masks } = await inside(name, async (agent) => ({
-    status: await Session.create(agent).status(),
-    view: await Session.create(agent).getView({ apart: true }),
-    masks: agent.palimpsest.db.run("SELECT 1 FROM sqlite_master WHERE name = 'palimpsest_masks'").length,
-  }));
-  expect(status.rents?.summary.paid).toBeGreaterThan(0);
-  expect(status.rents?.mask).toEqual({ paid: 0, price: 0, freedTokens: 0, isDue: false });
-  expect({ masked: status.masked, masks }).toEqual({ masked: null, masks: 0 });
-  expect(JSON.stringify(view.messages)).not.toContain("Left out");
-});

@@ -19,6 +19,7 @@ import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { done, say, text } from "./conversations.ts";
+import { expectLinear } from "../growth.ts";
 import { tries } from "../tries.ts";
 
 const BOUNDARY = "b0b0";
@@ -68,7 +69,6 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
     drafts: fc.array(hostile, { maxLength: 3 }),
     problems: fc.array(hostile, { maxLength: 2 }),
     focus: fc.option(hostile),
-    alone: fc.boolean(),
   });
   fc.assert(
     fc.property(input, (given) => {
@@ -78,7 +78,16 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
         summaryTokens: 400,
         boundary: BOUNDARY,
       });
-      expect(parsePrompt(prompt)).toEqual({ ...given, summaryTokens: 400, sections: DEFAULT_TEMPLATE.sections });
+      // A block without a text is left out.
+      const read = {
+        ...given,
+        transcript: given.transcript || null,
+        previous: given.previous || null,
+        focus: given.focus || null,
+        drafts: given.drafts.filter((each) => each !== ""),
+        problems: given.problems.filter((each) => each !== ""),
+      };
+      expect(parsePrompt(prompt)).toEqual({ ...read, summaryTokens: 400, sections: DEFAULT_TEMPLATE.sections });
       // The model's instructions hold no text of anybody else.
       expect(system).toBe(
         buildPrompt({ kind: "chunk", template: DEFAULT_TEMPLATE, summaryTokens: 1, boundary: "x" }).system,
@@ -236,32 +245,19 @@ test.each([
   expect(shown).toContain(`\n\\${heading}`);
 });
 
-/** How long it takes to find headings in a text (ms). */
-function took(text: string): number {
-  const began = performance.now();
-  withoutHeading(text);
-  return performance.now() - began;
-}
-
-test("a text of any length takes time in proportion to its length, whatever it says of what is in force", () => {
-  const shapes = [
-    (n: number) => `${"still in force\v".repeat(n / 50)}${"\v".repeat(n)}`,
-    (n: number) => `still in force${"\n".repeat(n)}`,
-    (n: number) => `still in force${"\r\n".repeat(n)}x`,
-    (n: number) => `still in force\n${"- ".repeat(n)}x`,
-    (n: number) => `still in force\n${" ".repeat(n)}${"-".repeat(n)}x`,
-    (n: number) => `${"1. ".repeat(n)}still in`,
-    (n: number) => `${"<".repeat(n)}still in force`,
-    (n: number) => "> ".repeat(n),
-    (n: number) => `${"<b>".repeat(n)}still`,
-    (n: number) => `${"# ".repeat(n)}still in`,
-  ];
-  for (const shape of shapes) {
-    took(shape(1_000));
-    // Quadratic time would be 64 times as long.
-    expect(took(shape(32_000)), JSON.stringify(shape(4))).toBeLessThan(24 * took(shape(4_000)) + 20);
-  }
-});
+test.each<readonly [shape: (size: number) => string]>([
+  [(n: number) => `${"still in force\v".repeat(n / 50)}${"\v".repeat(n)}`],
+  [(n: number) => `still in force${"\n".repeat(n)}`],
+  [(n: number) => `still in force${"\r\n".repeat(n)}x`],
+  [(n: number) => `still in force\n${"- ".repeat(n)}x`],
+  [(n: number) => `still in force\n${" ".repeat(n)}${"-".repeat(n)}x`],
+  [(n: number) => `${"1. ".repeat(n)}still in`],
+  [(n: number) => `${"<".repeat(n)}still in force`],
+  [(n: number) => "> ".repeat(n)],
+  [(n: number) => `${"<b>".repeat(n)}still`],
+  [(n: number) => `${"# ".repeat(n)}still in`],
+])("a text of any length takes time in proportion to its length, whatever it says of what is in force: %s", (shape) =>
+  expectLinear(shape, withoutHeading, 4_000));
 
 test("a summary that tells what is still in force in a sentence is shown as it is", () => {
   const summary =
@@ -305,9 +301,9 @@ test("the model that stands in obeys nobody: hidden orders are at most quoted, a
   });
   const [answer] = content;
   const summary = answer?.type === "text" ? answer.text : "";
-  expect(summary).toContain("## Goal\n- Please read the page.");
-  const constraints = /## Rules\n([^#]*)/.exec(summary)?.[1] ?? "";
-  expect(constraints).not.toContain("may touch");
+  expect(summary).toContain(`## What the user said\n- Please read the page. ${RULE}\n`);
+  expect(readAnswer(summary)).toEqual({ summary, standing: [], ended: [] });
+  expect(summary).not.toContain("may touch");
 });
 
 function textIn({ parts }: UIMessage): string {
