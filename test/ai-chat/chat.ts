@@ -134,7 +134,7 @@ export function expectLooks(prompts: readonly Prompt[]): void {
     expect(toolsIn(prompt)).toEqual({ calls: looks, results: looks });
     expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
     // Beside the summary stand the user's words, in a line of a list.
-    expect(JSON.stringify(prompt).includes('"Please look at u1."')).toBe(step <= 2);
+    expect(JSON.stringify(prompt).includes('"Please look at u1.')).toBe(step <= 2);
     expect(JSON.stringify(prompt)).toContain("Look around.");
   }
 }
