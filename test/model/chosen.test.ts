@@ -15,7 +15,7 @@ describe("a model that a Workflow is given", () => {
   it("brings its fallback and its model for parts, checked as well", () => {
     const given = { model, windowTokens: 32_000, fallback: withoutModel(), chunks: { model, windowTokens: 8_000 } };
     expect(checkModel(given)).toMatchObject({
-      fallback: { name: "palimpsest:palimpsest-extractive-1" },
+      fallback: { name: "palimpsest:palimpsest-extractive-2" },
       chunks: { name: "acme:one", windowTokens: 8_000 },
     });
     expect(() => checkModel({ ...given, chunks: { model, windowTokens: 0 } })).toThrow("windowTokens");

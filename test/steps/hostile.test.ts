@@ -257,7 +257,8 @@ test.each<readonly [shape: (size: number) => string]>([
   [(n: number) => `${"<b>".repeat(n)}still`],
   [(n: number) => `${"# ".repeat(n)}still in`],
 ])("a text of any length takes time in proportion to its length, whatever it says of what is in force: %s", (shape) =>
-  expectLinear(shape, withoutHeading, 4_000));
+  expectLinear(shape, withoutHeading, 4_000),
+);
 
 test("a summary that tells what is still in force in a sentence is shown as it is", () => {
   const summary =

@@ -427,7 +427,8 @@ class Covered {
 }
 
 /** A path, an address, a number, or a word with a capital, a mark or a digit in it. */
-const NAME = /(?<![\p{L}\p{N}_@#$~./:-])[\p{L}\p{N}_@#$~./:-]*(?:[\p{Ll}][\p{Lu}]|[_./:@#$]|\p{N}|(?<!\p{L})\p{Lu})[\p{L}\p{N}_./:-]{2,}/gu;
+const NAME =
+  /(?<![\p{L}\p{N}_@#$~./:-])[\p{L}\p{N}_@#$~./:-]*(?:[\p{Ll}][\p{Lu}]|[_./:@#$]|\p{N}|(?<!\p{L})\p{Lu})[\p{L}\p{N}_./:-]{2,}/gu;
 
 /** The text without its numbers. Lines of a log have one shape. */
 function shapeOf(text: string): string {

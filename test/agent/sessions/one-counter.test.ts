@@ -116,7 +116,8 @@ test("a summary is audited by the session's counter, and the refusal names that 
   await agent.waitForRun({ runId: run.id });
   const repairs = calls.filter(({ kind }) => kind === "repair");
   expect(repairs.length).toBeGreaterThan(0);
-  for (const { problems } of repairs) expect(problems.join()).toMatch(/is \d{4} tokens; at most (?:1050|1232) are allowed/);
+  for (const { problems } of repairs)
+    expect(problems.join()).toMatch(/is \d{4} tokens; at most (?:1050|1232) are allowed/);
   const [overlay] = await agent.getCompactions({});
   expect(overlay?.summary).toContain("short");
 });
