@@ -70,7 +70,7 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
    */
   override configureSession(session: SessionOf<AllRooms>): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
-    const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
+    const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_700;
     const model = /^by (.+)$/.exec(session.id)?.[1];
     const share = session.id.includes("terse") ? 1 / 15 : undefined;
     const options = { chunkTokens, carryBlocks: ["todo"], model, share };
