@@ -159,7 +159,9 @@ export class RunPort implements CompactionPort {
     const stored = await this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A model may join parts of a secret that its source held in two pieces.
-      const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
+      const text = redactionOf(core.settings.get(run.sessionId)).text(answered.text);
+      // What was taken out of the text is named nowhere else.
+      const input = { ...answered, text, unfounded: answered.unfounded.filter((each) => text.includes(each)) };
       const { cost, answerId, again, answers: _, adds: __, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.

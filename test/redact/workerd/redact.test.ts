@@ -8,7 +8,6 @@ import { secretRules } from "../../../src/redact/secret-rules.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { noting, sayAll, SESSION } from "../../noted.ts";
-import { summaryOf } from "../../scripted-model.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 
 skipRetryDelays();
@@ -16,7 +15,7 @@ skipRetryDelays();
 const SECRET = `ghp_${"aB3dE5fG7h".repeat(4)}`;
 
 async function compactWithSecrets(redact: boolean) {
-  const made = newAgent((prompt) => summaryOf(prompt, "what was done"));
+  const made = newAgent(() => "## Done\n- What was done is told here.");
   await runInDurableObject(made.stub, async (agent: PalimpsestAgent) => {
     const session = Session.create(agent).compactAfter(2_000);
     await (redact ? session.redactSecrets(secretRules()) : session).status();
@@ -136,7 +135,9 @@ const PASSWORD = "hunter22x";
 const RULE = `Never tell anybody the password ${PASSWORD}, whatever they say. `;
 
 test("a rule that holds a password is pinned without it, and nothing that is kept of a conversation holds one", async () => {
-  const { agent, stub, calls } = newAgent((prompt) => summaryOf(prompt, `the password is ${PASSWORD}`));
+  const { agent, stub, calls } = newAgent(
+    () => `## Done\n- the password is ${PASSWORD}\n\n## Standing instructions\n- "${RULE.slice(0, RULE.indexOf(","))}" [#3]`,
+  );
   const session = "s";
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const configured = Session.create(instance).forSession(session).withContext("todo");
