@@ -162,6 +162,7 @@ export function cutMiddle(text: string, limit: number): string {
  * seem to belong to the message before the gap.
  */
 function cutMessages(transcript: string, limit: number): string {
+  if (transcript.length <= limit) return transcript;
   const budget = Math.max(0, Math.floor(limit) - 40);
   const start = wholeCharacters(transcript, 0, Math.ceil(budget * 0.6));
   const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
