@@ -198,17 +198,20 @@ async function prepare(): Promise<{ transcript: Transcript; port: number }> {
 /** Who wrote the summaries that the report shows. */
 function tellAuthor({ known, unknown }: RecordedModel): string {
   if (known > 0 && unknown === 0)
-    return "  A language model wrote the summaries for this conversation. Its answers were recorded, so the demo asks nobody.\n";
+    return "  A language model wrote these summaries beforehand. The demo replays its\n  answers, so it needs no key and no network.\n";
   if (known === 0)
-    return "  No model was asked: the summaries only quote the conversation. With a model they tell of it.\n";
-  return `  Of ${known + unknown} summaries ${known} were written by a language model and recorded. The others only quote the conversation.\n`;
+    return "  No language model wrote these summaries: they only quote the conversation.\n  Recorded answers exist for the bundled conversation with the default options.\n";
+  return `  Of ${known + unknown} answers, a language model wrote ${known} beforehand.\n  The others only quote the conversation.\n`;
 }
 
 async function replayAll(transcript: Transcript, worker: LocalWorker, model: RecordedModel): Promise<number> {
   const report = await new Demo(options, worker).run(transcript);
   live.done();
   if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(renderReport(report, { width: process.stdout.columns ?? 80, paint }) + tellAuthor(model));
+  else
+    process.stdout.write(
+      `${renderReport(report, { width: process.stdout.columns ?? 80, paint })}${tellAuthor(model)}\n`,
+    );
   if (options.keep) {
     out.write(`  The Worker stays at ${worker.url}. Ctrl-C stops it and removes its state.\n`);
     await new Promise(() => undefined);
@@ -247,7 +250,7 @@ async function main(): Promise<number> {
 function opening({ name, conversations }: Transcript): string {
   const messages = conversations.reduce((sum, each) => sum + each.messages.length, 0);
   const several = conversations.length > 1 ? ` in ${conversations.length} conversations` : "";
-  const rest = `: ${plural(messages, "message")}${several}, threshold ${count(options.thresholdTokens)} tokens`;
+  const rest = `: ${plural(messages, "message")}${several}, compacted above ${count(options.thresholdTokens)} tokens`;
   return `Replaying ${paint(clip(inert(name), 70 - rest.length), "bold")}${rest}`;
 }
 

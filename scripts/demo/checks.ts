@@ -40,7 +40,7 @@ export async function viewsValid(views: readonly (readonly UIMessage[])[]): Prom
   return {
     name: "views valid",
     ok: true,
-    detail: `${views.length} views convert with convertToModelMessages, no orphan`,
+    detail: `the AI SDK converts all ${views.length} views; no tool call and no result lacks its partner`,
   };
 }
 
@@ -58,7 +58,7 @@ export function viewsBounded(replays: readonly Replay[], thresholdTokens: number
   return {
     name: "views bounded",
     ok: peak <= allowed,
-    detail: `largest view between turns ${peak} tokens; allowed are ${allowed}: the threshold of ${thresholdTokens} and one turn, of at most ${largestTurn}`,
+    detail: `largest view between turns ${peak} tokens; allowed are ${allowed}, which is the threshold of ${thresholdTokens} and the largest turn of ${largestTurn}`,
   };
 }
 

@@ -42,7 +42,7 @@ export class Live {
     this.#shown.add(key);
     const name = this.#paint(`  run ${event.n}`, "dim");
     if (event.outcome !== null) this.line(`${name} ${this.#outcome(event)}`);
-    else if (event.step === null) this.line(`${name} asked for by ${event.trigger}`);
+    else if (event.step === null) this.line(`${name} starts (trigger: ${event.trigger})`);
     else
       this.line(
         `${name} ${progressBar(event.done, event.total, 10)} ${event.step}${event.attempt > 1 ? ` (attempt ${event.attempt})` : ""}`,
@@ -58,8 +58,8 @@ export class Live {
     if (outcome === null) return "";
     const calls = `${modelCalls} model ${modelCalls === 1 ? "call" : "calls"}`;
     if (outcome.kind === "applied") {
-      const sizes = `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens, ${calls}${outcome.degraded ? ", degraded" : ""}`;
-      return `${this.#paint(outcome.kind, "green")} ${sizes}`;
+      const sizes = `view ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens, ${calls}${outcome.degraded ? ", degraded" : ""}`;
+      return `${this.#paint(outcome.kind, "green")}: ${sizes}`;
     }
     return `${this.#paint(outcome.kind, "red")} ${"reason" in outcome ? inert(outcome.reason) : ""}`;
   }

@@ -27,7 +27,6 @@ import {
   page,
   parentId,
   parseInput,
-  restoredInstruction,
   runsPage,
   sessionId,
   sessionsPage,
@@ -390,7 +389,7 @@ export const calls = {
   /** Lets an instruction of the user hold again that a summariser took for ended. */
   restoreInstruction: call({
     group: "steer",
-    input: z.strictObject({ sessionId, ...restoredInstruction }),
+    input: given.instruction.extend({ sessionId }),
     run: ({ session }, { sessionId, quote, messageId }) => session(sessionId).restoreInstruction(quote, messageId),
   }),
 

@@ -171,8 +171,6 @@ export const ofMessages = z.strictObject({ sessionId, ids });
 export const ofEvents = z.strictObject({ sessionId, ids: viewIds });
 
 /** Object inputs of a session's methods. */
-export const restoredInstruction = { quote: z.string().min(1).max(MAX_FOCUS_CHARS), messageId: id };
-
 export const inputs = {
   compact: z.strictObject(compactOptions),
   compactNow: z.strictObject({ ...compactOptions, reason: z.enum(["overflow", "manual"]).default("overflow") }),
@@ -185,7 +183,6 @@ export const inputs = {
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),
   runs: z.strictObject(runsPage),
-  restoreInstruction: z.strictObject(restoredInstruction),
 };
 
 /** Arguments of a session's and a manager's methods that are no objects, by name. */
@@ -202,6 +199,7 @@ export const given = {
   label: z.strictObject({ label }),
   leaf: z.strictObject({ leafId: id.nullish() }),
   parent: z.strictObject({ parentId: id.nullish() }),
+  instruction: z.strictObject({ quote: z.string().min(1).max(MAX_FOCUS_CHARS), messageId: id }),
 };
 
 /** Checks what a method was given in place. Throws `invalid_input` with the name of each wrong argument. */

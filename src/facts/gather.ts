@@ -27,15 +27,14 @@ export function gatherFacts(messages: readonly UIMessage[]): Facts {
 
 /** The facts of all parts, given oldest first. A later part may end an instruction of an earlier one. */
 export function mergeFacts(parts: readonly Facts[]): Facts {
-  return bound(
-    parts.reduce(
-      (earlier, later): Facts => ({
+  return parts.reduce(
+    (earlier, later): Facts =>
+      bound({
         ...mergeInstructions(earlier, later),
         said: [...earlier.said, ...later.said],
         loaded: mergeLoaded(earlier.loaded, later.loaded),
       }),
-      NO_FACTS,
-    ),
+    NO_FACTS,
   );
 }
 

@@ -12,7 +12,7 @@ import { jsonText, toolName, toolPart, type ToolPart } from "../steps/message/to
 import type { Pinned } from "./fact.ts";
 import { renderLoaded } from "./render.ts";
 
-/** The tools of context blocks, and the prefix of an answer that brought no text. */
+/** The tool of context blocks, and the prefix of an answer that brought no text. */
 export const LOAD_TOOL = "load_context";
 export const NOT_DONE = "Not done. ";
 
@@ -115,7 +115,6 @@ const PARTS = [
   "head",
   "tail",
 ];
-
 const LIST_NAME = "list of tasks";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -128,31 +127,27 @@ export function readLoaded(message: UIMessage, messageId: string): readonly Load
     const tool = toolPart(part);
     return tool === null ? [] : readTool(tool);
   });
-  return found
-    .map((each): Loaded => ({
-      characters: each.text.length,
-      messageId,
-      ...each,
-      name: each.name.slice(-MAX_NAME_CHARS),
-    }))
-    .reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, [each]), []);
+  const told = found.map((each): Loaded => ({
+    characters: each.text.length,
+    messageId,
+    ...each,
+    name: each.name.slice(-MAX_NAME_CHARS),
+  }));
+  return mergeLoaded([], told);
 }
 
 function readTool(tool: ToolPart): Found[] {
   const input = fieldsOf(typeof tool.input === "string" ? { input: tool.input } : tool.input);
   // A command that failed may have done a part of its work.
   if (tool.state === "output-error") return mentioned("", input);
-  if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary === true)) return [];
+  if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary)) return [];
   const name = plain(toolName(tool).replace(/^.*__/, ""));
-  const { contents } = (tool.output ?? {}) as { contents?: unknown };
+  const output = fieldsOf(tool.output);
   const answer =
-    firstOf(fieldsOf(tool.output), ["content", "text", "output", "stdout"]) || outputText(contents ?? tool.output);
+    firstOf(output, ["content", "text", "output", "stdout"]) || outputText(output["contents"] ?? tool.output);
   const failed = answer.startsWith(NOT_DONE) || hasErrorField(tool.output);
-  const key = `${firstOf(input, ["label"])}:${firstOf(input, ["key"])}`;
-  if (toolName(tool) === LOAD_TOOL) return failed ? [] : asText("context", key, answer);
-  if (toolName(tool) === "set_context") return key.endsWith(":") || failed ? [] : [unknown("context", key)];
-  if (toolName(tool) === "unload_context") return failed ? [] : [{ kind: "context", name: key, text: "" }];
   if (failed) return [];
+  if (/^(?:un)?load_context$|^set_context$/.test(toolName(tool))) return readContext(toolName(tool), input, answer);
   if (PLAN_TOOL.test(name) && changeResult(answer, []) !== "refused")
     return asText("plan", "plan", firstOf(input, ["plan"]));
   if (LIST_TOOL.test(name)) return readList(input, answer);
@@ -164,6 +159,13 @@ function readTool(tool: ToolPart): Found[] {
   return isText ? asText("skill", firstOf(input, ["skill", "name", "skillname", "command", "id"]), answer) : [];
 }
 
+function readContext(tool: string, input: Fields, answer: string): Found[] {
+  const key = `${firstOf(input, ["label"])}:${firstOf(input, ["key"])}`;
+  if (tool === LOAD_TOOL) return asText("context", key, answer);
+  if (tool === "unload_context") return [{ kind: "context", name: key, text: "" }];
+  return key.endsWith(":") ? [] : [unknown("context", key)];
+}
+
 function readFile(tool: string, input: Fields, answer: string): Found[] {
   const [, folder = "", shown = ""] = SHOWS.exec(commandOf(input)) ?? [];
   if (shown !== "") return readWhole(folder === "" || shown.startsWith("/") ? shown : `${folder}/${shown}`, answer);
@@ -173,15 +175,22 @@ function readFile(tool: string, input: Fields, answer: string): Found[] {
   const written = CONTENTS.map((name) => input[name]).find((value) => typeof value === "string");
   const isRead =
     edits.length === 0 && written === undefined && READS.test(tool) && (action === "" || READS.test(action));
-  const isWhole = PARTS.every((field) => input[field] === undefined || input[field] === null || input[field] === 0);
+  const isWhole = PARTS.every((field) => (input[field] ?? 0) === 0);
   if (isRead) return isWhole ? readWhole(path, answer) : [];
   if (LOOKS.test(tool) && action === "") return [];
+  const isPart = /append|insert/.test(tool + action) || input["append"] === true;
+  return changeFile(path, answer, { edits, written: isPart || written === undefined ? "" : written });
+}
+
+function changeFile(
+  path: string,
+  answer: string,
+  { edits, written }: { edits: readonly Edit[]; written: string },
+): Found[] {
   const made = changeResult(answer, [path]);
   if (made === "refused") return [];
   if (made === "made" && edits.length > 0) return [{ kind: "document", name: path, text: "", edits }];
-  const isPart = made !== "made" || /append|insert/.test(tool + action) || input["append"] === true;
-  const text = isPart || typeof written !== "string" ? [] : asText("document", path, written);
-  return text.length > 0 ? text : [unknown("document", path)];
+  return made === "made" && written.trim() !== "" ? asText("document", path, written) : [unknown("document", path)];
 }
 
 /** What a tool showed of a whole file. */
@@ -370,7 +379,7 @@ function mergeTasks(known: readonly Task[], changed: readonly Task[]): Task[] {
   return [...tasks.values()];
 }
 
-/** The plan first, then the newest. Others keep their name without the text. */
+/** The plan first, then the newest. Others keep their name alone. */
 function bound(loaded: readonly Loaded[]): readonly Loaded[] {
   let left = MAX_LOADED_CHARS;
   const kept = new Map<Loaded, Loaded>();
@@ -411,17 +420,16 @@ export function pickLoaded(
     .map((each) => (each.doubted || each.edits ? { ...each, text: "", characters: 0 } : withTasks(each)))
     .filter(({ text, characters, doubted, edits }) => text !== "" || characters > 0 || doubted || edits);
   const queue = byImportance(present);
-  let shown: Loaded[] = [];
+  const shown: Loaded[] = [];
   const pin = (some: readonly Loaded[]): Pinned["loaded"] => {
-    const named = queue.filter((each) => !some.includes(each)).slice(0, MAX_NAMED);
-    return present.flatMap((each) => {
-      const { kind, name, characters, messageId } = each;
-      if (!some.includes(each) && !named.includes(each)) return [];
-      return [{ kind, name, text: some.includes(each) ? each.text : "", characters, messageId }];
-    });
+    const named = new Set(queue.filter((each) => !some.includes(each)).slice(0, MAX_NAMED));
+    const told = present
+      .filter((each) => some.includes(each) || named.has(each))
+      .map((each) => (named.has(each) ? { ...each, text: "" } : each));
+    return told.map(({ kind, name, text, characters, messageId }) => ({ kind, name, text, characters, messageId }));
   };
   const fits = (some: readonly Loaded[]): boolean => countTokens(renderLoaded(pin(some))) <= budgetTokens;
   if (!fits([])) return [];
-  for (const each of queue) if (each.text !== "" && fits([...shown, each])) shown = [...shown, each];
+  for (const each of queue) if (each.text !== "" && fits([...shown, each])) shown.push(each);
   return pin(shown);
 }

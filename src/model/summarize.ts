@@ -157,9 +157,8 @@ const TURN_END =
   /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
 /** A line of a transcript that opens a message. */
 const COPIED_TURN = /^\[#\d+ \w+\]$/m;
-/** A paragraph with which a model goes on as somebody else, behind the last section of its answer. */
-const NEXT_TURN =
-  /(?<=\n[^\S\n]*)\n(?:\*\*)?(?:\[#\d+ user\]|(?:User|Human|USER|HUMAN):)(?:\*\*)?[ \n](?![^]*\n#{1,6} )/;
+/** What a model goes on with as somebody else: a message as the transcript has them, or a paragraph. */
+const NEXT_TURN = /\n(?:\[#\d{1,9} user\][ \t]*(?:\n|$)|[ \t]{0,9}\n(?:\*\*)?(?:User|Human|USER|HUMAN):(?:\*\*)?[ \n])/;
 
 /**
  * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything
@@ -180,7 +179,10 @@ export function stripThinking(text: string): string {
 
 function firstTurn(text: string): string {
   const begun = text.replace(/^(?:<\|[^|\n]{1,40}\|>(?:assistant\s*)?)+/, "").trim();
-  const [end = begun.length, next = begun.length] = [TURN_END, NEXT_TURN].map((mark) => mark.exec(begun)?.index);
+  const end = TURN_END.exec(begun)?.index ?? begun.length;
+  // Within a section it may be what the user said.
+  const last = Math.max(0, begun.lastIndexOf("\n#"));
+  const next = last + (NEXT_TURN.exec(begun.slice(last))?.index ?? begun.length);
   // Where other turns come before it, the answer copies the transcript. It stays whole for the audit, which refuses it.
   const isCopy = COPIED_TURN.test(begun.slice(0, next));
   return begun.slice(0, isCopy ? end : Math.min(end, next)).trim();

@@ -13,7 +13,6 @@ import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import { tellUnfounded, type AuditProblemKind } from "../steps/draft/audit.ts";
-import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/draft/summary-shape.ts";
 import {
   LEAST_TRY_MS,

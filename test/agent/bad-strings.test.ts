@@ -28,6 +28,7 @@ const BAD = {
   text: [LONE],
   summary: ["", LONE, "x".repeat(200_001)],
   section: [LONE, "x".repeat(2_000_000)],
+  quotation: ["", "x".repeat(10_000)],
   /** A model's own words for a message. An empty one names none. */
   known: [LONE, "x".repeat(700)],
   format: ["", LONE, "no-format"],
@@ -118,6 +119,11 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   expand: [of("id", (on, bad) => on.expand(bad)), of("id", (on, bad) => on.expand("ov_0", { after: bad }))],
   rollback: [of("id", (on, bad) => on.rollback(bad))],
   restore: [of("id", (on, bad) => on.restore(bad))],
+  getInstructions: [],
+  restoreInstruction: [
+    of("quotation", (on, bad) => on.restoreInstruction(bad, "m1")),
+    of("id", (on, bad) => on.restoreInstruction("words", bad)),
+  ],
   getProvenance: [of("id", (on, bad) => on.getProvenance(bad))],
   diffCompaction: [of("id", (on, bad) => on.diffCompaction(bad))],
   getNotes: [],

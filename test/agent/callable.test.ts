@@ -62,13 +62,15 @@ test("a connected client calls by name, and hears of a run from its start to its
 
 test("each run's end is told once, however it comes: applied, cancelled, cleared away (R1)", async () => {
   const gate = makeGate();
-  const { name, agent } = newAgent(async (prompt, call) => {
-    if (call > 0) await gate.pass();
+  let isHeld = false;
+  const { name, agent } = newAgent(async (prompt) => {
+    if (isHeld) await gate.pass();
     return summaryOf(prompt, "done");
   });
   const client = await connect(name);
   const applied = await startRun(agent, "a");
   await agent.waitForRun({ runId: applied.id });
+  isHeld = true;
   const cancelled = await startRun(agent, "b");
   await gate.reached();
   await agent.cancelRun({ runId: cancelled.id });
@@ -87,11 +89,13 @@ test("each run's end is told once, however it comes: applied, cancelled, cleared
 
 test("who begins to listen is told of every session's live runs, as an event tells of them, and of no other (R1)", async () => {
   const gate = makeGate();
-  const { name, agent } = newAgent(async (prompt, call) => {
-    if (call > 0) await gate.pass();
+  let isHeld = false;
+  const { name, agent } = newAgent(async (prompt) => {
+    if (isHeld) await gate.pass();
     return summaryOf(prompt, "done");
   });
   await agent.waitForRun({ runId: (await startRun(agent, "over")).id });
+  isHeld = true;
   const [a, b] = [await startRun(agent, "a"), await startRun(agent, "b")];
   await gate.reached();
   const client = await connect(name);

@@ -109,12 +109,19 @@ const VALUES: Readonly<Record<string, unknown>> = {
   viewTokens: 20,
   notes: 22,
   section: "a section",
+  quote: "a quotation",
+  upload: "an-upload",
+  messageId: "the-message-of-it",
+  at: 25,
+  last: true,
   from: 23,
 };
 
-const PAGES: Partial<Record<CallName, unknown>> = {
-  listSessions: { createdAt: 21, id: "the-session-before" },
-  loadEvents: "the-event-before",
+/** Fields that have another value for one call. */
+const OWN_VALUES: Partial<Record<CallName, Readonly<Record<string, unknown>>>> = {
+  listSessions: { before: { createdAt: 21, id: "the-session-before" } },
+  loadEvents: { before: "the-event-before" },
+  importPart: { messages: [{ message: say(3), parentId: null }] },
 };
 
 interface Told {
@@ -154,7 +161,7 @@ async function callWithEverything(name: CallName): Promise<{ told: Told; input: 
     may: () => true,
   };
   const fields = Object.keys(calls[name].input.shape);
-  const input = Object.fromEntries(fields.map((field) => [field, field === "before" ? PAGES[name] : VALUES[field]]));
+  const input = Object.fromEntries(fields.map((field) => [field, OWN_VALUES[name]?.[field] ?? VALUES[field]]));
   for (const field of fields) expect(input[field], `a value for ${name}.${field}`).toBeDefined();
   await runCall(calls[name], context, input);
   expect(heard, name).toHaveLength(1);

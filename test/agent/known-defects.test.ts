@@ -88,7 +88,7 @@ test("a summariser that serves several sessions is given each one's own previous
       await settle(agent, sessionId);
     }
   }
-  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "chunk", "chunk"]);
+  expect(calls.filter(({ previous }) => previous !== null)).toHaveLength(2);
   for (const call of calls) expect(/alpha/.test(JSON.stringify(call))).toBe(!/beta/.test(JSON.stringify(call)));
 });
 

@@ -133,8 +133,8 @@ export function expectLooks(prompts: readonly Prompt[]): void {
     const looks = Array.from({ length: step }, (_, n) => `look-${n}`);
     expect(toolsIn(prompt)).toEqual({ calls: looks, results: looks });
     expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
-    // Behind the summary it is only quoted.
-    expect(JSON.stringify(prompt).includes('"text":"Please look at u1.')).toBe(step <= 2);
+    // Beside the summary stand the user's words, in a line of a list.
+    expect(JSON.stringify(prompt).includes('"Please look at u1.')).toBe(step <= 2);
     expect(JSON.stringify(prompt)).toContain("Look around.");
   }
 }

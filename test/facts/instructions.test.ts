@@ -184,6 +184,25 @@ describe("the lists of an answer", () => {
   });
 });
 
+const partOf = (each: readonly UIMessage[], answer: string, before: readonly Instruction[]): Facts => ({
+  ...NO_FACTS,
+  ...read(`${answer}\n## Standing instructions\n- "${answer}"\n- ${answer}`, each, before),
+});
+
+/** Believes every piece of a text: it stands, it ended the rule, and it is the user's, in any message. */
+function believe(words: string, rule: string): string {
+  const sentences = words.split(/(?<=[.:。：।!])\s*|\n/).filter((each) => each.trim() !== "");
+  const quoted = [...words.matchAll(/["“„«「]([^"”“»」]+)["”“»」]/g)].map(([, each = ""]) => each);
+  const all = [words.replaceAll("\n", " "), ...sentences, ...quoted];
+  const numbers = ["[#1]", "[#2]", "[#3]", ""];
+  return [
+    "## Goal\n- Count.\n## Standing instructions",
+    ...all.flatMap((each) => numbers.map((number) => `- "${each}" ${number}`)),
+    "## Ended instructions",
+    ...all.flatMap((each) => numbers.map((number) => `- "${rule}" ended by "${each}" ${number}`)),
+  ].join("\n");
+}
+
 describe("nobody but the user plants or strikes an instruction, whatever a model believes", () => {
   /** The places where others speak. The words of each stand in the conversation that a model reads. */
   const PLACES: Readonly<Record<string, (words: string) => UIMessage>> = {
@@ -196,7 +215,7 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
       say("x", "user", { type: "file", mediaType: "text/plain", filename: words, url: `data:text/plain,${words}` }),
     "a tool's part in a message of the user": (words) => say("x", "user", done("c", words)),
     "the assistant": (words) => say("x", "assistant", text(words)),
-    "the assistant's thoughts": (words) => say("x", "assistant", { type: "reasoning", text: words } as Part),
+    "the assistant's thoughts": (words) => say("x", "assistant", { type: "reasoning", text: words }),
     "a system message": (words) => say("x", "system", text(words)),
     "an earlier summary": (words) => summaryMessage({ overlayId: "o", summary: words }),
     "the record of a summary": (words) => recordMessage({ overlayId: "o", summary: words }),
@@ -206,20 +225,6 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
     "the summary of a harness": (words) =>
       user("x", `This session is being continued from a previous conversation.\n${words}`),
   };
-
-  /** Believes every piece of a text: it stands, it ended the rule, and it is the user's, in any message. */
-  function believe(words: string, rule: string): string {
-    const sentences = words.split(/(?<=[.:。：।!])\s*|\n/).filter((each) => each.trim() !== "");
-    const quoted = [...words.matchAll(/["“„«「]([^"”“»」]+)["”“»」]/g)].map(([, each = ""]) => each);
-    const all = [words.replaceAll("\n", " "), ...sentences, ...quoted];
-    const numbers = ["[#1]", "[#2]", "[#3]", ""];
-    return [
-      "## Goal\n- Count.\n## Standing instructions",
-      ...all.flatMap((each) => numbers.map((number) => `- "${each}" ${number}`)),
-      "## Ended instructions",
-      ...all.flatMap((each) => numbers.map((number) => `- "${rule}" ended by "${each}" ${number}`)),
-    ].join("\n");
-  }
 
   const cases = PLANTED.flatMap(({ language, rule, later, texts }) =>
     texts.map((words, at) => ({ name: `${language}, ${at + 1}`, rule, later, words })),
@@ -303,12 +308,8 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
           say(`m${n}`, role, text(own), ...(role === "assistant" ? [done(`c${n}`, output)] : [])),
         );
         const flat = messages.map((each) => wordsOfUser(each).replaceAll(/\s+/g, ""));
-        const part = (each: readonly UIMessage[], answer: string, before: readonly Instruction[]): Facts => ({
-          ...NO_FACTS,
-          ...read(`${answer}\n## Standing instructions\n- "${answer}"\n- ${answer}`, each, before),
-        });
-        const one = part(messages.slice(0, 2), first, []);
-        const other = part(messages.slice(2), second, one.instructions);
+        const one = partOf(messages.slice(0, 2), first, []);
+        const other = partOf(messages.slice(2), second, one.instructions);
         const pinned = keepFacts(mergeFacts([one, other]), { pinnedTokens: 100, countTokens: estimateTokens });
         const places = new Map(messages.map(({ id }, at) => [id, at]));
         for (const { quote, messageId } of [...pinned.instructions, ...pinned.ended])
@@ -380,14 +381,15 @@ describe("an instruction ends by a later message of the user that is quoted", ()
   });
 });
 
-describe("instructions of several parts", () => {
-  const part = (instructions: readonly Instruction[], over: Facts["ended"] = []): Facts => ({
-    ...NO_FACTS,
-    instructions,
-    ended: over,
-  });
-  const tabs = (messageId: string): Instruction => ({ quote: "use tabs", messageId });
+const part = (instructions: readonly Instruction[], over: Facts["ended"] = []): Facts => ({
+  ...NO_FACTS,
+  instructions,
+  ended: over,
+});
 
+const tabs = (messageId: string): Instruction => ({ quote: "use tabs", messageId });
+
+describe("instructions of several parts", () => {
   test("stand in the order in which they were said", () => {
     const merged = mergeFacts([
       part([tabs("m1")]),

@@ -194,6 +194,11 @@ describe("a message that is shown beside a summary", () => {
   });
 });
 
+const repeated = (size: number): UIMessage[] => {
+  const all = Array.from({ length: size }, (_, n) => `${n} ${"lantern ".repeat(20)}`).join("\n\n");
+  return [by(all), by(all), by(`${all}\n\n${OWN}`)];
+};
+
 describe("the time to read a message grows with its length alone", () => {
   test.each([
     "<a-b>",
@@ -219,10 +224,6 @@ describe("the time to read a message grows with its length alone", () => {
   });
 
   test("and with the number of templates", () => {
-    const make = (size: number): UIMessage[] => {
-      const all = Array.from({ length: size }, (_, n) => `${n} ${"lantern ".repeat(20)}`).join("\n\n");
-      return [by(all), by(all), by(`${all}\n\n${OWN}`)];
-    };
-    expectLinear(make, (messages) => expect(readSaid(messages)).toHaveLength(1), 600);
+    expectLinear(repeated, (messages) => expect(readSaid(messages)).toHaveLength(1), 600);
   });
 });

@@ -170,6 +170,11 @@ export class Twin {
     const widest = this.stretches(leaf, overlays).toSorted(
       (a, b) => b.to - b.from - (a.to - a.from) || b.overlay.n - a.overlay.n,
     );
+    const visible: Stretch[] = [];
+    for (let at = 0; at < atoms.length; at = Math.max(at + 1, visible.at(-1)?.to ?? 0)) {
+      const over = widest.find(({ from, to }) => from <= at && at < to);
+      if (over !== undefined) visible.push(over);
+    }
     const elements: TwinElement[] = [];
     for (let at = 0; at < atoms.length;) {
       const over = widest.find(({ from, to }) => from <= at && at < to);
@@ -177,10 +182,10 @@ export class Twin {
         const { id, tokens: whole, details } = over.overlay;
         // Loaded texts stand beside the last summary alone.
         const isLast = !widest.some(({ from }) => from >= over.to);
-        // So do instructions, unless it does not know of this one.
-        const newest = widest.toSorted((a, b) => b.to - a.to)[0]?.overlay.details;
+        // An instruction stands here too, unless a later summary of the view knows of this one.
+        const isKnown = visible.some(({ overlay, to }) => to > over.to && overlay.details.knows.includes(id));
         const { last, instructions = 0 } = details.weights;
-        const tokens = isLast ? whole : whole - last + (newest?.knows.includes(id) === true ? 0 : instructions);
+        const tokens = isLast ? whole : whole - last + (isKnown ? 0 : instructions);
         elements.push({ kind: "overlay", id, fromStep: 0, toStep: 0, tokens });
         at = over.to;
         continue;

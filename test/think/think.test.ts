@@ -76,8 +76,7 @@ test("tool loop: each step is sent the view and all that the turn has brought; a
     const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
     expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
     expect(told(prompt).includes("They looked at five things.")).toBe(step > 2);
-    // Behind the summary it is only quoted.
-    expect(told(prompt).includes('"text":"Please look at u1.')).toBe(step <= 2);
+    expect(told(prompt).includes('"Please look at u1.')).toBe(step <= 2);
     expect(told(prompt)).toContain("Look around.");
   }
   expect(JSON.stringify(after)).not.toContain("They looked at five things.");

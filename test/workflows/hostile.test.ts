@@ -43,10 +43,11 @@ function page(orders: string): UIMessage[] {
   return [page, ...talk(17, 27)];
 }
 
+const good: Script = (prompt) => withInstructions(summaryOf(prompt, "It began."), { standing: [RULE] });
+
 /** A good summariser finds the instruction first. The next one reads the page. */
 async function viewAfter(orders: string, script: Script) {
   let isGood = true;
-  const good: Script = (prompt) => withInstructions(summaryOf(prompt, "It began."), { standing: [RULE] });
   const made = newAgent((...asked) => (isGood ? good : script)(...asked));
   await made.agent.appendAll({ messages: beginning() });
   await settle(made.agent);

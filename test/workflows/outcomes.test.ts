@@ -321,17 +321,19 @@ test("good prose without a heading is a summary, and is taken at the first try",
   expect(textOf((await agent.getView({})).messages)).toContain(PROSE);
 });
 
+/** A summary of so many times the tokens that were asked for. */
+function longAnswer(prompt: ParsedPrompt, times: number): string {
+  const line = "- The parser keeps its promise to the ledger, and the scheduler to the fence.\n";
+  return `## Done\n${line.repeat(Math.floor((prompt.summaryTokens * times) / estimateTokens(line)))}`;
+}
+
 test("an answer a quarter longer than it was asked to be is taken, and a longer one is sent back", async () => {
   const sessionId = "wide!24000";
-  const of = (prompt: ParsedPrompt, times: number): string => {
-    const line = "- The parser keeps its promise to the ledger, and the scheduler to the fence.\n";
-    return `## Done\n${line.repeat(Math.floor((prompt.summaryTokens * times) / estimateTokens(line)))}`;
-  };
   for (const [times, kinds] of [
     [1.15, ["chunk"]],
     [1.5, ["chunk", "repair"]],
   ] as const) {
-    const { agent, calls } = newAgent((prompt) => of(prompt, prompt.kind === "repair" ? 0.5 : times));
+    const { agent, calls } = newAgent((prompt) => longAnswer(prompt, prompt.kind === "repair" ? 0.5 : times));
     await agent.appendAll({ sessionId, messages: talk(0, 90) });
     const { run } = await agent.compact({ sessionId });
     expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", degraded: false });

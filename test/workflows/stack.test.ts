@@ -36,6 +36,20 @@ function read({ transcript }: AskedPrompt): number[] {
   return [...new Set([...(transcript ?? "").matchAll(/Message (\d+):/g)].map(([, n]) => Number(n)))];
 }
 
+/** Each closed summary is as it was when it was closed. */
+function keepsClosed(closed: Map<string, string>, earlier: readonly (readonly [string, string])[]): void {
+  for (const [id, text] of earlier) {
+    expect(closed.get(id) ?? text).toBe(text);
+    closed.set(id, text);
+  }
+}
+
+function showsClosed({ around }: AskedPrompt, earlier: readonly (readonly [string, string])[]): void {
+  expect(earlier.length > 0).toBe(around.earlier !== null);
+  for (const [, text] of earlier)
+    for (const [line] of text.matchAll(/- told: \w+/g)) expect(around.earlier).toContain(line);
+}
+
 test("over many compactions each is one call with the summary before and all that is new; closed summaries stay byte for byte, and are shown", async () => {
   const { agent, calls } = await living();
   const closed = new Map<string, string>();
@@ -56,18 +70,15 @@ test("over many compactions each is one call with the summary before and all tha
     seen = calls.length;
     const { messages } = await agent.getView({});
     const summaries = messages.filter(({ id }) => id.startsWith("palimpsest:overlay:"));
-    // What stays in front of the new one is as it was.
+    // What stays in front of the new one is as it was, and its model is shown it.
     const earlier = summaries.slice(0, -1).map(({ id, parts }): [string, string] => [id, JSON.stringify(parts)]);
-    for (const [id, text] of earlier) expect(closed.get(id) ?? text).toBe(text);
-    for (const [id, text] of earlier) closed.set(id, text);
+    keepsClosed(closed, earlier);
     const [first] = asked;
     if (first === undefined) throw new Error("No model was asked.");
     expect(first.around.beginning).toContain("Message 0:");
     expect(first.around.following).toContain(`Message ${plan.keptId?.slice(1)}:`);
     if (compactions > 1) expect(`${first.around.standing}`).toContain(RULE);
-    expect(earlier.length > 0).toBe(first.around.earlier !== null);
-    for (const [, text] of earlier)
-      for (const [line] of text.matchAll(/- told: \w+/g)) expect(first.around.earlier).toContain(line);
+    showsClosed(first, earlier);
     if (plan.overlayIds.length === 0) begun++;
     if (plan.overlayIds.length === 1 && !plan.rebuild) expect(first.previous).toContain("- told:");
     if (plan.overlayIds.length > 1) {

@@ -313,9 +313,8 @@ export class Session extends Configured {
    * Only a still later message of the user ends it then. False where no summary in force lists it as ended. Throws `invalid_input`.
    */
   async restoreInstruction(quote: string, messageId: string): Promise<boolean> {
-    const instruction = parseInput(inputs.restoreInstruction, { quote, messageId });
-    const restore = (history: History): boolean =>
-      history.overlays.restoreInstruction(instruction.quote, instruction.messageId);
+    checkGiven(given.instruction, { quote, messageId });
+    const restore = (history: History): boolean => history.overlays.restoreInstruction(quote, messageId);
     return this.#state.write(restore, { quiet: true });
   }
 

@@ -426,7 +426,7 @@ class Covered {
   }
 }
 
-/** A path, an address, a number, or a word with a capital, a mark or a digit in it. */
+/** A path, an address, a number, or a word with a capital, a mark or a digit in it. It begins where a word does, so each word is read once. */
 const NAME =
   /(?<![\p{L}\p{N}_@#$~./:-])[\p{L}\p{N}_@#$~./:-]*(?:[\p{Ll}][\p{Lu}]|[_./:@#$]|\p{N}|(?<!\p{L})\p{Lu})[\p{L}\p{N}_./:-]{2,}/gu;
 

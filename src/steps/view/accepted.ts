@@ -39,7 +39,7 @@ export function unusedId(id: string, used: ReadonlySet<string>): string {
 }
 
 /** A call's id without the mark of {@link unusedId}. */
-export function withoutMark(id: string): string {
+function withoutMark(id: string): string {
   return id.replace(MARKED, "");
 }
 

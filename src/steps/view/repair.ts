@@ -31,8 +31,6 @@ import {
 import { acceptedInput, unusedId, wellFormed } from "./accepted.ts";
 import { isCopy, isReasoning, itemOf, withoutItems } from "./items.ts";
 
-export { withoutMark } from "./accepted.ts";
-
 export interface RepairOptions {
   /** Whether an open call of the newest message can still be answered. By default each can. */
   readonly canBeAnswered?: (call: ToolPart) => boolean;

@@ -107,7 +107,7 @@ test("what a compaction from notes would come to is foreseen by the session's co
 });
 
 test("a summary is audited by the session's counter, and the refusal names that count", async () => {
-  // A quarter more than 700 counted tokens are taken.
+  // Half more than 700 counted tokens are taken, and of what shrinks a little four fifths.
   const long = words(560);
   const { agent, calls } = await counted((prompt) =>
     prompt.kind === "repair" ? summaryOf(prompt, "short") : `${summaryOf(prompt, "told")}\n${long}`,
@@ -116,7 +116,8 @@ test("a summary is audited by the session's counter, and the refusal names that 
   await agent.waitForRun({ runId: run.id });
   const repairs = calls.filter(({ kind }) => kind === "repair");
   expect(repairs.length).toBeGreaterThan(0);
-  for (const { problems } of repairs) expect(problems.join()).toMatch(/is \d+ tokens; at most 875 are allowed/);
+  for (const { problems } of repairs)
+    expect(problems.join()).toMatch(/is \d{4} tokens; at most (?:1050|1232) are allowed/);
   const [overlay] = await agent.getCompactions({});
   expect(overlay?.summary).toContain("short");
 });

@@ -354,3 +354,15 @@ describe("a summary's change", () => {
     );
   });
 });
+
+test.each(["字", "a", "-", "ab-", "_.", "a b "])(
+  "the names of a passage are read in time that grows with its length alone: %j",
+  (piece) => {
+    const make = (size: number): Passage[] => {
+      const words = piece.repeat(size);
+      return [{ seq: 1, block: 0, from: 0, to: words.length, text: words, written: true, language: languageOf(words) }];
+    };
+    const choice = { worth: new Float64Array([1]), work: 1, budget: 4_000, costOf: () => 10 };
+    expectLinear(make, (passages) => atOnce(choosePassages(passages, choice)), 4_000);
+  },
+);

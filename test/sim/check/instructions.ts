@@ -33,7 +33,7 @@ export function checkInstructions(world: World, { seat, leaf, view, overlays }: 
   );
   const inForce = texts.flatMap(readInForce);
   const said = path.filter(({ role }) => role === "user").map(({ parts }) => JSON.stringify(parts));
-  const inherited = path.flatMap(recordedInstructions).map(({ quote }) => quote);
+  const inherited = new Set(path.flatMap(recordedInstructions).map(({ quote }) => quote));
   const rules = rulesIn(inForce.map((line) => line.replace(/" \[@\w+\]$/, ".")).join("\n"));
   holds(
     "instructions",
@@ -41,7 +41,7 @@ export function checkInstructions(world: World, { seat, leaf, view, overlays }: 
     () => `the view of ${seat.id} at ${leaf} has in force ${inForce.join(" and ")}, which are no rules, or one twice`,
   );
   for (const rule of rules) {
-    const isUsers = said.some((text) => text.includes(rule)) || inherited.includes(rule);
+    const isUsers = said.some((text) => text.includes(rule)) || inherited.has(rule);
     holds(
       "instructions",
       isUsers,

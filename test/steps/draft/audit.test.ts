@@ -6,6 +6,12 @@ import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/template.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
+const sized = (tokens: number): string => {
+  let text = "## Goal\nShip the parser.";
+  while (estimateTokens(`${text} parser`) <= tokens) text += " parser";
+  return text;
+};
+
 describe("the audit", () => {
   const policy = resolvePolicy({ thresholdTokens: 10_000, summaryTokens: 400 });
   const template = parseTemplate({ sections: [{ title: "Goal" }, { title: "Next" }] });
@@ -135,13 +141,8 @@ describe("the audit", () => {
     expect(audit("## Goal\nShip it.\n## Done\nNone.\n## Failures\nNone.\n## Next\nNone.")).toEqual([]);
   });
 
-  test("takes an answer a quarter longer than it was asked for, and none that is longer still", () => {
+  test("takes an answer half as long again as it was asked for, and none that is longer still", () => {
     const longer = resolvePolicy({ thresholdTokens: 40_000, summaryTokens: 1_000 });
-    const sized = (tokens: number): string => {
-      let text = good;
-      while (estimateTokens(`${text} parser`) <= tokens) text += " parser";
-      return text;
-    };
     const problems = (text: string): string[] => {
       const given = {
         text,
@@ -154,8 +155,8 @@ describe("the audit", () => {
       const result = auditSummary(given);
       return result.ok ? [] : result.problems.map(({ kind }) => kind);
     };
-    expect(problems(sized(1_250))).toEqual([]);
-    expect(problems(sized(1_260))).toEqual(["too-large"]);
+    expect(problems(sized(1_500))).toEqual([]);
+    expect(problems(sized(1_510))).toEqual(["too-large"]);
   });
 
   test("names what stands nowhere in what the model was shown, where it may still be put right", () => {
@@ -215,4 +216,18 @@ test("where bullets come from is not counted against a summary's budget, only ag
     });
   expect(audit(5_000)).toMatchObject({ ok: true });
   expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
+  // An index is no summary: with its references it takes at most twice its budget.
+  const index = bullets.map((line) => line.replace("]", ", @0c1b2c3, @0d1b2c3, @0e1b2c3, @0f1b2c3]")).join("\n");
+  const given = {
+    text: index,
+    finishReason: "stop",
+    spanTokens: 5_000,
+    policy,
+    template: DEFAULT_TEMPLATE,
+    countTokens: estimateTokens,
+  };
+  expect(auditSummary(given)).toMatchObject({
+    ok: false,
+    problems: [{ kind: "too-large", detail: expect.stringContaining("with its references") }],
+  });
 });

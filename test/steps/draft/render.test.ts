@@ -119,9 +119,9 @@ describe("the transcript", () => {
   });
 });
 
-describe("a line with the speaker and the time", () => {
-  const by = (metadata: unknown, ...parts: Part[]): UIMessage => ({ ...say("m", "user", ...parts), metadata });
+const by = (metadata: unknown, ...parts: Part[]): UIMessage => ({ ...say("m", "user", ...parts), metadata });
 
+describe("a line with the speaker and the time", () => {
   test.each([
     ["both", { name: "Ada", createdAt: "2026-03-04T05:06:07Z" }, "(Ada, 2026-03-04T05:06)"],
     ["a speaker", { sender: "Ada Lovelace" }, "(Ada_Lovelace)"],
@@ -134,7 +134,7 @@ describe("a line with the speaker and the time", () => {
     expect(parseTranscript(transcript)).toEqual([
       { index: 1, role: "user", blocks: [{ kind: "text", name: "", id: "", text: "Hello." }] },
     ]);
-    const calls = renderTranscript([element({ ...say("m", "assistant", done("c")), metadata: metadata as never })]);
+    const calls = renderTranscript([element({ ...say("m", "assistant", done("c")), metadata })]);
     expect(parseTranscript(calls)[0]?.blocks.map(({ kind }) => kind)).toEqual(["call", "result"]);
     expect(hasWords(renderTranscript([element(by(metadata))]))).toBe(false);
   });
@@ -163,10 +163,10 @@ describe("a line with the speaker and the time", () => {
   );
 });
 
-describe("a transcript that is too long", () => {
-  const parts = (...sizes: number[]): TranscriptElement[] =>
-    sizes.map((size, n) => message(text(`say ${n}.`), done(`c${n}`, `first${n} ${"x".repeat(size)} last${n}`)));
+const parts = (...sizes: number[]): TranscriptElement[] =>
+  sizes.map((size, n) => message(text(`say ${n}.`), done(`c${n}`, `first${n} ${"x".repeat(size)} last${n}`)));
 
+describe("a transcript that is too long", () => {
   test("is not cut where no limit is given: outputs are whole, and thoughts alone are shortened", () => {
     const output = `${"start ".repeat(20_000)}${"end ".repeat(20_000)}`;
     const transcript = renderTranscript([message(done("a", output), { type: "reasoning", text: "hm ".repeat(900) })]);

@@ -182,7 +182,7 @@ describe("synthetic messages", () => {
   test("a summary whose sections all say nothing shows the first of them alone", () => {
     const summary = "## Goal\nNone.\n\n## Rules\n- None.\n\n## State\nN/A";
     const [part] = summaryMessage({ overlayId: "o1", summary }).parts;
-    expect(part?.type === "text" && part.text).toBe("[messages, not a request]\n\n## Goal\nNone.");
+    expect(part?.type === "text" && part.text).toMatch(/^\[Summary of earlier messages [^\n]*\]\n\n## Goal\nNone\.$/);
   });
 
   test("a summary is a user message framed as a record, marked as synthetic, and says when no model wrote it", () => {
@@ -194,10 +194,10 @@ describe("synthetic messages", () => {
     });
     const [part] = message.parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[12 messages, not a request, .*without a model\]\n\n## Goal\nShip\.$/s,
+      /^\[Summary of 12 messages [^\n]*not a request\. It was made without a model[^\n]*\]\n\n## Goal\nShip\.$/,
     );
-    expect(opening({ spanMessages: 1 })).toContain("[1 message or some of its steps, not a request");
-    expect(opening({})).toContain("[messages, not a request");
+    expect(opening({ spanMessages: 1 })).toContain("[Summary of 1 message or some of its steps");
+    expect(opening({})).toContain("[Summary of earlier messages");
   });
 });
 

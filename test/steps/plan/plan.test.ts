@@ -233,6 +233,12 @@ test("V2: the view after any cut converts with each call paired once, and no res
   );
 });
 
+/** The tokens of one summary and of all, at a threshold of 60,000 unless it is stated. */
+function budgetsOf(options: Partial<Parameters<typeof resolvePolicy>[0]>): readonly number[] {
+  const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens: 60_000, ...options });
+  return [summaryTokens, stackTokens];
+}
+
 describe("policies", () => {
   test("by default a summary takes a twelfth of the threshold, at least 700 tokens where a fifth of it allows, and all a quarter", () => {
     const sizes = [500, 2_000, 3_500, 8_400, 12_000, 60_000, 96_000, 400_000].map((thresholdTokens) => {
@@ -273,17 +279,13 @@ describe("policies", () => {
         },
       ),
     );
-    const of = (options: Partial<Parameters<typeof resolvePolicy>[0]>): readonly number[] => {
-      const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens: 60_000, ...options });
-      return [summaryTokens, stackTokens];
-    };
-    expect(of({ share: 1 / 30 })).toEqual([667, 2_000]);
-    expect(of({ share: 1 / 30, thresholdTokens: 3_000 })).toEqual([34, 100]);
-    expect(of({ summaryTokens: 300 })).toEqual([300, 15_000]);
-    expect(of({ stackTokens: 900 })).toEqual([300, 900]);
-    expect(of({ summaryTokens: 300, stackTokens: 900 })).toEqual([300, 900]);
+    expect(budgetsOf({ share: 1 / 30 })).toEqual([667, 2_000]);
+    expect(budgetsOf({ share: 1 / 30, thresholdTokens: 3_000 })).toEqual([34, 100]);
+    expect(budgetsOf({ summaryTokens: 300 })).toEqual([300, 15_000]);
+    expect(budgetsOf({ stackTokens: 900 })).toEqual([300, 900]);
+    expect(budgetsOf({ summaryTokens: 300, stackTokens: 900 })).toEqual([300, 900]);
     // One summary larger than a share would hold is what was asked for.
-    expect(of({ summaryTokens: 16_000 })).toEqual([16_000, 16_000]);
+    expect(budgetsOf({ summaryTokens: 16_000 })).toEqual([16_000, 16_000]);
   });
 
   test.each([0, -1, 0.4, Number.NaN])("a share of %d is refused", (share) => {

@@ -30,14 +30,14 @@ interface Compaction {
 
 /** Compacts a growing conversation of plain messages, each time it is due. */
 function* live(policy: Policy, grow: Growth, most: number): Generator<Compaction, void> {
-  let rows: readonly OutlineRow[] = [];
+  let rows: OutlineRow[] = [];
   for (let n = 0, done = 0; done < most; n++) {
-    rows = [...rows, ...plain(n % 2 === 0 ? `u${n}` : `a${n}`)];
-    const plan = planCut(outlineOf([...rows]), policy);
+    rows.push(...plain(n % 2 === 0 ? `u${n}` : `a${n}`));
+    const plan = planCut(outlineOf(rows), policy);
     if (plan.kind !== "span") continue;
     const after = lay(rows, plan, { policy, grow, id: `o${done}` });
     yield { plan, before: rows, after, calls: callsOf(rows, plan) };
-    rows = after;
+    rows = [...after];
     done++;
   }
 }

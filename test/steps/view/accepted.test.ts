@@ -8,7 +8,8 @@ import { acceptedId, acceptedName, callKey, unusedId } from "../../../src/steps/
 import { itemOf } from "../../../src/steps/view/items.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { inTurns } from "../../../src/steps/view/turns.ts";
-import { overlayMessageId, parseSyntheticId, summaryMessage } from "../../../src/steps/view/view.ts";
+import { summaryMessage } from "../../../src/facts/summary-message.ts";
+import { overlayMessageId, parseSyntheticId } from "../../../src/steps/view/view.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Part } from "../../../src/steps/message/tool-parts.ts";
 import { say, stepStart, text } from "../conversations.ts";
@@ -255,7 +256,7 @@ describe("user and assistant alternate", () => {
     expect(view.at(-1)?.id).toBe(overlayMessageId("o1"));
     expect(view.at(-1)?.parts.map((part) => (part.type === "text" ? part.text.slice(0, 7) : ""))).toEqual([
       "Before.",
-      "[4 mess",
+      "[Summar",
       "After.",
     ]);
   });

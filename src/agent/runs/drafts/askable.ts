@@ -4,11 +4,14 @@
  * The key is found first, and the content is read only where no draft stands under it. So nothing is rendered for an answer that was
  * already paid for.
  */
+import type { UIMessage } from "ai";
 import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
 import { withoutBytes } from "../../../steps/message/without-bytes.ts";
+import { storedId } from "../../../steps/view/view.ts";
+import { NO_FACTS, type Facts, type Instruction } from "../../../facts/fact.ts";
 import { mergeFacts } from "../../../facts/gather.ts";
 import type { ChunkReading, ChunkRequest, DraftsReading, DraftsRequest } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
@@ -18,7 +21,7 @@ import { tellBudget } from "../../token-counter.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { readAround, readBefore } from "../before.ts";
 import { carriedBy } from "../../../steps/plan/carried.ts";
-import { readSource, type Folded } from "./sources.ts";
+import { factsOf, readSource, type Folded } from "./sources.ts";
 
 /** What a model is asked about, with the key of its answer. `read` returns what it is shown. */
 export interface Found<Shown> {
@@ -73,12 +76,27 @@ export function findChunk(
       askTokens,
       unfounded: carried.flatMap(({ unfounded }) => unfounded),
       previous: carried.length === 0 ? null : carried.map(({ text }) => redaction.text(text)).join("\n\n"),
-      facts: redaction.facts(mergeFacts(carried.map(({ facts }) => facts))),
+      facts: redaction.facts(mergeFacts([...carried.map(({ facts }) => facts), rereadFacts(core, run, messages)])),
       generation: 1 + Math.max(0, ...carried.map(({ generation }) => generation)),
       around: { ...around, following: isLast ? around.following : [] },
     };
   };
   return { key, tokens: chunk.tokens, model: request.model, read };
+}
+
+/**
+ * The instructions that earlier summaries of these messages name, where the messages are read again instead of the summaries. The model is
+ * asked not to list them, so the draft has them from here.
+ */
+function rereadFacts(core: Needs<"memory">, run: RunRecord, messages: readonly UIMessage[]): Facts {
+  const { overlayIds, parts } = planOf(run);
+  const folded = new Set(parts.flatMap((part) => (part.kind === "overlay" ? [part.id] : [])));
+  const { overlays } = core.memory.session(run.sessionId);
+  const again = overlayIds.filter((id) => !folded.has(id)).flatMap((id) => overlays.get(id) ?? []);
+  const { instructions, ended } = mergeFacts(again.map((overlay) => factsOf(core, overlay, run.sessionId)));
+  const shown = new Set(messages.map(({ id }) => storedId(id)));
+  const isShown = ({ messageId }: Instruction): boolean => shown.has(messageId);
+  return { ...NO_FACTS, instructions: instructions.filter(isShown), ended: ended.filter(isShown) };
 }
 
 /** `sources` are what the request names, oldest first. */
