@@ -94,7 +94,8 @@ export function showMessages(
 function tellPart(part: UIMessage["parts"][number]): string {
   const tool = toolPart(part);
   if (tool === null) return part.type === "text" || part.type === "reasoning" ? part.text : "";
-  return `[${toolName(tool)}] ${jsonText(tool.input)} → ${tool.errorText ?? jsonText(tool.output)}`;
+  const result = tool.errorText ?? jsonText(tool.output);
+  return `[${toolName(tool)}] ${jsonText(tool.input)}${result === "" ? "" : ` → ${result}`}`;
 }
 
 /** Every line without control characters. */

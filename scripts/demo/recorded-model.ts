@@ -39,13 +39,14 @@ export function readRecorded(): Readonly<Record<string, string>> {
 }
 
 export class RecordedModel {
-  readonly #answers = readRecorded();
+  readonly #answers: Readonly<Record<string, string>>;
   readonly #server: Server;
   /** Prompts that had an answer, and prompts that had none. */
   known = 0;
   unknown = 0;
 
-  private constructor(delayMs: number) {
+  private constructor(delayMs: number, answers: Readonly<Record<string, string>>) {
+    this.#answers = answers;
     this.#server = createServer((request, response) => {
       if (request.method !== "POST") response.end("ok");
       else void this.#reply(request, response, delayMs);
@@ -76,8 +77,8 @@ export class RecordedModel {
     response.end("data: [DONE]\n\n");
   }
 
-  static async start(delayMs: number): Promise<RecordedModel> {
-    const model = new RecordedModel(delayMs);
+  static async start(delayMs: number, answers = readRecorded()): Promise<RecordedModel> {
+    const model = new RecordedModel(delayMs, answers);
     model.#server.listen(0, "127.0.0.1");
     await once(model.#server, "listening");
     return model;

@@ -54,7 +54,10 @@ export abstract class Configured {
     return this.tell({ settings: (settings) => ({ ...settings, afterCompaction }) });
   }
 
-  /** Called for every run that ends as `failed`. Its errors are swallowed. */
+  /**
+   * Called for every run that ends as `failed`, and once a session and start of the object for a summary that no model made. Its errors are
+   * swallowed.
+   */
   onCompactionError(onError: OnCompactionError): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
   }

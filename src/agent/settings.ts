@@ -54,7 +54,7 @@ export interface ApprovalSettings {
   readonly onTimeout: "apply" | "discard";
 }
 
-/** Called for a run that ended as `failed`. */
+/** Called for a run that ended as `failed`, and once for one whose summary no model made. */
 export type OnCompactionError = (error: Error, run: RunRecord) => void | Promise<void>;
 
 export interface SessionSettings {

@@ -147,10 +147,10 @@ test("a run is planned, watched, looked at, edited, approved; its wait outlives 
   await worker.start();
 
   const bad = join(folder, "bad.md");
-  await writeFile(bad, "Just do it.");
+  await writeFile(bad, "I'm sorry, I cannot help with that.");
   expect(await palimpsest(["approve", run.id, "--summary", bad])).toMatchObject({
     code: 1,
-    out: expect.stringContaining("Headings are missing"),
+    out: expect.stringContaining("declines instead of summarising"),
   });
   const { proposal } = await ask<{ proposal: { summary: string } }>(["run", run.id]);
   const edited = proposal.summary.replace(/^- .*$/m, "- Edited by a person on the command line.");
@@ -162,6 +162,17 @@ test("a run is planned, watched, looked at, edited, approved; its wait outlives 
   });
   expect(await palimpsest(["approve", run.id])).toMatchObject({ code: 1, out: expect.stringContaining("Too late") });
   expect((await ask<{ outcome: string }[]>([...session, "runs"])).length).toBeGreaterThan(0);
+
+  // What a model is sent now, as lines and as the whole answer.
+  const shown = await palimpsest([...session, "show"]);
+  expect(shown).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/, 1 summary among them\n[^]*── summary \(user\)\n/),
+  });
+  expect(shown.out).toContain("Edited by a person on the command line.");
+  const view = await ask<{ messages: { parts: { text?: string }[] }[]; tokens: number }>([...session, "show"]);
+  expect(JSON.stringify(view.messages)).toContain("Edited by a person on the command line.");
+  expect(view.tokens).toBeGreaterThan(0);
 
   const health = await ask<{ state: string; runs: object[]; savedTokens: number }>([...session, "health"]);
   expect(health).toMatchObject({ state: "ok", runs: [{ outcome: "applied" }] });

@@ -310,11 +310,14 @@ export class Session extends Configured {
 
   /**
    * Lets an instruction hold again that a summariser took for ended, by its words and its message as {@link getInstructions} lists them.
-   * Only a still later message of the user ends it then. False where no summary in force lists it as ended. Throws `invalid_input`.
+   * Only a still later message of the user ends it then. False where no summary of the active view lists it as ended. Throws `invalid_input`.
    */
   async restoreInstruction(quote: string, messageId: string): Promise<boolean> {
     checkGiven(given.instruction, { quote, messageId });
-    const restore = (history: History): boolean => history.overlays.restoreInstruction(quote, messageId);
+    const restore = (history: History): boolean => {
+      const shown = history.elements().flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : []));
+      return history.overlays.restoreInstruction({ quote, messageId }, shown);
+    };
     return this.#state.write(restore, { quiet: true });
   }
 

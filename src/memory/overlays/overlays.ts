@@ -10,7 +10,7 @@
  * that it replaces, in any view that shows it.
  */
 import type { UIMessage } from "ai";
-import { besideEarlier } from "../../facts/fact.ts";
+import { besideEarlier, type Instruction } from "../../facts/fact.ts";
 import { isSameOne } from "../../facts/instructions.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
@@ -263,12 +263,14 @@ export class Overlays {
   }
 
   /**
-   * Lets an instruction hold again that a summary's model took for ended. Only a still later message of the user can end it then. Returns
-   * false where no summary in force says that it was ended, or where that summary would no longer be smaller than its span (V3).
+   * Lets an instruction hold again that the model of a summary took for ended. Only a still later message of the user can end it then.
+   * `shown` has the overlays of a view in order. Returns false where none of them says that it was ended, or where that one would no longer
+   * be smaller than its span (V3).
    */
-  restoreInstruction(quote: string, messageId: string): boolean {
-    for (const row of this.tree.sql.overlays(this.tree.sessionId).toReversed()) {
-      if (row.state !== "active") continue;
+  restoreInstruction({ quote, messageId }: Instruction, shown: readonly string[]): boolean {
+    for (const id of shown.toReversed()) {
+      const row = this.#row(id);
+      if (row?.state !== "active") continue;
       const details = parseDetails(row.details);
       const over = details.pinned.ended.find((each) => isSameOne(each, { quote, messageId }));
       if (over === undefined) continue;

@@ -9,6 +9,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
+import type { Instruction } from "../../facts/fact.ts";
 import { gatherFacts, keepFacts } from "../../facts/gather.ts";
 import { overlayMessageId, storedId } from "../../steps/view/view.ts";
 import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
@@ -108,9 +109,9 @@ export class SessionOverlays {
   }
 
   /** See {@link Overlays.restoreInstruction}. */
-  restoreInstruction(quote: string, messageId: string): boolean {
+  restoreInstruction(instruction: Instruction, shown: readonly string[]): boolean {
     return this.#options.db.transaction(() => {
-      const restored = this.laid.restoreInstruction(quote, messageId);
+      const restored = this.laid.restoreInstruction(instruction, shown);
       if (restored) this.#options.changed();
       return restored;
     });
