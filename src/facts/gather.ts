@@ -5,7 +5,8 @@ import { isSummary, storedId } from "../steps/view/view.ts";
 import { recordedInstructions } from "./summary-message.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "./fact.ts";
 import { mergeInstructions } from "./instructions.ts";
-import { mergeLoaded, pickLoaded, readLoaded, type Loaded } from "./loaded.ts";
+import type { Loaded } from "./fact.ts";
+import { mergeLoaded, pickLoaded, readLoaded } from "./loaded.ts";
 import { renderInstructions, renderSaid } from "./render.ts";
 import { readSaid, shorten } from "./said.ts";
 
