@@ -69,12 +69,14 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
    * large chunks, `terse` in it small summaries, and `by m` chooses the model m.
    */
   override configureSession(session: SessionOf<AllRooms>): void {
-    const threshold = /!(\d+)$/.exec(session.id)?.[1];
+    const threshold = Number(/!(\d+)$/.exec(session.id)?.[1] ?? 2_000);
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
+    // So that the messages of most tests are one chunk.
+    const tailTokenBudget = Math.floor(threshold / 3);
     const model = /^by (.+)$/.exec(session.id)?.[1];
     const share = session.id.includes("terse") ? 1 / 15 : undefined;
-    const options = { chunkTokens, carryBlocks: ["todo"], model, share };
-    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), options);
+    const options = { chunkTokens, tailTokenBudget, carryBlocks: ["todo"], model, share };
+    session.compactAfter(threshold, options);
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);
     const own = ownFunctions.get(`${this.name}/${session.id}`);

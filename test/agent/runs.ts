@@ -27,7 +27,8 @@ export function kinds(runs: readonly RunRecord[]): readonly unknown[] {
 export async function withPolicy(script: Script | null, options: CompactAfterOptions, threshold = 2_000) {
   const made = newAgent(script);
   await runInDurableObject(made.stub, async (instance: PalimpsestAgent) => {
-    Session.create(instance).compactAfter(threshold, { chunkTokens: 1_500, ...options });
+    const tailTokenBudget = Math.floor(threshold / 3);
+    Session.create(instance).compactAfter(threshold, { chunkTokens: 1_500, tailTokenBudget, ...options });
   });
   return made;
 }

@@ -20,6 +20,7 @@ import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { done, say, text } from "./conversations.ts";
+import { expectLinear } from "../growth.ts";
 import { tries } from "../tries.ts";
 
 const BOUNDARY = "b0b0";
@@ -242,32 +243,26 @@ test.each([
   expect(shown).toContain(`\n\\${heading}`);
 });
 
-/** How long it takes to find headings in a text (ms). */
-function took(text: string): number {
-  const began = performance.now();
-  withoutHeading(text);
-  return performance.now() - began;
-}
+/** Texts that speak of what is in force, by their size. */
+const SHAPES = [
+  (n: number) => `${"still in force\v".repeat(n / 50)}${"\v".repeat(n)}`,
+  (n: number) => `still in force${"\n".repeat(n)}`,
+  (n: number) => `still in force${"\r\n".repeat(n)}x`,
+  (n: number) => `still in force\n${"- ".repeat(n)}x`,
+  (n: number) => `still in force\n${" ".repeat(n)}${"-".repeat(n)}x`,
+  (n: number) => `${"1. ".repeat(n)}still in`,
+  (n: number) => `${"<".repeat(n)}still in force`,
+  (n: number) => "> ".repeat(n),
+  (n: number) => `${"<b>".repeat(n)}still`,
+  (n: number) => `${"# ".repeat(n)}still in`,
+];
 
-test("a text of any length takes time in proportion to its length, whatever it says of what is in force", () => {
-  const shapes = [
-    (n: number) => `${"still in force\v".repeat(n / 50)}${"\v".repeat(n)}`,
-    (n: number) => `still in force${"\n".repeat(n)}`,
-    (n: number) => `still in force${"\r\n".repeat(n)}x`,
-    (n: number) => `still in force\n${"- ".repeat(n)}x`,
-    (n: number) => `still in force\n${" ".repeat(n)}${"-".repeat(n)}x`,
-    (n: number) => `${"1. ".repeat(n)}still in`,
-    (n: number) => `${"<".repeat(n)}still in force`,
-    (n: number) => "> ".repeat(n),
-    (n: number) => `${"<b>".repeat(n)}still`,
-    (n: number) => `${"# ".repeat(n)}still in`,
-  ];
-  for (const shape of shapes) {
-    took(shape(1_000));
-    // Quadratic time would be 64 times as long.
-    expect(took(shape(32_000)), JSON.stringify(shape(4))).toBeLessThan(24 * took(shape(4_000)) + 20);
-  }
-});
+test.each(SHAPES.map((shape) => [JSON.stringify(shape(4)), shape] as const))(
+  "a text of any length takes time in proportion to its length, whatever it says of what is in force: %s",
+  (_, shape) => {
+    expectLinear(shape, (text) => withoutHeading(text), 16_000);
+  },
+);
 
 test("a summary that tells what is still in force in a sentence is shown as it is", () => {
   const summary =

@@ -68,7 +68,7 @@ test("over many compactions each is one call with the summary before and all tha
     if (plan?.kind !== "span") throw new Error("The run had no plan.");
     const asked = calls.slice(seen);
     seen = calls.length;
-    const { messages } = await agent.getView({});
+    const { messages } = await agent.getView({ apart: true });
     const summaries = messages.filter(({ id }) => id.startsWith("palimpsest:overlay:"));
     // What stays in front of the new one is as it was, and its model is shown it.
     const earlier = summaries.slice(0, -1).map(({ id, parts }): [string, string] => [id, JSON.stringify(parts)]);

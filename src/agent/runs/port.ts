@@ -20,7 +20,7 @@ import { promptTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
-import { redactionOf } from "../redaction.ts";
+import { redactionOf, type Redaction } from "../redaction.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
 import { sentPrompt } from "./drafts/sent-prompt.ts";
@@ -167,7 +167,7 @@ export class RunPort implements CompactionPort {
     const stored = await this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A model may join parts of a secret that its source held in two pieces.
-      const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
+      const input = withoutSecrets(answered, redactionOf(core.settings.get(run.sessionId)));
       const { cost, answerId, again, answers: _, adds: __, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.
@@ -357,4 +357,17 @@ function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
 /** Also where a person was asked and the session's settings changed since. */
 function asksPerson(core: Needs<"settings">, { sessionId, approval }: LiveRun): boolean {
   return approval !== undefined || core.settings.get(sessionId).approval !== null;
+}
+
+/** The answer without secrets. What it made up is kept only where it still stands in the text. */
+function withoutSecrets(answer: DraftInput, { text: redact }: Redaction): DraftInput {
+  const text = redact(answer.text);
+  const stands = (each: string): boolean => text.includes(each);
+  const { answers } = answer;
+  return {
+    ...answer,
+    text,
+    unfounded: answer.unfounded.filter(stands),
+    answers: answers.kind === "own" ? answers : { ...answers, unfounded: answers.unfounded.filter(stands) },
+  };
 }

@@ -225,6 +225,15 @@ describe("a transcript that is too long", () => {
     );
   });
 
+  test("has no message twice, where its newest results fit once they are cut as short as the others", () => {
+    for (let maxChars = 300; maxChars < 1_200; maxChars += 20) {
+      const transcript = renderTranscript(parts(900, 900, 900), { maxChars });
+      const indexes = parseTranscript(transcript).map(({ index }) => index);
+      expect(indexes, `${maxChars}`).toEqual([...new Set(indexes)]);
+      expect(transcript).not.toContain("… -");
+    }
+  });
+
   test("loses the middle of a summary, and no message beside it", () => {
     const summary = { kind: "overlay" as const, summary: `start ${"and so on at length ".repeat(300)}end` };
     const told = Array.from({ length: 20 }, (_, n) => message(text(`the message ${n} of the middle`)));
