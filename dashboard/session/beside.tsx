@@ -1,4 +1,4 @@
-/** The column beside the conversation, with the current plan, pinned facts, the prompt's blocks and other branches. */
+/** The column beside the conversation, with the current plan, standing instructions, the prompt's blocks and other branches. */
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";
@@ -6,6 +6,8 @@ import { showInvisible } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useCall, useNow, type Asked } from "../use-agent.ts";
 import type { CallResult } from "../../src/rooms.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import { InstructionsCard } from "./instructions-card.tsx";
 import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 
@@ -21,7 +23,7 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
         revision={data.revision}
         isKept={plan.kind === "ready" && plan.value.notes !== null}
       />
-      <PinnedFacts data={data} />
+      <InstructionsCard overlays={shownOverlays(data)} />
       <Branches route={route} data={data} />
       <ContextBlocks sessionId={route.id} revision={data.revision} />
     </>
@@ -59,6 +61,13 @@ function PlanNow({ plan }: { plan: Asked<CallResult<"plan">> | null }) {
   );
 }
 
+/** The summaries of the view that is read, oldest first. */
+function shownOverlays({ view, overlays }: SessionData): OverlayRecord[] {
+  if (view.kind !== "ready") return [];
+  const byId = new Map(overlays.map((overlay) => [overlay.id, overlay]));
+  return view.value.elements.flatMap(({ kind, id }) => (kind === "overlay" ? (byId.get(id) ?? []) : []));
+}
+
 export function Figure({ name, value }: { name: string; value: string }) {
   return (
     <div>
@@ -66,57 +75,6 @@ export function Figure({ name, value }: { name: string; value: string }) {
       <dd>{value}</dd>
     </div>
   );
-}
-
-function PinnedFacts({ data }: { data: SessionData }) {
-  const shown = new Set(
-    data.view.kind === "ready"
-      ? data.view.value.elements.flatMap((each) => (each.kind === "overlay" ? [each.id] : []))
-      : [],
-  );
-  const overlays = data.overlays.filter(({ id }) => shown.has(id));
-  const pinned = overlays.map(({ details }) => details.pinned);
-  const instructions = unique(pinned.flatMap((each) => each.instructions));
-  const ended = unique(pinned.flatMap((each) => each.ended));
-  const unfounded = pinned.flatMap((each) => each.unfounded);
-  const degraded = overlays.filter(({ details }) => details.degraded).length;
-  if (instructions.length + ended.length + unfounded.length + degraded === 0) return null;
-  return (
-    <section className="card" aria-labelledby="pinned">
-      <h2 id="pinned">Standing instructions</h2>
-      {degraded > 0 && (
-        <p role="alert">No model made {degraded} of the summaries here, so they only quote the conversation.</p>
-      )}
-      <ul className="facts">
-        {instructions.map(({ quote, messageId }) => (
-          <li key={`${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">
-            {showInvisible(quote)}
-          </li>
-        ))}
-        {ended.map(({ quote, messageId, by }) => (
-          <li key={`ended/${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">
-            <s>{showInvisible(quote)}</s> ended by “{showInvisible(by.quote)}”
-          </li>
-        ))}
-      </ul>
-      {unfounded.length > 0 && (
-        <>
-          <h3>Named without a source</h3>
-          <ul className="facts">
-            {unfounded.map((name) => (
-              <li key={name} dir="auto">
-                {showInvisible(name)}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </section>
-  );
-}
-
-function unique<Each extends { readonly quote: string; readonly messageId: string }>(all: readonly Each[]): Each[] {
-  return [...new Map(all.map((each) => [`${each.messageId}/${each.quote}`, each])).values()];
 }
 
 function Branches({ route, data }: { route: SessionRoute; data: SessionData }) {
