@@ -272,9 +272,12 @@ function statusOf(fields: Fields): string {
 }
 
 function tellTasks(tasks: readonly Task[]): string {
-  const tell = ({ id, text, status }: Task): string =>
-    `- ${/^[\w-]+$/.test(id) && id !== text ? `#${id} ` : ""}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
-  return tasks.slice(-MAX_TASKS).map(tell).join("\n");
+  return tasks.slice(-MAX_TASKS).map(tellTask).join("\n");
+}
+
+function tellTask({ id, text, status }: Task): string {
+  const number = /^[\w-]+$/.test(id) && id !== text ? `#${id} ` : "";
+  return `- ${number}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
 }
 
 /** The lines of a list by the ids of their tasks. A line without one is its own id. */
