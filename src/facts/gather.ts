@@ -3,9 +3,9 @@ import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
 import { recordedInstructions } from "./summary-message.ts";
-import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "./fact.ts";
+import { NO_FACTS, NOTHING_PINNED, type Facts, type Loaded, type Pinned } from "./fact.ts";
 import { mergeInstructions } from "./instructions.ts";
-import { mergeLoaded, pickLoaded, readLoaded, type Loaded } from "./loaded.ts";
+import { mergeLoaded, pickLoaded, readLoaded } from "./loaded.ts";
 import { renderInstructions, renderSaid } from "./render.ts";
 import { readSaid, shorten } from "./said.ts";
 

@@ -9,32 +9,12 @@ import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { changeResult, hasErrorField, outputText, readResult } from "../steps/message/output.ts";
 import { jsonText, toolName, toolPart, type ToolPart } from "../steps/message/tool-parts.ts";
-import type { Pinned } from "./fact.ts";
+import type { Edit, Loaded, Pinned, Task } from "./fact.ts";
 import { renderLoaded } from "./render.ts";
 
 /** The tool of context blocks, and the prefix of an answer that brought no text. */
 export const LOAD_TOOL = "load_context";
 export const NOT_DONE = "Not done. ";
-
-/** One loaded text in its last state. */
-export interface Loaded {
-  readonly kind: "document" | "skill" | "context" | "plan";
-  /** A path, a skill's name, or the name of the list. */
-  readonly name: string;
-  /** Word for word. Empty where it is too long to keep, or not known any more. */
-  readonly text: string;
-  readonly characters: number;
-  readonly messageId: string;
-  /** Changes of a text that an earlier part may have loaded. */
-  readonly edits?: readonly Edit[];
-  /** Set where the text may have changed since. It is not shown until it is loaded again. */
-  readonly doubted?: true;
-  /** Changes of single tasks, where an earlier part may have the list. */
-  readonly tasks?: readonly Task[];
-}
-
-type Edit = Readonly<Record<"from" | "to", string> & { all: boolean }>;
-type Task = Readonly<Record<"id" | "text" | "status", string>>;
 
 const MAX_LOADED_CHARS = 100_000;
 const MAX_LOADED = 60;
@@ -292,9 +272,11 @@ function statusOf(fields: Fields): string {
 }
 
 function tellTasks(tasks: readonly Task[]): string {
-  const tell = ({ id, text, status }: Task): string =>
-    `- ${/^[\w-]+$/.test(id) && id !== text ? `#${id} ` : ""}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
-  return tasks.slice(-MAX_TASKS).map(tell).join("\n");
+  return tasks.slice(-MAX_TASKS).map(tellTask).join("\n");
+}
+
+function tellTask({ id, text, status }: Task): string {
+  return `- ${/^[\w-]+$/.test(id) && id !== text ? `#${id} ` : ""}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
 }
 
 /** The lines of a list by the ids of their tasks. A line without one is its own id. */

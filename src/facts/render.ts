@@ -66,12 +66,6 @@ export function renderLoaded(loaded: Pinned["loaded"]): string {
   return parts.length === 0 ? "" : [LOADED_HEADING, ...parts].join("\n");
 }
 
-/** A summary's text without its lists of instructions and of loaded texts, and without what stands behind them. */
-export function withoutLists(text: string): string {
-  const places = [IN_FORCE_HEADING, LOADED_HEADING].map((heading) => text.indexOf(`\n\n${heading}\n`));
-  return text.slice(0, Math.min(...places.map((at) => (at === -1 ? text.length : at))));
-}
-
 /** All of it with a blank line between the parts. Empty where nothing is pinned. */
 export function renderPinned({ instructions, said, loaded }: Pinned): string {
   const parts = [renderSaid(said), renderInstructions(instructions), renderLoaded(loaded)];

@@ -269,8 +269,11 @@ function speakerOf({ metadata }: UIMessage): string[] {
   const fields = metadata as Readonly<Record<string, unknown>>;
   const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
   const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
+  // It reads a given time, and asks for none.
+  // oxlint-disable no-restricted-globals
   const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
   const said = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
+  // oxlint-enable no-restricted-globals
   const name = typeof speaker === "string" ? word(wholeCharacters(speaker, 0, 60)).replaceAll(/[()]+/g, "_") : "";
   const told = [name, /^\d{4}-/.test(said) ? said : ""].filter((each) => each !== "");
   return told.length === 0 ? [] : [`(${told.join(", ")})`];
