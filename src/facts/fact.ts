@@ -3,6 +3,29 @@
  *
  * Shapes only. They are plain JSON and bounded in number and size, so they fit a row for a conversation of any length.
  */
+/** One loaded text in its last state. */
+export interface Loaded {
+  readonly kind: "document" | "skill" | "context" | "plan";
+  /** A path, a skill's name, or the name of the list. */
+  readonly name: string;
+  /** Word for word. Empty where it is too long to keep, or not known any more. */
+  readonly text: string;
+  readonly characters: number;
+  readonly messageId: string;
+  /** Changes of a text that an earlier part may have loaded. */
+  readonly edits?: readonly Edit[];
+  /** Set where the text may have changed since. It is not shown until it is loaded again. */
+  readonly doubted?: true;
+  /** Changes of single tasks, where an earlier part may have the list. */
+  readonly tasks?: readonly Task[];
+}
+
+/** A change of a text by a tool. */
+export type Edit = Readonly<Record<"from" | "to", string> & { all: boolean }>;
+
+/** One task of a list. */
+export type Task = Readonly<Record<"id" | "text" | "status", string>>;
+
 /** An instruction of the user that holds until the user ends it. The model chose it, and its words stand in the user's message. */
 export interface Instruction {
   /** A slice of the user's message, without its line breaks. */
@@ -25,28 +48,6 @@ export interface Saying {
   /** Characters that were left out of it. */
   readonly left: number;
 }
-
-/** One loaded text in its last state. */
-export interface Loaded {
-  readonly kind: "document" | "skill" | "context" | "plan";
-  /** A path, a skill's name, or the name of the list. */
-  readonly name: string;
-  /** Word for word. Empty where it is too long to keep, or not known any more. */
-  readonly text: string;
-  readonly characters: number;
-  readonly messageId: string;
-  /** Changes of a text that an earlier part may have loaded. */
-  readonly edits?: readonly Edit[];
-  /** Set where the text may have changed since. It is not shown until it is loaded again. */
-  readonly doubted?: true;
-  /** Changes of single tasks, where an earlier part may have the list. */
-  readonly tasks?: readonly Task[];
-}
-
-/** A change of a text, by its words before and after. */
-export type Edit = Readonly<Record<"from" | "to", string> & { all: boolean }>;
-/** A task of a list. */
-export type Task = Readonly<Record<"id" | "text" | "status", string>>;
 
 /** What some messages leave behind. Each list is in the order of the messages. */
 export interface Facts {

@@ -276,7 +276,8 @@ function tellTasks(tasks: readonly Task[]): string {
 }
 
 function tellTask({ id, text, status }: Task): string {
-  return `- ${/^[\w-]+$/.test(id) && id !== text ? `#${id} ` : ""}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
+  const number = /^[\w-]+$/.test(id) && id !== text ? `#${id} ` : "";
+  return `- ${number}[${status || "pending"}] ${text.replaceAll(/\s+/g, " ")}`;
 }
 
 /** The lines of a list by the ids of their tasks. A line without one is its own id. */

@@ -3,7 +3,6 @@ import { errorCode } from "../../src/errors.ts";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { partsOf, PART_CHARS, type ExportedPart } from "../../src/import/parts.ts";
-import { MAX_IMPORTING_CHARS } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { inside } from "./inside.ts";

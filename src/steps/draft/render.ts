@@ -269,14 +269,18 @@ function speakerOf({ metadata }: UIMessage): string[] {
   const fields = metadata as Readonly<Record<string, unknown>>;
   const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
   const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
-  // It reads a given time, and asks for none.
-  // oxlint-disable no-restricted-globals
-  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
-  const said = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
-  // oxlint-enable no-restricted-globals
+  const said = timeOf(value);
   const name = typeof speaker === "string" ? word(wholeCharacters(speaker, 0, 60)).replaceAll(/[()]+/g, "_") : "";
   const told = [name, /^\d{4}-/.test(said) ? said : ""].filter((each) => each !== "");
   return told.length === 0 ? [] : [`(${told.join(", ")})`];
+}
+
+/** A given time as ISO 8601 up to the minute. Empty for none. */
+function timeOf(value: unknown): string {
+  // oxlint-disable-next-line no-restricted-globals -- It reads a time that was given, and asks for none.
+  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
+  // oxlint-disable-next-line no-restricted-globals -- As above.
+  return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
 }
 
 function renderPart(part: Part, { any, ...each }: Limits): string[] {

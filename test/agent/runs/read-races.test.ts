@@ -21,7 +21,7 @@ const SESSION = "wide terse!90000";
 const FILLING = { type: "file" as const, mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(110_000)}` };
 
 /** As much as a run keeps at the end. */
-const TAIL = { type: "text" as const, text: "Go on. ".repeat(4_000) };
+const TAIL = { type: "text" as const, text: "Go on. ".repeat(9_000) };
 
 const WORDS = /src\/zq-\d+\.ts/g;
 const wordsIn = (text: string): Set<string> => new Set(text.match(WORDS));

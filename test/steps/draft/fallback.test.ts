@@ -45,6 +45,15 @@ const TALK = [
   ),
 ];
 
+const long = (name: string): string => `## Done\n${`- ${name} was counted.\n`.repeat(200)}`;
+
+const make = (size: number): string =>
+  render(
+    Array.from({ length: size }, (_, n) =>
+      say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(`word ${n}`), done(`c${n}`)),
+    ),
+  );
+
 describe("the summary without a model", () => {
   test("quotes what the user said, tells the calls with their number and their errors, and the last reply", () => {
     expect(summarise(render(TALK))).toBe(
@@ -89,7 +98,6 @@ describe("the summary without a model", () => {
   });
 
   test("leaves at least half of a budget for what is new, and shortens the oldest summary first", () => {
-    const long = (name: string): string => `## Done\n${`- ${name} was counted.\n`.repeat(200)}`;
     const summary = summarise(render(TALK), { previous: long("Eel"), drafts: [long("Gull")], summaryTokens: 600 });
     expect(estimateTokens(summary)).toBeLessThanOrEqual(600);
     for (const each of ["Never touch the ledger", "Locked by Ada", "41 boats"]) expect(summary).toContain(each);
@@ -185,12 +193,6 @@ describe("the summary without a model", () => {
   });
 
   test("takes time that grows with the transcript alone", () => {
-    const make = (size: number): string =>
-      render(
-        Array.from({ length: size }, (_, n) =>
-          say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(`word ${n}`), done(`c${n}`)),
-        ),
-      );
     expectLinear(make, (transcript) => summarise(transcript), 2_000);
   });
 });
