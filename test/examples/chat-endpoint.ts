@@ -84,7 +84,9 @@ function chunk(delta: object, finish_reason: string | null = null): object {
 function summaryFor({ messages }: WireRequest): Said | null {
   const content = messages.at(-1)?.content;
   const prompt = typeof content === "string" ? parsePrompt(content) : null;
-  return prompt === null ? null : { text: prompt.sections.map(({ title }) => `## ${title}\nNone.`).join("\n") };
+  return prompt === null
+    ? null
+    : { text: prompt.sections.map(({ title }) => `## ${title}\nOf ${title} the pages say little.`).join("\n") };
 }
 
 async function readBody(request: IncomingMessage): Promise<WireRequest> {
