@@ -36,7 +36,7 @@ const LIST_TOOL =
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
 const TASK_TOOL = /^task(?:create|update)$/;
 const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
-const READS = /^(?:\w*read\w*|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
+const READS = /^(?:(?=\w*read)\w+|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
 const NO_FILE =
   /resource|attachment|mail|message|fetch|http|web|url|download|search(?!andreplace|replace)|grep|find(?!andreplace|replace)/;
 /** Tools that change no file that they name. Any other may. */

@@ -37,7 +37,7 @@ describe("the facts of a conversation", () => {
 
   test("stay within their bounds, as JSON too, and keep the newest", () => {
     const facts = gatherFacts(sayings(3_000));
-    expect(facts.said).toHaveLength(200);
+    expect(facts.said).toHaveLength(80);
     expect(facts.said.at(-1)?.messageId).toBe("m2999");
     const long = Array.from({ length: 300 }, (_, n) => say(`m${n}`, "user", text(`${n} ${"word ".repeat(9_000)}`)));
     expect(JSON.stringify(gatherFacts(long)).length).toBeLessThan(300_000);
