@@ -67,7 +67,7 @@ function recordLostRun({ palimpsest }: PalimpsestAgent): string {
   if (policy === null) throw new Error("The test's session has a policy.");
   dispatcher.dispatch = () => undefined;
   const lost = {
-    id: "run-lost",
+    id: `run-lost-${crypto.randomUUID()}`,
     kind: "compaction",
     sessionId: "",
     leafId: "m12",
