@@ -164,7 +164,7 @@ function contender(agent: Ours): Contender {
     append: (message) => session.appendMessage(message),
     appendAll: (messages) => session.appendAll(messages),
     addSummary: (summary, fromId, toId) => session.addCompaction(summary, fromId, toId),
-    view: async () => (await session.getView()).messages,
+    view: async () => (await session.getView({ apart: true })).messages,
     update: (message) => session.updateMessage(message),
     remove: (id) => session.deleteMessages([id]),
     branches: (id) => session.getBranches(id),
