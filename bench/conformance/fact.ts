@@ -52,7 +52,12 @@ export function textOf(messages: readonly UIMessage[]): string {
 
 /** A sound summary with all sections and a mark to find it by. */
 export function goodSummary(mark: string): string {
-  return DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\n- ${mark}: none.`).join("\n\n");
+  return DEFAULT_TEMPLATE.sections
+    .map(
+      ({ title }) =>
+        `## ${title}\n- ${mark}, as ${title.toLowerCase()}: the quay was counted and nothing else was asked for.`,
+    )
+    .join("\n\n");
 }
 
 /** Summarises the named range, after an optional action in the meantime. */
