@@ -7,7 +7,7 @@ import type { History } from "../memory/messages/history.ts";
 import { earlierSummary, type OverlayRecord } from "../memory/overlays/record.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
-import { withoutBytes } from "../steps/message/without-bytes.ts";
+import { leanMessage } from "../steps/message/lean.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { mergeFacts } from "../facts/gather.ts";
@@ -96,7 +96,7 @@ export async function readRowSlices(
     if (reader === null) continue;
     const slices = await readSlices(core, { sessionId, reader }, (each) =>
       // Files may exceed what RPC takes.
-      each.map((message) => withoutBytes(redaction.message(message))),
+      each.map((message) => leanMessage(redaction.message(message))),
     );
     parts.push({ elements: slices.flat().map((message) => ({ kind: "message", message })), overlayFacts: [] });
   }

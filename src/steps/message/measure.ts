@@ -95,7 +95,7 @@ export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number 
   return fileTokensOf(fileBytes(url));
 }
 
-/** In place of a file's bytes, where they were left out (without-bytes.ts). */
+/** In place of a file's bytes, where they were left out (lean.ts). */
 const LEFT_OUT = /^data:;bytes=(\d{1,15}),$/;
 
 /** Bytes inside a data URL. Null when the file is elsewhere, so that its size is unknown. */

@@ -9,7 +9,7 @@ import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import type { Template } from "../../../steps/draft/template.ts";
 import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
-import { withoutBytes } from "../../../steps/message/without-bytes.ts";
+import { leanMessage } from "../../../steps/message/lean.ts";
 import { storedId } from "../../../steps/view/view.ts";
 import { NO_FACTS, type Facts, type Instruction } from "../../../facts/fact.ts";
 import { mergeFacts } from "../../../facts/gather.ts";
@@ -63,7 +63,7 @@ export function findChunk(
     if (reader.digest !== planned) return null;
     const messages = slices.flat();
     // Files may exceed what RPC takes.
-    const lean = messages.map(withoutBytes);
+    const lean = messages.map(leanMessage);
     const weigh = (count: CountTokens): number =>
       messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
     const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);

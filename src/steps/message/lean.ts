@@ -5,7 +5,7 @@
  * transcript tells a file's type, size and name, and the stand-in keeps these. Pure.
  */
 import type { UIMessage } from "ai";
-import { withoutBytes as withoutBytesIn } from "./bytes.ts";
+import { withoutBytes } from "./bytes.ts";
 import { fileBytes } from "./measure.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "./tool-parts.ts";
 import { RESERVED_METADATA } from "../view/view.ts";
@@ -14,7 +14,7 @@ import { RESERVED_METADATA } from "../view/view.ts";
 const LEAST_URL_CHARS = 1_000;
 
 /** The same object where nothing is left out. */
-export function withoutBytes(message: UIMessage): UIMessage {
+export function leanMessage(message: UIMessage): UIMessage {
   const parts = message.parts.map(lighter);
   const metadata = withoutLargeFields(message.metadata);
   const isSame = metadata === message.metadata && parts.every((part, at) => part === message.parts[at]);
@@ -38,7 +38,7 @@ function lighter(part: Part): Part {
   if (part.type === "steering-message") return { ...part, parts: innerParts(part).map(lighter) } as Part;
   const tool = toolPart(part);
   if (tool === null) return part;
-  const [input, output] = [withoutBytesIn(tool.input), withoutBytesIn(tool.output)];
+  const [input, output] = [withoutBytes(tool.input), withoutBytes(tool.output)];
   return input === tool.input && output === tool.output ? part : ({ ...part, input, output } as Part);
 }
 

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { withoutBytes } from "../../../src/steps/message/without-bytes.ts";
+import { leanMessage } from "../../../src/steps/message/lean.ts";
 import { say } from "../../conversation.ts";
 import { tries } from "../../tries.ts";
 
@@ -24,7 +24,7 @@ test("a transcript tells the same of files without their bytes", () =>
   fc.assert(
     fc.property(fc.nat(200_000), fc.option(fc.string(), { nil: undefined }), (bytes, filename) => {
       const message = withParts({ type: "text", text: "See this." }, fileOf(bytes, filename));
-      const lean = withoutBytes(message);
+      const lean = leanMessage(message);
       expect(render(lean)).toBe(render(message));
       expect(JSON.stringify(lean).length).toBeLessThan(2_500 + (filename ?? "").length * 6);
     }),
@@ -35,7 +35,7 @@ test("data for a page, metadata, and bytes in an output are left out", () => {
   const image = "iVBORw0KGgo".repeat(10_000);
   const output = { caption: "A cat.", content: [{ type: "image", data: image }] };
   const call = { type: "tool-look", toolCallId: "c", state: "output-available", input: { at: 1 }, output };
-  const lean = withoutBytes({
+  const lean = leanMessage({
     ...withParts({ type: "data-page", data: image }, call, { type: "steering-message", parts: [fileOf(300_000)] }),
     metadata: { image },
   });
@@ -47,5 +47,5 @@ test("data for a page, metadata, and bytes in an output are left out", () => {
 
 test("a message of words is the same object", () => {
   const message = say(1);
-  expect(withoutBytes(message)).toBe(message);
+  expect(leanMessage(message)).toBe(message);
 });
