@@ -324,7 +324,7 @@ export async function askOnce(
     system,
     prompt,
     before,
-    maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 2,
+    maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 3,
     // A try that thought too long ended without an answer.
     thinkingTokens: Math.min(THINKING_TOKENS * 2 ** (by.mark.attempt - 1), Math.floor(by.model.windowTokens / 8)),
     // The body of a timed-out step keeps running. Without this limit its request would go on, and be paid for, beside its retry.

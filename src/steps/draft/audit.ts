@@ -6,7 +6,7 @@
  */
 import { isNothing, withoutEmptySections } from "./empty-sections.ts";
 import { LIST_MARK } from "../text/markdown.ts";
-import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
+import { TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { tellsSomething } from "./summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Policy } from "../plan/policy.ts";
@@ -138,8 +138,14 @@ function callsTool(text: string): boolean {
   return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
 
-/** An answer may be so much longer than it was asked to be. Models count words badly, and to ask again costs more than the room. */
-const STRETCH = 1.5;
+/**
+ * An answer may be so much longer than it was asked to be. A model counts words, and a text full of ids has two or three tokens in each. To
+ * ask again costs a call, and the plan goes by the summary's true size.
+ */
+const STRETCH = 2;
+
+/** References may take half as much again. A text with more of them is an index. */
+const WITH_REFERENCES = 1.5;
 
 /** `words` are the tokens without references. */
 function findMisfits(
@@ -151,7 +157,7 @@ function findMisfits(
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
   const budget = Math.max(Math.ceil(policy.summaryTokens * STRETCH), TOLERATED_SUMMARY_TOKENS);
-  const most = budget * MAX_REFERENCED_RATIO;
+  const most = Math.ceil(budget * WITH_REFERENCES);
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",

@@ -98,6 +98,7 @@ const TASKS: Readonly<Record<PromptKind, string>> = {
 const CARRY_ON =
   "Carry the previous summary on: your answer replaces it. Keep from it all that can still matter, in its wording where that still holds, " +
   "put right what the transcript changes, and move finished work to what is done.";
+const CARRY_ON_LAST = "That is the previous summary alone: the earlier ones before it stay.";
 const WRITE_BESIDE =
   "The earlier summaries stay in view in front of yours, so do not repeat them. Where a line of theirs is wrong or done with now, say so in one line.";
 
@@ -182,9 +183,12 @@ type Block = (tag: Tag, content: string | null | undefined, sentence?: string) =
 /** What is asked for beside the task itself. A room's own task says it in its own words. */
 function advise({ kind, previous, around, problems = [], summaryTokens }: PromptInput, name: string): string[] {
   const again = name !== "repair" && problems.length > 0;
+  const carries = kind === "chunk" && previous != null;
+  const hasEarlier = around !== undefined && around.earlier !== "";
   return [
-    kind === "chunk" && previous != null ? CARRY_ON : "",
-    around === undefined || around.earlier === "" ? "" : WRITE_BESIDE,
+    carries ? CARRY_ON : "",
+    carries && hasEarlier ? CARRY_ON_LAST : "",
+    hasEarlier ? WRITE_BESIDE : "",
     typeof kind === "string" ? lengthOf(summaryTokens) : "",
     again ? "An earlier answer was refused for the problems listed: give one without them." : "",
   ];

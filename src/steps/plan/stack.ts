@@ -70,7 +70,8 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   const from = alignDown(layout, overlays, folded[0]?.at ?? last.at + 1, range.from);
   const inside = overlays.filter((each) => each.at >= from);
   const level = inside.reduce((most, each) => Math.max(most, each.level + 1), 0);
-  return { from, to: range.to, level, rebuild: isMadeAnew(inside, policy) };
+  const newTokens = tokensBetween(layout, last.at + 1, range.to);
+  return { from, to: range.to, level, rebuild: isMadeAnew(inside, newTokens, policy) };
 }
 
 type Standing = Required<NonNullable<OutlineRow["overlay"]>> & { readonly at: number };
@@ -90,13 +91,14 @@ function alignDown(layout: Layout, overlays: readonly Standing[], start: number,
   return overlays[0]?.at === from || layout.ties[from] !== null ? least : from;
 }
 
-/** Whether the messages under folded summaries are read again. */
-function isMadeAnew(folded: readonly Standing[], policy: Policy): boolean {
+/** Whether the messages under folded summaries are read again, together with what is new, in one call. */
+function isMadeAnew(folded: readonly Standing[], newTokens: number, policy: Policy): boolean {
   // A summary without a model says too little to go on from.
   if (folded.some(({ degraded }) => degraded)) return true;
   const isWorn = folded.some(({ generation }) => generation >= MAX_GENERATION);
   const source = folded.reduce((sum, each) => sum + each.sourceTokens, 0);
-  return (folded.length > 1 || isWorn) && source <= policy.thresholdTokens * REREAD;
+  const most = Math.min(policy.thresholdTokens * REREAD, policy.chunkTokens);
+  return (folded.length > 1 || isWorn) && source + newTokens <= most;
 }
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {

@@ -141,7 +141,7 @@ describe("the audit", () => {
     expect(audit("## Goal\nShip it.\n## Done\nNone.\n## Failures\nNone.\n## Next\nNone.")).toEqual([]);
   });
 
-  test("takes an answer half as long again as it was asked for, and none that is longer still", () => {
+  test("takes an answer up to twice as long as it was asked for, and none that is longer still", () => {
     const longer = resolvePolicy({ thresholdTokens: 40_000, summaryTokens: 1_000 });
     const problems = (text: string): string[] => {
       const given = {
@@ -155,8 +155,8 @@ describe("the audit", () => {
       const result = auditSummary(given);
       return result.ok ? [] : result.problems.map(({ kind }) => kind);
     };
-    expect(problems(sized(1_500))).toEqual([]);
-    expect(problems(sized(1_510))).toEqual(["too-large"]);
+    expect(problems(sized(2_000))).toEqual([]);
+    expect(problems(sized(2_010))).toEqual(["too-large"]);
   });
 
   test("names what stands nowhere in what the model was shown, where it may still be put right", () => {
@@ -189,7 +189,7 @@ describe("the audit", () => {
           template,
         });
         if (result.ok) {
-          expect(result.tokens).toBeLessThanOrEqual(policy.summaryTokens * 1.25);
+          expect(result.tokens).toBeLessThanOrEqual(policy.summaryTokens * 2);
           expect(result.tokens).toBeLessThan(spanTokens);
         } else expect(result.problems.map(({ kind }) => kind)).toEqual(["too-large"]);
       }),
@@ -216,7 +216,7 @@ test("where bullets come from is not counted against a summary's budget, only ag
     });
   expect(audit(5_000)).toMatchObject({ ok: true });
   expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
-  // An index is no summary: with its references it takes at most twice its budget.
+  // An index is no summary: with its references it takes at most half as much again.
   const index = bullets.map((line) => line.replace("]", ", @0c1b2c3, @0d1b2c3, @0e1b2c3, @0f1b2c3]")).join("\n");
   const given = {
     text: index,

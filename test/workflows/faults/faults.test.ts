@@ -87,7 +87,9 @@ test("a reset of the agent while the model thinks costs nothing: the answer is s
   const again = stubOf(name);
   expect(await finish(again, run, gate)).toMatchObject({ outcome: { kind: "applied", degraded: false } });
   expect(calls).toHaveLength(1);
-  expect(await again.getHistory({ leafId: "m16" })).toHaveLength((await again.getView({ apart: true })).messages.length);
+  expect(await again.getHistory({ leafId: "m16" })).toHaveLength(
+    (await again.getView({ apart: true })).messages.length,
+  );
 });
 
 test("an eviction while the model thinks changes nothing (R1)", async () => {
