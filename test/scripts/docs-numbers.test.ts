@@ -134,7 +134,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`summaryTokens\` | ${share(limits.SUMMARIES_IN_A_STACK)} of \`stackTokens\`, which is ${share(limits.SUMMARIES_IN_A_STACK * limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; at least ${limits.MIN_SUMMARY_TOKENS} where`,
     says`is not stated; at most ${limits.MAX_SUMMARY_TOKENS} |`,
     says`| \`share\` | ${share(limits.STACK_SHARE_OF_THRESHOLD)} |`,
-    says`an answer is taken half as long again, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case |`,
+    says`an answer is taken up to twice as long, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case |`,
     says`| \`loadedTokens\` | ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it |`,
     says`| \`pinnedTokens\` | ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it |`,
     says`| \`maxSummaryRatio\` | ${DEFAULT_SUMMARY_RATIO} |`,
