@@ -98,7 +98,7 @@ async function measure(lab: Lab): Promise<Finding> {
 
 /** The appends that began after the run had started its first summarize step. */
 function sinceAsked({ plain, busy, begunAt }: AppendTimes, { steps }: RunRecord): Sides {
-  const askedAt = steps.find(({ name }) => name.startsWith("summarize "))?.startedAt;
+  const askedAt = steps.find(({ name }) => name.startsWith("summarize"))?.startedAt;
   const first = begunAt.findIndex((at) => askedAt !== undefined && at > askedAt);
   if (first === -1) throw new Error("The summariser was not asked while messages were appended.");
   return { plain: plain.slice(first), busy: busy.slice(first) };

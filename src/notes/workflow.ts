@@ -24,8 +24,9 @@ export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPor
 
   const drafted = await climbDown<never>(step, {
     asked: new Asked(model, plan.resting),
-    verb: "update",
-    place: `the notes · ${plan.digest.slice(0, 8)}`,
+    name: "update the notes",
+    label: " the notes",
+    last: "keep",
     draft: async (mark, by) => withoutWords(await draftNotes({ port: runPort, mark, model: by })),
     repair: async (mark, by, rejected) => withoutWords(await repairNotes({ port: runPort, mark, model: by }, rejected)),
     extract: (mark) => port.keep(mark),

@@ -1,20 +1,14 @@
 /**
  * One compaction as a straight line of durable steps. Every decision is here, and the functions that it calls only act.
  *
- *     plan the cut ─▶ summarize and add 1 of 1          one call, which also gets the summary that it carries on
- *     plan the cut ─▶ summarize k of n … ─▶ merge and add 1 of 1
- *     plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ approval ─▶ add compaction
- *
- * The step that makes the whole summary, from the only chunk or from all drafts, also commits it, unless a person is asked before. The
- * commit of a split opens its child. The draft is stored first. It is not committed at once where it has a fault, the session began to ask
- * a person, or the run was paused. Then the run goes on to a step that commits.
+ *     plan the cut ─▶ summarize ─▶ add compaction          one call, which also gets the summary that it carries on
+ *     plan the cut ─▶ summarize k of n … ─▶ merge ─▶ add compaction
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
- * receipt says whether the draft would pass as the summary of the whole span.
+ * receipt says whether the draft would pass as the summary of the whole span. The commit of a split opens its child.
  *
  * The engine keeps each step's result, so a crash resumes after the last finished step. An unfinished step runs again, and its effects are
- * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema. A chunk's step name
- * holds its place and the digest of its source, so a replay finds the same name.
+ * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema.
  *
  * The run always ends. Where no model's answer passes its audit, a summary without a model replaces it (see ladder.ts) and the overlay says
  * `degraded`.
@@ -37,7 +31,6 @@ import {
 } from "./draft.ts";
 import { Asked, climbDown, markOf, type Rungs } from "./ladder.ts";
 import type {
-  ChunkDraft,
   CompactionPort,
   DraftReceipt,
   OutlineRead,
@@ -57,8 +50,13 @@ interface Work {
   /** The models that summarise a chunk of several. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: CompactionPort;
-  /** True when nobody is asked between the draft of the whole summary and the end of the run. */
-  readonly addsAtOnce: boolean;
+}
+
+/** A chunk with what its steps' names say behind their verb. */
+interface LabelledChunk extends PlannedChunk {
+  readonly label: string;
+  /** True for the only chunk behind the summaries that it carries on, which makes the whole summary. */
+  readonly isWhole: boolean;
 }
 
 /** A chunk's draft with the chunk's place in the plan. A later rebuild starts from these. */
@@ -78,12 +76,11 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
 
   const asked = new Asked(model, plan.resting);
   const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
-  const work: Work = { step, port, asked, askedForChunks, addsAtOnce: !plan.needsApproval };
+  const work: Work = { step, port, asked, askedForChunks };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
-  // The only chunk, behind the summaries that it carries on, makes the whole summary.
   const isWhole = chunks.length === 1 && plan.parts.at(-1)?.kind === "chunk";
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
-    part.kind === "chunk" ? summarize(work, { ...part, isWhole }, chunks.length) : [part],
+    part.kind === "chunk" ? summarize(work, { ...part, isWhole, label: numbered(part.index, chunks.length) }) : [part],
   );
   const parts: readonly (IndexedDraft | PlannedOverlay | RunEnded)[] = drafted.flat();
   const ended = parts.find((part) => part.kind === "ended");
@@ -93,7 +90,7 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const whole = isWhole && made.filter(({ kind }) => kind === "draft").length === 1;
   const sources = whole ? made.filter(({ kind }) => kind === "draft") : made;
   const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
-  const summary = await merge(work, sources, { limitTokens: plan.chunkTokens, leaves });
+  const summary = await merge(work, sources, plan.chunkTokens);
   if (summary.kind === "ended") return summary;
 
   const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
@@ -136,67 +133,69 @@ function planWithin(windowTokens: number, { outline, policy, options }: OutlineR
 }
 
 /** Returns the chunk's draft, or the drafts of its two halves where no model could summarise the whole chunk. */
-async function summarize(
-  work: Work,
-  chunk: PlannedChunk & { readonly isWhole?: boolean },
-  of: number,
-): Promise<(IndexedDraft | RunEnded)[]> {
+async function summarize(work: Work, chunk: LabelledChunk): Promise<(IndexedDraft | RunEnded)[]> {
   const { step, port } = work;
-  const { index, isWhole = false } = chunk;
-  const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;
+  const { index, label, half, isWhole } = chunk;
   const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
-    const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
+    const halves = await step.do(`split${label}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
-  const adds = work.addsAtOnce && isWhole ? [{ index }] : undefined;
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
     asked: isWhole ? work.asked : work.askedForChunks,
-    verb: adds === undefined ? "summarize" : "summarize and add",
-    place,
-    ...rungsOf({ port, adds }, (by, again) => summarizeChunk(by, index, again)),
+    name: `summarize${label}`,
+    label,
+    last: "extract",
+    ...rungsOf(port, (by, again) => summarizeChunk(by, index, again)),
     // A half is not split again, because its length is then not the cause of the failure.
-    ...(chunk.half ? {} : { smaller: halve }),
+    ...(half ? {} : { smaller: halve }),
   });
-  if (!("kind" in drafted)) return (await Promise.all(drafted.map((half) => summarize(work, half, of)))).flat();
-  return [drafted.kind === "ended" ? drafted : { ...drafted, index }];
+  if ("kind" in drafted) return [drafted.kind === "ended" ? drafted : { ...drafted, index }];
+  const halves = drafted.map((each, at) => ({ ...each, label: `${label} · half ${at + 1}`, isWhole: false }));
+  return (await Promise.all(halves.map((each) => summarize(work, each)))).flat();
 }
 
 /** Folds summaries and drafts, oldest first, into one draft. Each round fits its groups to the model's window. */
 async function merge(
-  work: Work,
+  { step, port, asked }: Work,
   sources: readonly MergeSource[],
-  { limitTokens, leaves }: { readonly limitTokens: number; readonly leaves: readonly ChunkDraft[] },
+  limitTokens: number,
 ): Promise<Drafted> {
-  const { step, port, asked } = work;
   let layer = sources;
   for (let round = 1; ; round++) {
     const [only] = layer;
-    if (layer.length === 1 && only?.kind === "draft") return only;
+    assert(only !== undefined, "A span has at least one source to summarise.");
+    if (layer.length === 1 && only.kind === "draft") return only;
     const groups = groupDrafts(layer, limitTokens);
-    const adds = work.addsAtOnce && groups.length === 1 ? leaves : undefined;
-    const folded = await inParallel(PARALLEL_CHUNKS, groups, (group, index) =>
-      climbDown<never>(step, {
+    const folded = await inParallel(PARALLEL_CHUNKS, groups, (group, index) => {
+      const label = numbered(index, groups.length) + (round === 1 ? "" : ` · round ${round}`);
+      return climbDown<never>(step, {
         asked,
-        verb: adds === undefined ? "merge" : "merge and add",
-        place: `${index + 1} of ${groups.length} · round ${round}`,
-        ...rungsOf({ port, adds }, (by, again) => foldDrafts(by, group, again)),
-      }),
-    );
+        name: `merge${label}`,
+        label: ` the merge${label}`,
+        last: "extract",
+        ...rungsOf(port, (by, again) => foldDrafts(by, group, again)),
+      });
+    });
     const ended = folded.find((draft) => draft.kind === "ended");
     if (ended !== undefined) return ended;
     layer = folded.filter((draft) => draft.kind === "draft");
   }
 }
 
+/** Tells the steps of several sources apart. Empty where there is one. */
+function numbered(index: number, of: number): string {
+  return of === 1 ? "" : ` ${index + 1} of ${of}`;
+}
+
 /** The rungs of one draft, by the way it is asked for. */
 function rungsOf(
-  { port, adds }: Pick<Drafting, "port" | "adds">,
+  port: CompactionPort,
   ask: (by: Drafting, again?: NextTry) => Promise<Drafted>,
 ): Pick<Rungs, "draft" | "repair" | "extract"> {
   return {
-    draft: (mark, model) => ask({ port, mark, model, adds }),
+    draft: (mark, model) => ask({ port, mark, model }),
     repair: (mark, model, rejected) => {
-      const by = { port, mark, model, adds };
+      const by = { port, mark, model };
       return repairDraft(by, rejected, (again) => ask(by, again));
     },
     extract: (mark) => ask({ port, mark, model: EXTRACTIVE }),
@@ -204,8 +203,8 @@ function rungsOf(
 }
 
 /** Summarises the whole span without a model when the merged summary did not pass as a whole. */
-function extractAll(work: Work, sources: readonly MergeSource[]): Promise<Drafted> {
-  return work.step.do("extract the span", AGENT_CALL, (at) =>
-    foldDrafts({ port: work.port, mark: markOf(at), model: EXTRACTIVE }, sources),
+function extractAll({ step, port }: Work, sources: readonly MergeSource[]): Promise<Drafted> {
+  return step.do("extract the span", AGENT_CALL, (at) =>
+    foldDrafts({ port, mark: markOf(at), model: EXTRACTIVE }, sources),
   );
 }

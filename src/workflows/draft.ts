@@ -36,7 +36,6 @@ import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type {
   AroundSource,
   Brief,
-  ChunkDraft,
   CompactionPort,
   DraftInput,
   DraftReceipt,
@@ -64,8 +63,6 @@ export interface Drafting<Port extends DraftPort = DraftPort> {
   readonly port: Port;
   readonly mark: StepMark;
   readonly model: ChosenModel;
-  /** The chunks, where the draft is the whole summary and is committed in the call that stores or finds it. */
-  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** Key of the next answer, and the problems for which the earlier answer was refused. */
@@ -81,7 +78,6 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
     model: by.model.name,
     repairOf: again?.repairOf,
     continues: again === undefined && continues !== undefined ? { id: continues.id, name: continues.name } : undefined,
-    adds: by.adds,
   });
   if (source.kind !== "source") return source;
   const { messages, previous, around } = source;
@@ -131,7 +127,7 @@ export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], a
     source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key },
   );
   const repairOf = again?.repairOf;
-  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf, adds: by.adds });
+  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
@@ -160,7 +156,6 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
     sources: [{ kind: "draft", key: rejected.key }],
     repairOf: rejected.soundKey,
     model: by.model.name,
-    adds: by.adds,
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map(({ kind, detail }) =>
@@ -256,7 +251,6 @@ async function ask(
     unfounded: [...new Set([...still, ...unfounded])],
     again: input.problems !== undefined,
     answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter, unfounded },
-    adds: by.adds,
   });
 }
 

@@ -18,10 +18,12 @@ interface Attempt {
 }
 
 export interface Rungs {
-  /** First word of the first rung's step name. */
-  readonly verb: "summarize" | "summarize and add" | "merge" | "merge and add" | "update";
-  /** Rest of every rung's step name. It tells the drafts of one run apart. */
-  readonly place: string;
+  /** The first rung's step name. */
+  readonly name: string;
+  /** What the other rungs' step names say behind their verb, with a blank before it. It tells the drafts of one run apart. */
+  readonly label: string;
+  /** Verb of the last rung. */
+  readonly last: "extract" | "keep";
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
   /**
@@ -66,31 +68,33 @@ export async function climbDown<Smaller>(
   step: WorkflowStep,
   rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
 ): Promise<Drafted | Smaller> {
-  const { asked, place, smaller } = rungs;
+  const { asked, name, label, last, smaller } = rungs;
   for (const [index, model] of asked.models.entries()) {
     if (!asked.isWorthAsking(model)) continue;
-    const answered = await askModel(step, model, { ...rungs, place: index === 0 ? place : `${place} · ${model.name}` });
+    const answered = await askModel(
+      step,
+      model,
+      index === 0 ? rungs : { ...rungs, name: `${name} · ${model.name}`, label: `${label} · ${model.name}` },
+    );
     if (answered !== null) return answered;
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
-  const last = rungs.verb === "update" ? "keep" : "extract";
-  return step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.extract(markOf(at)));
+  return step.do(`${last}${label}`, AGENT_CALL, (at) => rungs.extract(markOf(at)));
 }
 
 /** Returns null when no answer of the model was sound. */
 async function askModel(
   step: WorkflowStep,
   model: ChosenModel,
-  { verb, place, asked, ...rungs }: Rungs & { readonly asked: Asked },
+  { name, label, asked, ...rungs }: Rungs & { readonly asked: Asked },
 ): Promise<Drafted | null> {
   let first: Drafted | null = null;
   try {
-    first = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
+    first = await step.do(name, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
     if (first.kind === "ended" || isFaultless(first)) return first;
     const refused = first;
-    const again = verb.endsWith("and add") ? "repair and add" : "repair";
-    const repaired = await step.do(`${again} ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
+    const repaired = await step.do(`repair${label}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
     if (repaired.kind === "ended") return repaired;
     const best = better(first, repaired);
     if (best === null) asked.gaveNothingOfUse(model);

@@ -22,8 +22,6 @@ import type { Template } from "../steps/draft/template.ts";
 export interface RunEnded {
   readonly kind: "ended";
   readonly outcome: Outcome;
-  /** The draft that was stored in the call that ended the run, for a person who reads the step's result. Absent in other calls. */
-  readonly draft?: DraftReceipt;
 }
 
 export interface OutlineRead {
@@ -39,7 +37,7 @@ export type OutlineReading =
   /** The run already has a plan. */
   | PlanReceipt;
 
-/** A chunk with its place in the plan and the digest of its exact source. The step's name holds the digest. */
+/** A chunk with its place in the plan and the digest of its exact source. */
 export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
   readonly kind: "chunk";
   readonly digest: string;
@@ -58,6 +56,8 @@ export type PlanReceipt =
   | {
       readonly kind: "planned";
       readonly digest: string;
+      /** Messages that the summary will stand for. */
+      readonly messages: number;
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
@@ -86,6 +86,8 @@ export interface Brief {
 /** Key and size of a draft in the agent. The text stays there. */
 export interface DraftReceipt {
   readonly kind: "draft";
+  /** Name of the model that wrote it. */
+  readonly model: string;
   readonly key: string;
   /** Key for a sound draft of this source. It equals `key` when this draft is sound. */
   readonly soundKey: string;
@@ -106,8 +108,6 @@ export interface ChunkRequest {
   readonly repairOf?: string | undefined;
   /** The model that may continue the agent's prompt, with its name in ledgers. */
   readonly continues?: { readonly id: string; readonly name: string } | undefined;
-  /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** An overlay's summary or a draft, in the order of the path. */
@@ -120,8 +120,6 @@ export interface DraftsRequest {
   readonly model: string;
   /** Key of the repaired draft. Without it the sources are folded into one. */
   readonly repairOf?: string | undefined;
-  /** As in {@link DraftInput}. A stored draft without faults is then committed in this call. */
-  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** A source for a model call. */
@@ -205,8 +203,6 @@ export interface DraftInput {
   readonly again: boolean;
   /** The request, which decides how the draft is audited. */
   readonly answers: Answered;
-  /** The chunks of a draft that is the whole summary. One without faults is committed as soon as it is stored. */
-  readonly adds?: readonly ChunkDraft[] | undefined;
 }
 
 /** The request that the model answered. */
@@ -302,8 +298,6 @@ export interface CompactionPort {
    * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft
    * stays, so a late attempt changes nothing. The audit runs in the agent, because a session's token counter is a function and cannot be
    * sent here.
-   *
-   * A draft that is the whole summary is committed next, in a transaction of its own. So whatever the commit says, the draft is kept.
    */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
   /** Reports a call without an answer. A report that one attempt sends twice counts once. */

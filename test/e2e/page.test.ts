@@ -99,7 +99,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.getByRole("button", { name: /^Layer 1/ }).waitFor();
     await page.getByRole("link", { name: "Runs" }).click();
     await page.getByRole("link", { name: /Run 1 applied/ }).click();
-    await page.getByRole("row", { name: /merge and add/ }).waitFor();
+    await page.getByRole("row", { name: /merge/ }).waitFor();
     expect(await page.getByRole("row", { name: /summarize/ }).count()).toBeGreaterThan(1);
   });
 

@@ -14,30 +14,29 @@ import { planFault } from "./faults/faulty-run.ts";
 
 skipRetryDelays();
 
-test("a run of one chunk takes two steps of the engine and four calls of the agent", async () => {
+test("a run of one chunk takes three steps of the engine and five calls of the agent", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const plan = planFault(name, { fault: null, at: 0 });
   const run = await startRun(agent);
   const ended = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft"]);
-  expect(plan.steps).toEqual(["plan the cut", expect.stringMatching(/^summarize and add 1 of 1 · /)]);
-  const [, last] = ended.steps;
-  expect(last).toMatchObject({ calls: 1, attempts: 1, verdict: { problems: [], unfit: [] } });
-  expect(plan.results.get(last?.name ?? "")).toEqual({
-    kind: "ended",
-    outcome: ended.outcome,
-    draft: {
-      kind: "draft",
-      key: expect.any(String) as unknown,
-      soundKey: expect.any(String) as unknown,
-      tokens: last?.verdict?.tokens,
-      reused: false,
-      problems: [],
-      unfit: [],
-    },
+  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"]);
+  expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
+  const [, drafted] = ended.steps;
+  expect(drafted).toMatchObject({ calls: 1, attempts: 1, verdict: { problems: [], unfit: [] } });
+  const text = expect.any(String) as unknown;
+  expect(plan.results.get("summarize")).toEqual({
+    kind: "draft",
+    model: text,
+    key: text,
+    soundKey: text,
+    tokens: drafted?.verdict?.tokens,
+    reused: false,
+    problems: [],
+    unfit: [],
   });
+  expect(plan.results.get("add compaction")).toEqual({ kind: "ended", outcome: ended.outcome });
 });
 
 test("a later run of one chunk takes no more: its one call carries on the summary before", async () => {
@@ -51,8 +50,8 @@ test("a later run of one chunk takes no more: its one call carries on the summar
   const ended = await agent.waitForRun({ runId: later?.id ?? "" });
   await settled(ended.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft"]);
-  expect(plan.steps).toEqual(["plan the cut", expect.stringMatching(/^summarize and add 1 of 1 · /)]);
+  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"]);
+  expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
   expect(calls[1]).toMatchObject({ kind: "chunk", previous: expect.stringContaining("summary 0") as unknown });
 });
 
@@ -77,8 +76,7 @@ test("a run waits for the disk once in each call but the one that reads the outl
   });
   const run = await startRun(agent);
   await agent.waitForRun({ runId: run.id });
-  const summarize = expect.stringMatching(/^summarize and add 1 of 1 · /);
-  expect(written).toEqual(["sessions", "runs", "plan the cut", summarize, "costs", summarize]);
+  expect(written).toEqual(["sessions", "runs", "plan the cut", "summarize", "costs", "summarize"]);
 });
 
 /** A run of one chunk, with something that happens in the agent between the storing of its draft and the commit. */
@@ -140,10 +138,7 @@ test.each(DISTURBED)(
     expect(outcome).toMatchObject({ kind: "applied", degraded: false });
     expect([calls.length, modelCalls, stored[0]]).toEqual([1, 1, 1]);
     expect(await stubOf(name).getCompactions({})).toHaveLength(1);
-    expect(steps.map((step) => step.name)).toEqual([
-      "plan the cut",
-      expect.stringMatching(/^summarize and add 1 of 1 · /),
-    ]);
+    expect(steps.map((step) => step.name)).toEqual(["plan the cut", "summarize", "add compaction"]);
   },
 );
 
@@ -172,7 +167,7 @@ test("approval that is asked for between a draft and its commit is waited for: t
   expect(outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(steps.map((step) => step.name)).toEqual([
     "plan the cut",
-    expect.stringMatching(/^summarize and add 1 of 1 · /),
+    "summarize",
     "add compaction",
     "ask for approval · round 1",
     "ask for approval · round 2",
@@ -202,18 +197,6 @@ test("a run that is paused while its model thinks keeps the draft, and commits i
   expect(calls).toHaveLength(1);
 });
 
-test("a pause between a draft and its commit keeps the commit until the run is resumed (C1, R3)", async () => {
-  const { agent, run, calls, answered } = await runWith(
-    async (found, _, runId) => void (await found.pauseRun({ runId })),
-  );
-  while (!answered.has("saveDraft")) await scheduler.wait(1);
-  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "paused", outcome: null });
-  expect(await agent.getCompactions({})).toEqual([]);
-  await agent.resumeRun({ runId: run.id });
-  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
-  expect(calls).toHaveLength(1);
-});
-
 async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<void> {
   for (;;) {
     const { state, outcome } = await agent.getRun({ runId });
@@ -232,14 +215,15 @@ test("what the engine keeps of a run are ids, counts and digests: plan, chunks, 
   expect(results.get("plan the cut")).toMatchObject({
     kind: "planned",
     digest: expect.any(String) as unknown,
+    messages: expect.any(Number) as unknown,
     headTokens: expect.any(Number) as unknown,
     spanTokens: expect.any(Number) as unknown,
     tailTokens: expect.any(Number) as unknown,
     needsApproval: false,
     parts: [{ kind: "chunk" }, { kind: "chunk" }, { kind: "chunk" }],
   });
-  const merged = "merge and add 1 of 1 · round 1";
-  expect(results.get(merged)).toMatchObject({ kind: "ended", outcome, draft: { kind: "draft", unfit: [] } });
+  expect(results.get("merge")).toMatchObject({ kind: "draft", model: expect.any(String) as unknown, unfit: [] });
+  expect(results.get("add compaction")).toMatchObject({ kind: "ended", outcome });
   const drafted = steps.filter((step) => step.name.startsWith("summarize"));
   expect(drafted).toHaveLength(3);
   for (const { name: step, verdict } of drafted) {

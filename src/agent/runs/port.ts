@@ -52,7 +52,6 @@ import {
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
-  type ChunkDraft,
   type RunEnded,
   type StepMark,
   type Unapproved,
@@ -104,7 +103,7 @@ export class RunPort implements CompactionPort {
       const sources = found === null ? null : findSources(core, run, plan, found);
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
       call.note({ plan, planDigest: found.digest, chunkDigests: sources.digests });
-      return tellPlan(call, sources, models);
+      return tellPlan(call, { ...sources, messages: found.messages }, models);
     });
   }
 
@@ -119,7 +118,7 @@ export class RunPort implements CompactionPort {
       const chunk = findChunk(core, call.run, request);
       return reuseDraft(call, chunk) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
     });
-    if (found.kind !== "unread") return this.#addWhole(mark, found, request.adds);
+    if (found.kind !== "unread") return found;
     // The planned source is read, so that no model is paid for one that the commit would refuse.
     const source = await found.chunk.read();
     if (source === null) return this.#inRun(mark, (call) => call.end({ kind: "stale", reason: "changed" }));
@@ -151,7 +150,7 @@ export class RunPort implements CompactionPort {
   }
 
   async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
-    const found = await this.#inRun(mark, (call): DraftsReading => {
+    return this.#inRun(mark, (call): DraftsReading => {
       const { run, core } = call;
       // As for a chunk, no model is paid for a fold that the commit would refuse.
       const span = core.memory.session(run.sessionId).spans.digest(planOf(run).span);
@@ -160,15 +159,14 @@ export class RunPort implements CompactionPort {
       const fold = findFold(core, run, { request, sources });
       return reuseDraft(call, fold) ?? { ...fold.read(), leftMs: call.leftMs };
     });
-    return found.kind === "drafts" ? found : this.#addWhole(mark, found, request.adds);
   }
 
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
-    const stored = await this.#inRun(mark, (call) => {
+    return this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A model may join parts of a secret that its source held in two pieces.
       const input = withoutSecrets(answered, redactionOf(core.settings.get(run.sessionId)));
-      const { cost, answerId, again, answers: _, adds: __, ...answer } = input;
+      const { cost, answerId, again, answers: _, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand under the key of a sound one.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
@@ -187,28 +185,6 @@ export class RunPort implements CompactionPort {
       call.close({ verdict, ...(problems.length > 0 && { refused: { key, soundKey: input.key, problems } }) });
       return receipt;
     });
-    return this.#addWhole(mark, stored, answered.adds);
-  }
-
-  /**
-   * Commits a stored draft that is the whole summary of some chunks. Returns the draft where it must not be committed yet. The workflow then
-   * goes on to the step that commits.
-   */
-  async #addWhole(
-    mark: StepMark,
-    stored: DraftReceipt | RunEnded,
-    chunks: readonly ChunkDraft[] | undefined,
-  ): Promise<DraftReceipt | RunEnded> {
-    if (chunks === undefined || stored.kind === "ended") return stored;
-    if (stored.problems.length + stored.unfit.length > 0) return stored;
-    const { key } = stored;
-    // A paused instance finishes its present step, and what follows waits for the resume.
-    const added = await this.#commit(
-      mark,
-      { key, leaves: chunks.map((chunk) => ({ key, ...chunk })) },
-      ({ state }) => state !== "paused",
-    );
-    return added.kind === "ended" ? { ...added, draft: stored } : stored;
   }
 
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
@@ -237,19 +213,11 @@ export class RunPort implements CompactionPort {
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded> {
-    return this.#commit(mark, commit, () => true);
-  }
-
-  async #commit(
-    mark: StepMark,
-    commit: CommitRequest,
-    mayCommit: (run: LiveRun) => boolean,
-  ): Promise<Unapproved | RunEnded> {
     const known = this.#core.runs.get(this.#runId);
     const carried = known === null ? [] : await readCarried(this.#core, known.sessionId);
     return this.#inRun(mark, (call): Unapproved | RunEnded => {
       const { run, core } = call;
-      if (!mayCommit(run) || (asksPerson(core, run) && run.approval?.approvedKey !== commit.key)) {
+      if (asksPerson(core, run) && run.approval?.approvedKey !== commit.key) {
         call.close();
         return { kind: "unapproved" };
       }
@@ -316,16 +284,23 @@ function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
   // Halves follow the plan's own chunks, and are found anew.
   const own = plan.chunks.filter(({ halfOf }) => halfOf === undefined);
   const sources = found === null ? null : findSources(core, run, { ...plan, chunks: own }, found);
-  return sources === null ? call.end({ kind: "stale", reason: "gone" }) : tellPlan(call, sources, models);
+  return sources === null || found === null
+    ? call.end({ kind: "stale", reason: "gone" })
+    : tellPlan(call, { ...sources, messages: found.messages }, models);
 }
 
-function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[]): PlanReceipt {
+function tellPlan(
+  call: PortCall,
+  { parts, messages }: Sources & { readonly messages: number },
+  models: readonly string[],
+): PlanReceipt {
   const { run, core } = call;
   const { headTokens, spanTokens, tailTokens } = planOf(run);
   call.close();
   return {
     kind: "planned",
     digest: run.planDigest ?? "",
+    messages,
     headTokens,
     spanTokens,
     tailTokens,

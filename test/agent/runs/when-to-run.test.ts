@@ -169,7 +169,7 @@ test("the same attempt of a step is counted once, however often it is told", asy
     for (const attempt of [1, 1, 2, 1, 2]) {
       const answerId = `answer-${attempt}`;
       await instance.compactionStep(run.id, "noteFailure", [
-        { step: "summarize 1 of 1 · told", attempt },
+        { step: "summarize", attempt },
         { ...failure, answerId },
       ]);
     }

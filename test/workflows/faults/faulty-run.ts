@@ -9,7 +9,7 @@
  */
 import { env, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import type { PalimpsestAgent } from "../../worker.ts";
-import type { DraftInput, DraftReceipt, PortMethod, RunEnded, StepMark } from "../../../src/workflows/port.ts";
+import type { DraftInput, PortMethod, StepMark } from "../../../src/workflows/port.ts";
 
 /** Faults of a call of the port, or of a step where the fault says so. */
 export const FAULTS = [
@@ -115,13 +115,7 @@ interface Happening {
 }
 
 function isCommit({ method, args }: Call): boolean {
-  if (method === "saveDraft") return (args[1] as DraftInput).adds !== undefined;
   return method === "addCompaction" || (method === "doOwn" && args[1] === "save");
-}
-
-/** Whether a reading found a stored draft, which it committed. */
-function hasCommitted({ method }: Call, answer: unknown): boolean {
-  return (method === "readChunk" || method === "readDrafts") && (answer as DraftReceipt | RunEnded).kind === "ended";
 }
 
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
@@ -142,8 +136,8 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (plan.late?.step === step) {
     if (fault === "comes late") plan.late.done = true;
     // The commit itself is late and arrives after its second attempt has committed.
-    else if (isCommit(call) || hasCommitted(call, answer)) plan.late.free = true;
-  } else if (hasCommitted(call, answer)) await letCome(plan);
+    else if (isCommit(call)) plan.late.free = true;
+  }
   return answer;
 }
 

@@ -9,13 +9,13 @@ import type { Needs } from "../../core.ts";
 
 /** `brief` is of the whole span. */
 export function receiptOf(core: Needs<"settings">, run: RunRecord, draft: Draft, brief?: Brief): DraftReceipt {
-  const { key, tokens } = draft;
+  const { key, tokens, model } = draft;
   // The engine keeps the receipt, and what a model made up may be half of what was said (S2). A repair reads it here.
   const problems = draft.problems.map((each) => (each.kind === "unfounded" ? { ...each, detail: "" } : each));
   const unfit = isCompaction(run)
     ? findUnfit(core.settings.counterOf(run.sessionId), brief ?? briefOf(core, run), draft)
     : [];
-  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, unfit };
+  return { kind: "draft", model, key, soundKey: key, tokens, reused: true, problems, unfit };
 }
 
 /** The same for the ledger. */
