@@ -8,7 +8,7 @@ import { recall } from "../src/recall/room.ts";
 import { secretRules } from "../src/redact/secret-rules.ts";
 import { ALL_ROOMS, allRooms, type AllRooms } from "../src/rooms.ts";
 import { continuePrompt } from "../src/prompt-cache/continue.ts";
-import { promptCache } from "../src/prompt-cache/room.ts";
+import { promptCache } from "../src/prompt-cache/remember.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
 import { notes } from "../src/notes/room.ts";

@@ -3,8 +3,7 @@
  */
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
-import { chargesOf } from "../../src/prompt-cache/cheaper.ts";
-import { messageLine } from "../../src/prompt-cache/continue.ts";
+import { chargesOf, messageLine } from "../../src/prompt-cache/continue.ts";
 import type { Prices } from "../../src/steps/decide/when.ts";
 import { weighRent, type RentTerms } from "../../src/steps/decide/rent.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";

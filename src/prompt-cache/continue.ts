@@ -4,20 +4,17 @@
  * The request is the agent's own up to the last message to summarise, with one more message of the user. It is made only where the prompt
  * holds those messages, fits the model's window together with the answer, and costs less than the plain call by the session's prices.
  */
-import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { checkModel, type Continues, type Question } from "../model/chosen.ts";
 import { buildPrompt, rules, type OwnTask } from "../steps/draft/prompt.ts";
-import { toolName, toolPart } from "../steps/message/tool-parts.ts";
+import type { Prices } from "../steps/decide/when.ts";
+import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
-import { wrapCalls, type AnyModel } from "./wrap-calls.ts";
-import { chargesOf } from "./cheaper.ts";
-import { lengthUpTo } from "./holds.ts";
-import { nameOf } from "./room.ts";
-import type { SentRequest } from "./sent.ts";
+import { nameOf, wrapCalls, type AnyModel, type SentRequest } from "./remember.ts";
 
 export interface ContinueOptions {
   /** The model's context window, in tokens. */
@@ -55,17 +52,40 @@ export function continuePrompt(model: AnyModel, options: ContinueOptions): Conti
   };
 }
 
+/** Whether the window holds the request with as much of an answer as the call allows, and the request costs less than the plain call. */
 function fits(
   { sent, plain, answerTokens }: Question,
   { cached, added }: { readonly cached: number; readonly added: number },
   windowTokens: number,
 ): boolean {
-  // As much as the call allows an answer.
   if (cached + added + 2 * Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) > windowTokens) return false;
   const plainTokens = estimateTokens(plain.system + plain.prompt);
-  const calls = { plainTokens, cachedTokens: cached, addedTokens: added, answerTokens };
-  const charges = chargesOf(calls, sent.prices);
+  const charges = chargesOf({ plainTokens, cachedTokens: cached, addedTokens: added, answerTokens }, sent.prices);
   return charges.continued < charges.plain;
+}
+
+export interface CallTokens {
+  /** Tokens of the prompt that the plain call would send. */
+  readonly plainTokens: number;
+  /** Tokens that the other call reads from the cache, and those that it adds. */
+  readonly cachedTokens: number;
+  readonly addedTokens: number;
+  /** Tokens of either answer. */
+  readonly answerTokens: number;
+}
+
+/**
+ * What both calls cost, in tokens of the agent's uncached input. `input` and `output` are the summariser's prices. An answer of the agent's
+ * own model is taken to cost as many times its input as the summariser's answer does.
+ */
+export function chargesOf(
+  { plainTokens, cachedTokens, addedTokens, answerTokens }: CallTokens,
+  { input, output, cacheRead }: Prices,
+): { readonly plain: number; readonly continued: number } {
+  const plain = input * plainTokens + output * answerTokens;
+  // A summariser that charges nothing for input is never the dearer one.
+  if (input <= 0) return { plain, continued: Number.POSITIVE_INFINITY };
+  return { plain, continued: cacheRead * cachedTokens + addedTokens + (output / input) * answerTokens };
 }
 
 const STOP =
@@ -76,6 +96,9 @@ const SYSTEM = `${STOP} You keep its memory. Messages of it that no longer fit y
 Rules:
 ${rules('Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.', "summary")}`;
 
+const NAMED =
+  "The transcript names messages of the conversation above, each by its number, its author and its first words. Read them there.";
+
 const TASK: OwnTask = {
   name: "continue",
   system: SYSTEM,
@@ -85,17 +108,12 @@ const TASK: OwnTask = {
   closing: "Now write the summary.",
 };
 
-/** A room's own task behind the agent's prompt. */
-function behind({ name, system, task, closing }: OwnTask): OwnTask {
-  const named =
-    "The transcript names messages of the conversation above, each by its number, its author and its first words. Read them there.";
-  return { name, system: `${STOP}\n\n${system}`, task: `${task} ${named}`, closing };
-}
-
-/** The message behind the agent's prompt. */
+/** The message behind the agent's prompt. A room's own task stands behind the call to stop. */
 function promptBehind({ input, messages }: Question): { readonly system: string; readonly prompt: string } {
-  const kind = typeof input.kind === "string" ? TASK : behind(input.kind);
-  return buildPrompt({ ...input, kind, transcript: messages.map(messageLine).join("\n") });
+  const { kind } = input;
+  const task =
+    typeof kind === "string" ? TASK : { ...kind, system: `${STOP}\n\n${kind.system}`, task: `${kind.task} ${NAMED}` };
+  return buildPrompt({ ...input, kind: task, transcript: messages.map(messageLine).join("\n") });
 }
 
 /** Characters of a message by which it is found in the prompt. */
@@ -125,4 +143,68 @@ function continued(model: AnyModel, { prompt, ...request }: SentRequest): AnyMod
     );
     return ask({ ...options, ...request, prompt: [...prompt, { role: "user", content }] });
   });
+}
+
+/**
+ * The length of the prompt's beginning that ends with the messages as they are stored now, in the prompt's own messages. Null where the
+ * prompt does not hold them.
+ *
+ * Compares texts, calls with their inputs, and outputs, and nothing may stand between them. What was shown in another form (previewed,
+ * truncated, redacted or changed since) does not count. Messages behind these are not in it, so no summary can describe them.
+ */
+export function lengthUpTo(prompt: LanguageModelV4Prompt, messages: readonly UIMessage[]): number | null {
+  const own = messages.flatMap(({ role, parts }) => parts.map((part) => saidOf(role, part)));
+  const wanted = own.filter((each) => each !== null);
+  const texts = prompt.flatMap((message, at) => readSaid(message).map((text) => ({ text, at })));
+  const first = texts.findIndex((_, at) => wanted.every((each, n) => each !== "" && texts[at + n]?.text === each));
+  const last = texts[first + wanted.length - 1]?.at;
+  // The message of the prompt must end there as well.
+  if (wanted.length === 0 || first === -1 || last === undefined || texts[first + wanted.length]?.at === last)
+    return null;
+  const rest = prompt.findIndex(({ role }, at) => at > last && role !== "tool");
+  const length = rest === -1 ? prompt.length : rest;
+  const outputs = new Map(prompt.slice(0, length).flatMap(readOutputs));
+  return messages.every(({ parts }) => parts.every((part) => isShown(outputs, part))) ? length : null;
+}
+
+/** A text or a call, by its author. Null for a part that the model is not sent, and empty for one of an unknown form. */
+function saidOf(role: UIMessage["role"], part: Part): string | null {
+  const call = toolPart(part);
+  if (call !== null) return callOf(call.toolCallId, toolName(call), call.input);
+  if (part.type === "text") return part.text === "" ? null : `${role} ${part.text}`;
+  // What a model thought comes back in each provider's own form, and it is no part of a summary's source.
+  return part.type === "reasoning" || !isSaid(part) ? null : "";
+}
+
+function isShown(outputs: ReadonlyMap<string, unknown>, part: Part): boolean {
+  const call = toolPart(part);
+  if (call === null) return true;
+  const shown = outputs.get(call.toolCallId);
+  if (!hasResult(call)) return true;
+  if (shown === undefined) return false;
+  const json = JSON.stringify(shown);
+  if (call.state === "output-available") return json === JSON.stringify(call.output);
+  return call.state !== "output-error" || json === JSON.stringify(call.errorText);
+}
+
+function readSaid(message: LanguageModelV4Prompt[number]): string[] {
+  const { role, content } = message;
+  if (typeof content === "string") return [`${role} ${content}`];
+  return content.flatMap((part) => {
+    if (part.type === "text") return part.text === "" ? [] : [`${role} ${part.text}`];
+    return part.type === "tool-call" ? [callOf(part.toolCallId, part.toolName, part.input)] : [];
+  });
+}
+
+function readOutputs({ content }: LanguageModelV4Prompt[number]): (readonly [id: string, output: unknown])[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part) => {
+    if (part.type !== "tool-result") return [];
+    const { output } = part;
+    return [[part.toolCallId, "value" in output ? output.value : null] as const];
+  });
+}
+
+function callOf(id: string, name: string, input: unknown): string {
+  return `call ${JSON.stringify([id, name, input])}`;
 }

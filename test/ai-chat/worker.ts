@@ -12,7 +12,7 @@ import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { ownFunction } from "../../src/own-function/room.ts";
-import { promptCache } from "../../src/prompt-cache/room.ts";
+import { promptCache } from "../../src/prompt-cache/remember.ts";
 import { recall } from "../../src/recall/room.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { embeddings } from "../../src/embeddings/embeddings.ts";

@@ -13,7 +13,7 @@ import type { ContextConfig } from "agents/context";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { compactAfter, withCompaction } from "../../src/think/with-compaction.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { promptCache } from "../../src/prompt-cache/room.ts";
+import { promptCache } from "../../src/prompt-cache/remember.ts";
 import { chatModel, tools } from "../ai-chat/chat-model.ts";
 import { cachingModel } from "../prompt-cache/caching-provider.ts";
 

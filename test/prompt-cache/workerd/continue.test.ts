@@ -11,7 +11,7 @@ import { overlayOf, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { everyTable } from "../../rows.ts";
 import type { CachedAgent } from "../../worker.ts";
-import { cachingModel, providerOf, type Asked } from "../caching-provider.ts";
+import { cachingModel, providerOf, type Answered, type Asked } from "../caching-provider.ts";
 
 skipRetryDelays();
 
@@ -196,37 +196,24 @@ test("the agent's own model continues its prompt where that costs less than the 
   expect((await cheap.agent.getCosts({})).summarisers).toMatchObject([{ model: "cached:own", calls: 1 }]);
 });
 
-test("a model that goes on with its work is asked once more in the plain way, and both calls are on the bill", async () => {
+test.each<[string, answer: () => Answered, calls: number]>([
+  ["goes on with its work", () => ({ tool: "look" }), 2],
+  ["answers with no summary", () => "Sure! I go on with the parser.", 2],
+  ["refuses the prompt", () => refuse("prompt is too long: 250000 tokens > 200000 maximum"), 1],
+])("a model that %s is asked once more in the plain way, and each answer is on the bill", async (_, answer, calls) => {
   const { stub, agent, provider } = newAgent("own");
   const plain = provider.answer;
-  provider.answer = (asked) => (asked.summary?.kind === "continue" ? { tool: "look" } : plain(asked));
+  provider.answer = (asked) => (asked.summary?.kind === "continue" ? answer() : plain(asked));
   const run = await crossThreshold({ stub, agent });
-  expect(run.outcome?.kind).toBe("applied");
   const asked = summariesOf(provider.asked);
   expect(asked.map(({ summary }) => summary?.kind)).toEqual(["continue", "chunk"]);
-  expect(run).toMatchObject({ modelCalls: 2, inputTokens: asked.reduce((sum, { tokens }) => sum + tokens, 0) });
+  const inputTokens = asked.slice(-calls).reduce((sum, { tokens }) => sum + tokens, 0);
+  expect(run).toMatchObject({ outcome: { kind: "applied" }, modelCalls: calls, inputTokens });
 });
 
-test("a provider that refuses the continued prompt is asked in the plain way, before any other rung", async () => {
-  const { stub, agent, provider } = newAgent("own");
-  const plain = provider.answer;
-  provider.answer = (asked) => {
-    if (asked.summary?.kind === "continue") throw new Error("prompt is too long: 250000 tokens > 200000 maximum");
-    return plain(asked);
-  };
-  const run = await crossThreshold({ stub, agent });
-  expect(run).toMatchObject({ outcome: { kind: "applied" }, modelCalls: 1 });
-  expect(summariesOf(provider.asked).map(({ summary }) => summary?.kind)).toEqual(["continue", "chunk"]);
-});
-
-test("an answer that is no summary is refused by the same audit, and the next call is a plain one", async () => {
-  const { stub, agent, provider } = newAgent("own");
-  const plain = provider.answer;
-  provider.answer = (asked) => (asked.summary?.kind === "continue" ? "Sure! I go on with the parser." : plain(asked));
-  const run = await crossThreshold({ stub, agent });
-  expect(run.outcome).toMatchObject({ kind: "applied" });
-  expect(summariesOf(provider.asked).map(({ summary }) => summary?.kind)).toEqual(["continue", "chunk"]);
-});
+function refuse(why: string): never {
+  throw new Error(why);
+}
 
 test("what was paid for by either call is not paid for again by the other", async () => {
   const { stub, agent, provider } = newAgent("own");
