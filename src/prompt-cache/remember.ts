@@ -98,11 +98,14 @@ class SessionPrompts {
   }
 }
 
-/** Whether a prompt begins with all of an earlier one. Marks of a cache move from one message to the next, so they do not count. */
+/** Whether a prompt begins with all of an earlier one. */
 function goesOn(before: LanguageModelV4Prompt, prompt: LanguageModelV4Prompt): boolean {
-  const unmarked = (message: unknown): string =>
-    JSON.stringify(message, (name, value: unknown) => (name === "providerOptions" ? undefined : value));
   return before.every((message, at) => unmarked(message) === unmarked(prompt[at]));
+}
+
+/** A message without the marks of a cache, which move from one message to the next. */
+function unmarked(message: unknown): string {
+  return JSON.stringify(message, (name, value: unknown) => (name === "providerOptions" ? undefined : value));
 }
 
 interface SentPrompt {

@@ -11,6 +11,12 @@ import { KEPT_FOR_MS, SentPrompts } from "../../../src/prompt-cache/remember.ts"
 
 type Options = Partial<LanguageModelV4CallOptions>;
 
+function withFile(data: unknown): Options {
+  return {
+    prompt: [{ role: "user", content: [{ type: "file", mediaType: "image/png", data }] }] as LanguageModelV4Prompt,
+  };
+}
+
 describe("a prompt that was sent", () => {
   const PROMPT: LanguageModelV4Prompt = [{ role: "user", content: [{ type: "text", text: "quokka" }] }];
   const EDIT = {};
@@ -45,16 +51,13 @@ describe("a prompt that was sent", () => {
     expect(read()).toBeNull();
   });
 
-  const file = (data: unknown): Options => ({
-    prompt: [{ role: "user", content: [{ type: "file", mediaType: "image/png", data }] }] as LanguageModelV4Prompt,
-  });
   test.each<[string, Options]>([
     ["its model must answer in JSON", { responseFormat: { type: "json" } }],
     ["its model must call a tool", { toolChoice: { type: "required" } }],
     ["its model must call one tool", { toolChoice: { type: "tool", toolName: "look" } }],
     ["its model may call no tool", { toolChoice: { type: "none" } }],
-    ["JSON does not hold its bytes", file({ type: "data", data: new Uint8Array(3) })],
-    ["JSON does not hold its address", file({ type: "url", url: new URL("https://example.com/a.png") })],
+    ["JSON does not hold its bytes", withFile({ type: "data", data: new Uint8Array(3) })],
+    ["JSON does not hold its address", withFile({ type: "url", url: new URL("https://example.com/a.png") })],
   ])("is not continued, nor is the one before it, where %s", (_, options) => {
     const { send, read } = sentAt();
     send();
