@@ -12,7 +12,11 @@ type OwnSession = SessionOf<[TranscriptsExtension]>;
 export async function* everything(agent: Leaving): AsyncGenerator<object> {
   let before: { createdAt: number; id: string } | undefined;
   for (;;) {
-    const sessions = await agent.listSessions({ limit: 100, ...(before !== undefined && { before }) });
+    const sessions = await agent.listSessions({
+      limit: 100,
+      order: "creation",
+      ...(before !== undefined && { before }),
+    });
     for (const session of sessions) {
       yield { session };
       yield* messagesOf(agent, session.id);

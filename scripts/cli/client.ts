@@ -9,6 +9,7 @@ import type { CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import { writeAgentName } from "../../src/doors/agent-name.ts";
 import { explainCall } from "../../src/explain-call.ts";
+import { clip } from "../report/text.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 
 export interface Target {
@@ -54,7 +55,7 @@ export class Remote {
     });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const shut = new Promise<never>((_resolve, reject) => {
-      const why = refusal ?? `${target.url.href} let us in, but its WebSocket does not open.`;
+      const why = refusal ?? `${target.url.href} let us in, but its WebSocket does not open. ${CANNOT_START}`;
       const fail = (): void => reject(new CommandFailure(EXIT.unreachable, why));
       timer = setTimeout(fail, CONNECT_MS);
       if (refusal !== null) client.addEventListener("error", fail);
@@ -98,19 +99,43 @@ interface Admission {
 async function askForTicket({ url, agent, name, secret }: Target): Promise<Admission> {
   const answer = await fetch(new URL(`/agents/${agent}/${writeAgentName(name)}/ticket`, url), {
     method: "POST",
-    headers: secret === null ? {} : { Authorization: `Bearer ${secret}` },
+    // A Worker on this machine answers anything else with a page where it fails.
+    headers: { Accept: "application/json", ...(secret !== null && { Authorization: `Bearer ${secret}` }) },
   }).catch((error: unknown) => {
     const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     const advice = "Start one with `npx wrangler dev`, or give its address with --url.";
     throw new CommandFailure(EXIT.unreachable, `No Worker answers at ${url.href} (${why}). ${advice}`);
   });
-  const body = await answer.json().catch(() => null);
+  const said = await answer.text();
+  const body = parseJson(said);
   if (answer.ok && isTicket(body)) return { ticket: body.ticket, refusal: null };
   const refused = refusalIn(answer.status, body, secret);
   if (refused !== null) throw new CommandFailure(EXIT.unreachable, refused, "unauthorized");
+  if (answer.status >= 500) {
+    const refusal = `The agent "${name}" of the class "${agent}" does not answer (status ${answer.status}${errorIn(said)}). ${CANNOT_START}`;
+    return { ticket: null, refusal };
+  }
   const advice = "--agent-class takes the name of your Durable Object binding, such as ChatAgent. Check --url as well.";
   const refusal = `The Worker at ${url.href} has no agent "${name}" of the class "${agent}" (status ${answer.status}). ${advice}`;
   return { ticket: null, refusal };
+}
+
+/** The platform tells a client nothing of it. */
+const CANNOT_START =
+  "An agent whose constructor or onStart throws answers nobody. Its error is in the Worker's log: in the terminal of `npx wrangler dev`, or with `npx wrangler tail`.";
+
+/** What a Worker on this machine says of an error: its message and stack as plain text. */
+function errorIn(said: string): string {
+  const [line = ""] = said.split("\n");
+  return /^\w*Error: /.test(line) ? `: ${clip(line, 300)}` : "";
+}
+
+function parseJson(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return null;
+  }
 }
 
 /** Null where the answer is none of our door's. */

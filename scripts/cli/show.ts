@@ -14,6 +14,7 @@ import { table, type Column } from "../report/table.ts";
 import { clip, count, duration, inert, plural } from "../report/text.ts";
 
 const WIDTH_OF_NAMES = 40;
+const WIDTH_OF_REASONS = 80;
 
 const COLOUR: Readonly<Record<string, Style>> = {
   applied: "green",
@@ -38,6 +39,7 @@ const RUN_COLUMNS: readonly Column[] = [
   { title: "tokens", align: "right" },
   { title: "took", align: "right" },
   { title: "when" },
+  { title: "why" },
 ];
 
 const STEP_COLUMNS: readonly Column[] = [
@@ -109,6 +111,18 @@ function tellState({ outcome, state }: RunRecord): string {
   return "degraded" in outcome && outcome.degraded ? "degraded" : outcome.kind;
 }
 
+/** Why a run changed nothing, or has a summary without a model. */
+function tellWhy(run: RunRecord): string {
+  const { outcome, steps } = run;
+  if (outcome?.kind === "failed") return outcome.reason;
+  if (outcome?.kind === "stale" || outcome?.kind === "nothing") return outcome.reason;
+  if (outcome?.kind !== "applied" || !outcome.degraded) return "";
+  const last = steps.findLast(({ failure, refused }) => failure !== undefined || refused !== undefined);
+  return last?.failure !== undefined
+    ? `${last.failure.code}: ${last.failure.reason}`
+    : `refused: ${last?.refused?.problems.join(", ") ?? "no answer"}`;
+}
+
 export function showRuns(runs: readonly RunRecord[], paint: Paint): string[] {
   if (runs.length === 0) return ["No runs yet."];
   const rows = runs.map((run) => [
@@ -121,6 +135,7 @@ export function showRuns(runs: readonly RunRecord[], paint: Paint): string[] {
     count(run.inputTokens + run.outputTokens),
     run.endedAt === null ? "" : duration(run.endedAt - run.createdAt),
     moment(run.createdAt),
+    clip(inert(tellWhy(run)), WIDTH_OF_REASONS),
   ]);
   return table(RUN_COLUMNS, rows, paint);
 }

@@ -7,7 +7,7 @@
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../fit/preview.ts";
-import { missingRoom, ROOM_OF_SETTING } from "./missing-room.ts";
+import { refuseMissing } from "./missing-room.ts";
 import {
   type AfterCompaction,
   changedThreshold,
@@ -62,13 +62,7 @@ export abstract class Configured {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
   }
 
-  // A room that the agent has puts its own methods before these.
   static {
-    for (const [name, room] of Object.entries(ROOM_OF_SETTING)) {
-      const value = (): never => {
-        throw missingRoom(name, room);
-      };
-      Object.defineProperty(this.prototype, name, { value, configurable: true });
-    }
+    refuseMissing(this.prototype);
   }
 }

@@ -3,7 +3,7 @@
  * words only where clients may read. A missed event loses nothing, because the next one repeats everything.
  */
 import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs/runs.ts";
-import { withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
+import { reasonOf, withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
 
 /** The `type` of a run event among the messages of a connection. */
 export const RUN_EVENT = "palimpsest:run";
@@ -37,6 +37,8 @@ export interface RunEvent {
   readonly outputTokens: number;
   /** Set once, at the end. */
   readonly outcome: Outcome | null;
+  /** Why it ended so, as a code: of `stale`, `nothing` and `failed`. Null otherwise. */
+  readonly reason: string | null;
   /** Epoch ms. */
   readonly at: number;
 }
@@ -69,6 +71,7 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
     inputTokens: run.inputTokens,
     outputTokens: run.outputTokens,
     outcome: run.outcome,
+    reason: reasonOf(run),
     at,
   };
 }

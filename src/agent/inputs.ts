@@ -147,7 +147,7 @@ const listedSession = {
   createdAt: wholeNumber,
   id: words(MAX_SESSION_ID_CHARS),
   name: anything,
-  lastMessageAt: anything,
+  lastMessageAt: wholeNumber.nullish(),
   parentSessionId: anything,
   model: anything,
   source: anything,
@@ -162,6 +162,7 @@ const listedSession = {
 
 export const sessionsPage = {
   limit: page.default(DEFAULT_SESSIONS_PAGE),
+  order: z.enum(["activity", "creation"]).default("activity"),
   before: z.strictObject(listedSession).optional(),
 } satisfies FieldsOf<ListSessionsOptions>;
 

@@ -6,6 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { inWords, PalimpsestError } from "../errors.ts";
+import { truncateOlderMessages as truncateInSteps, type TruncateOptions } from "../fit/truncate.ts";
 import type { InlineSummary } from "../agent/settings.ts";
 import { buildPrompt } from "../steps/draft/prompt.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
@@ -32,7 +33,7 @@ export {
   setSessionMemoryCompactConfig,
   type SessionMemoryCompactConfig,
 } from "./session-memory.ts";
-export { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
+export type { TruncateOptions };
 
 /** Messages at the start that are kept, tokens and messages at the end, where nothing else is said. */
 const HEAD_MESSAGES = 3;
@@ -47,6 +48,14 @@ const MOST_SUMMARY_TOKENS = 8_000;
 /** The messages with every tool call paired with its one result, ready for `convertToModelMessages`. */
 export function sanitizeToolPairs(messages: UIMessage[]): UIMessage[] {
   return repairMessages(messages);
+}
+
+/**
+ * Shortens long tool outputs and texts of all but the newest messages, 4 of them unless `keepRecent` says otherwise. The function of this
+ * name in `palimpsest` moves its line by 8 messages, for a provider's cache. This one moves it with each message, as the SDK's does.
+ */
+export function truncateOlderMessages(messages: UIMessage[], options: TruncateOptions = {}): UIMessage[] {
+  return truncateInSteps(messages, { step: 1, ...options });
 }
 
 /** Where the tail begins: the newest messages within the budget, at least `minTailMessages` of them, never before `headEnd`. */

@@ -86,9 +86,11 @@ export function adjustIndexToPreserveAPIInvariants(messages: readonly UIMessage[
   const groups = messages.map((message) => measureMessage(message, estimateTokens).group);
   for (let at = Math.min(startIndex, messages.length); ;) {
     const before = alignBoundaryBackward(messages, at);
-    const group = groups[before] ?? null;
-    const first = group === null ? before : groups.indexOf(group);
-    if (first >= before && before === at) return at;
-    at = Math.min(first, before);
+    // Any message that is kept may be of a reply that began earlier, not the first one alone.
+    const kept = new Set(groups.slice(before).filter((group) => group !== null));
+    const first = groups.findIndex((group) => group !== null && kept.has(group));
+    const next = first === -1 ? before : Math.min(first, before);
+    if (next === at) return at;
+    at = next;
   }
 }

@@ -31,8 +31,9 @@ type Fields = Record<string, unknown>;
 type Body = ConversationEvent extends infer Each ? (Each extends unknown ? Omit<Each, keyof Base> : never) : never;
 type Base = Pick<ConversationEvent, "id" | "messageId" | "createdAt" | "message">;
 
-/** Returns at least one event. `createdAt` is when the message was stored, in epoch ms. */
+/** Returns at least one event. `createdAt` is when the message was stored, in epoch ms. Throws `invalid_input`. */
 export function messageToEvents(message: UIMessage, createdAt = 0): ConversationEvent[] {
+  checkArguments(message, createdAt);
   const { id: messageId, role, parts, ...rest } = message;
   const bodies = role === "assistant" ? assistantBodies(parts) : [{ at: "#0", body: spoken(role, parts) }];
   return bodies.map(({ at, body }, index) => {
@@ -41,6 +42,18 @@ export function messageToEvents(message: UIMessage, createdAt = 0): Conversation
     const more = first && Object.keys(rest).length > 0 ? { message: rest } : {};
     return Object.assign(base, more, body) as ConversationEvent;
   });
+}
+
+/** Code without types may pass anything, such as the two in the wrong order. */
+function checkArguments(message: unknown, createdAt: unknown): void {
+  const { id, role, parts } = (message ?? {}) as Partial<Record<"id" | "role" | "parts", unknown>>;
+  const isMessage = typeof id === "string" && typeof role === "string" && Array.isArray(parts);
+  if (!isMessage) throw new PalimpsestError("invalid_input", "The first argument is a message: { id, role, parts }.");
+  if (Number.isSafeInteger(createdAt) && (createdAt as number) >= 0) return;
+  throw new PalimpsestError(
+    "invalid_input",
+    "createdAt is when the message was stored: give it in epoch ms, as a number.",
+  );
 }
 
 /** Returns the event of a message that has only one. Throws `invalid_input` when it has several. */

@@ -3,6 +3,7 @@
  *
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
+import { reasonOf } from "../memory/runs/record.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/budget.ts";
@@ -56,8 +57,9 @@ export interface RunHealth {
 /** How the compaction of a session fares, over a page of its runs. */
 export interface HealthReport {
   /**
-   * `down` means that a breaker is open, or that the last run failed. `degraded` means that no model made the last summary. `idle` means
-   * that there is no run, as in a session that does not exist.
+   * `down` means that the last run failed, or that a summariser's breaker opened and it has not answered since. `degraded` means that no
+   * model made the last summary, or that a summariser's last call failed. `idle` means that there is no run, as in a session that does not
+   * exist.
    */
   readonly state: "ok" | "degraded" | "down" | "idle";
   /** Epoch ms. */
@@ -129,9 +131,10 @@ function readRun(run: RunRecord): RunHealth {
 
 function stateOf(breakers: readonly BreakerHealth[], runs: readonly RunRecord[]): HealthReport["state"] {
   const { outcome = null } = runs.find((run) => run.outcome !== null) ?? {};
-  if (breakers.some(({ state }) => state === "open") || outcome?.kind === "failed") return "down";
+  // A cooldown that is over says nothing yet. Only an answer closes a breaker.
+  if (breakers.some(({ state }) => state !== "closed") || outcome?.kind === "failed") return "down";
   const degraded = outcome?.kind === "applied" && outcome.degraded;
-  if (degraded) return "degraded";
+  if (degraded || breakers.some(({ failures }) => failures > 0)) return "degraded";
   return runs.length === 0 ? "idle" : "ok";
 }
 
@@ -144,13 +147,10 @@ function countFailures(runs: readonly RunRecord[]): { reason: string; count: num
   return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count);
 }
 
-/** Uses codes only, because the reason of a `failed` run may quote the prompt. */
-function failureOf({ outcome, steps }: RunRecord): string | null {
-  if (outcome?.kind === "stale" || outcome?.kind === "nothing") return `${outcome.kind}: ${outcome.reason}`;
-  if (outcome?.kind === "failed") {
-    const code = outcome.code ?? steps.findLast(({ failure }) => failure !== undefined)?.failure?.code;
-    return code === undefined ? "failed" : `failed: ${code}`;
-  }
+function failureOf(run: RunRecord): string | null {
+  const { outcome } = run;
+  const reason = reasonOf(run);
+  if (outcome?.kind === "failed" || reason !== null) return [outcome?.kind, reason].filter(Boolean).join(": ");
   return outcome?.kind === "applied" && outcome.degraded ? "degraded" : null;
 }
 

@@ -75,13 +75,15 @@ export function classifyError(error: unknown): Failure {
   const message = describe(error);
   if (findCause(error, isEndless) !== null) return failure("answer-too-long", message);
   const call = findCause(error, isCallError);
-  if (call?.statusCode !== undefined) return classifyStatus(call, message);
+  const status = call?.statusCode ?? bindingStatus(error, message);
+  if (status !== undefined) return classifyStatus(status, message, call);
   const name = error instanceof Error ? error.name : "";
   if (name === "TimeoutError") return failure("timeout", message);
   if (name === "AbortError") return failure("aborted", message);
   if (TOO_LONG.test(message)) return failure("too-long", message);
   if (QUOTA.test(message)) return failure("quota", message);
   if (RATE.test(message)) return failure("rate-limit", message);
+  if (AUTH.test(message)) return failure("auth", message);
   if (/\btime[d]?[ -]?out\b|ETIMEDOUT/i.test(message)) return failure("timeout", message);
   if (NETWORK.test(message)) return failure("network", message);
   if (FILTER.test(message)) return failure("content-filter", message);
@@ -113,13 +115,46 @@ const TOO_LARGE_EVER = /request too large|tokens must be reduced/i;
 const QUOTA =
   /insufficient[_ ]quota|exceeded your current quota|billing|credit balance|payment required|out of credits|daily free allocation|neurons/i;
 const RATE = /rate.?limit|too many requests|capacity temporarily exceeded|overloaded/i;
+/** A binding throws plain errors, and says in words that it lets nobody in. */
+const AUTH =
+  /\b401\b|\bunauthori[sz]ed\b|authentication (?:error|failed|required)|(?:invalid|incorrect|missing) (?:api[ _-]?(?:key|token)|credentials)/i;
 const FILTER = /content[_ -]?(?:filter|policy)|safety (?:system|policy)|flagged|moderation/i;
 const NETWORK =
   /ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|socket|network|fetch failed|connection (?:lost|refused|reset|closed)|internal error; reference|cannot connect/i;
 
-function classifyStatus(call: APICallError, message: string): Failure {
-  const status = call.statusCode ?? 0;
-  const text = `${message} ${call.responseBody?.slice(0, 4_000) ?? ""}`;
+/** The statuses of Workers AI's own codes: https://developers.cloudflare.com/workers-ai/platform/errors/ */
+const WORKERS_AI_STATUS: Readonly<Record<string, number>> = {
+  3003: 400,
+  3006: 413,
+  3007: 408,
+  3008: 408,
+  3023: 403,
+  3036: 429,
+  3039: 400,
+  3040: 429,
+  3041: 403,
+  3042: 404,
+  5004: 400,
+  5005: 405,
+  5007: 400,
+  5016: 403,
+  5018: 403,
+  5019: 405,
+};
+
+/** The status of an error that is no call's, as the binding of Workers AI throws it: as a field, or as a code before its words. */
+function bindingStatus(error: unknown, message: string): number | undefined {
+  const [, code = ""] = /(?:^|[: ])([35]0\d\d): /.exec(message) ?? [];
+  return findCause(error, hasStatus)?.httpCode ?? WORKERS_AI_STATUS[code];
+}
+
+function hasStatus(error: Error): error is Error & { readonly httpCode: number } {
+  const { httpCode } = error as { readonly httpCode?: unknown };
+  return typeof httpCode === "number" && httpCode >= 400 && httpCode < 600;
+}
+
+function classifyStatus(status: number, message: string, call: APICallError | null): Failure {
+  const text = `${message} ${call?.responseBody?.slice(0, 4_000) ?? ""}`;
   if (status === 401 || status === 403) return failure("auth", message);
   if (status === 402) return failure("quota", message);
   if (status === 408 || status === 504) return failure("timeout", message);
@@ -164,8 +199,8 @@ function causeOf(error: Error): unknown {
 }
 
 /** Reads the header as seconds. A date would need a clock, and the step's own backoff serves as well. */
-function retryAfter(call: APICallError): number | undefined {
-  const headers = call.responseHeaders ?? {};
+function retryAfter(call: APICallError | null): number | undefined {
+  const headers = call?.responseHeaders ?? {};
   const seconds = headers["retry-after-ms"] ? Number(headers["retry-after-ms"]) / 1000 : Number(headers["retry-after"]);
   return Number.isFinite(seconds) && seconds >= 0
     ? Math.min(MAX_RETRY_AFTER_MS, Math.round(seconds * 1000))

@@ -119,7 +119,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 
 /** Fields that have another value for one call. */
 const OWN_VALUES: Partial<Record<CallName, Readonly<Record<string, unknown>>>> = {
-  listSessions: { before: { createdAt: 21, id: "the-session-before" } },
+  listSessions: { order: "creation", before: { createdAt: 21, id: "the-session-before" } },
   loadEvents: { before: "the-event-before" },
   importPart: { messages: [{ message: say(3), parentId: null }] },
 };

@@ -1,38 +1,43 @@
-/** A setting that only a room brings. Code without types may use it on an agent that was declared without that room. */
+/** What only a room brings. Code without types may use it on an agent that was declared without that room. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { installRooms } from "../../src/agent/extension.ts";
-import { ROOM_OF_SETTING } from "../../src/agent/missing-room.ts";
+import { MEMBERS_OF_ROOMS } from "../../src/agent/missing-room.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import { ALL_ROOMS } from "../../src/rooms.ts";
 import { newAgent } from "../agents.ts";
 import { inside } from "./inside.ts";
 
-test.each(Object.entries(ROOM_OF_SETTING))("%s without its room names %s()", async (setting, room) => {
+const MEMBERS = Object.entries(MEMBERS_OF_ROOMS).flatMap(([room, names]) => names.map((name) => [name, room] as const));
+
+test.each(MEMBERS)("%s without its room says which import brings %s()", async (member, room) => {
   const agents = env.BareAgent;
+  const from = { transcripts: "import", ownFunction: "own-function" }[room] ?? room;
   await runInDurableObject(agents.get(agents.idFromName("no-rooms")), (agent) => {
-    for (const told of [Session.create(agent), SessionManager.create(agent)]) {
-      const set = (told as unknown as Record<string, () => unknown>)[setting];
-      expect(() => set?.()).toThrow(
-        `[not_configured] ${setting} needs a room. Add it where the agent is declared: withCompaction(Base, { rooms: [${room}()] }).`,
+    // Every session has tools, those of the rooms that there are.
+    const sessions = member === "tools" ? [] : [Session.create(agent)];
+    for (const told of [...sessions, SessionManager.create(agent)]) {
+      expect(() => (told as unknown as Record<string, () => unknown>)[member]?.()).toThrow(
+        `[not_configured] ${member} needs a room, which is an optional part. Add it where the agent is declared: import { ${room} } from "palimpsest/${from}", then withCompaction(Base, { rooms: [${room}()] }).`,
       );
     }
   });
 });
 
-test("the settings that are known by name are those that rooms add to a manager of sessions", async () => {
+test("the members that are known by name are those that rooms add, and the imports are there", async () => {
+  const seen = new Map<string, Set<string>>();
   await inside(newAgent(), async (_manager, agent) => {
     const core = agent.palimpsest;
-    const installed = installRooms(core, ALL_ROOMS);
-    const added = ALL_ROOMS.flatMap((room, at) => {
-      const part = installed[at]?.manager?.({ core, tell: () => undefined }) ?? {};
-      return methodsOf(part).map((name) => [name, room.name]);
-    });
-    const uses = new Set<unknown>(["search", "tools"]);
-    expect(Object.fromEntries(added.filter(([name]) => !uses.has(name)))).toEqual(ROOM_OF_SETTING);
+    const state = { core, sessionId: "" } as never;
+    for (const [at, room] of installRooms(core, ALL_ROOMS).entries()) {
+      const parts = [room.session(state), room.manager?.({ core, tell: () => undefined }) ?? {}];
+      seen.set(ALL_ROOMS[at]?.name ?? "", new Set(parts.flatMap(methodsOf)));
+    }
   });
+  const known = Object.entries(MEMBERS_OF_ROOMS).map(([room, names]) => [room, names.toSorted()]);
+  expect([...seen].map(([room, names]) => [room, [...names].toSorted()])).toEqual(known);
 });
 
 function methodsOf(part: object): string[] {

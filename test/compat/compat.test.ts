@@ -20,6 +20,7 @@ import {
   resetSessionMemoryCompactConfig,
   sanitizeToolPairs,
   setSessionMemoryCompactConfig,
+  truncateOlderMessages,
 } from "../../src/compat/index.ts";
 
 const say = (id: string, text = `This is what ${id} says.`): UIMessage => ({
@@ -100,6 +101,20 @@ describe("a compact function", () => {
   });
 });
 
+const PAGE = "a page of words ".repeat(500);
+
+/** Of so many messages, each with a long output. */
+function lengths(count: number): number[] {
+  const read = Array.from({ length: count }, (_, n) => call(`m${n % 10}`, PAGE));
+  return truncateOlderMessages(read).map((each) => JSON.stringify(each).length);
+}
+
+it("shortens all but the newest four, from the fifth message on", () => {
+  const [whole = 0] = lengths(4);
+  expect(lengths(4).every((length) => length === whole)).toBe(true);
+  expect(lengths(6).map((length) => length < whole)).toEqual([true, true, false, false, false, false]);
+});
+
 it("knows a summary of theirs", () => {
   expect(isCompactionMessage(say(`${COMPACTION_PREFIX}x`))).toBe(true);
   expect(isCompactionMessage(say("m1"))).toBe(false);
@@ -152,6 +167,9 @@ describe("what stays behind notes", () => {
     const reply = (id: string): UIMessage => ({ ...say(id), role: "assistant", metadata: { responseId: "r1" } });
     const shared = [say("a"), reply("b"), reply("c"), reply("d"), say("e")];
     expect([1, 2, 3, 4].map((at) => adjustIndexToPreserveAPIInvariants(shared, at))).toEqual([1, 1, 1, 4]);
+    // The reply of a message that is kept further on began before the first kept one.
+    const later = [say("a"), reply("b"), say("c"), say("d"), reply("e")];
+    expect([0, 2, 3, 5].map((at) => adjustIndexToPreserveAPIInvariants(later, at))).toEqual([0, 1, 1, 5]);
   });
 
   it("has one configuration, of which only numbers above 0 replace anything", () => {

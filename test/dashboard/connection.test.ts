@@ -9,8 +9,8 @@ function event(runId: string, done: number, ended = false): RunEvent {
   const sums = { modelCalls: 0, inputTokens: 0, outputTokens: 0 };
   const place = { sessionId: "s", n: 1, trigger: "manual", step: null, attempt: 0, total: 9, at: done } as const;
   const end = ended
-    ? ({ state: "ended", outcome: { kind: "cancelled" } } as const)
-    : ({ state: "running", outcome: null } as const);
+    ? ({ state: "ended", outcome: { kind: "cancelled" }, reason: null } as const)
+    : ({ state: "running", outcome: null, reason: null } as const);
   return { type: RUN_EVENT, runId, ...place, ...sums, ...end, done };
 }
 

@@ -63,6 +63,46 @@ test("a summariser that is down shows as open until when, with what to do; its f
   expect((await agent.health({ limit: 1 })).runs).toHaveLength(1);
 });
 
+test("while a run's calls fail the agent is not called well, nor after the cooldown until something came back", async () => {
+  const { agent, stub } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect((await agent.health({})).state).toBe("ok");
+  const states: string[] = [];
+  const look = async (code: string, at: number): Promise<void> => {
+    await runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
+      palimpsest.db.transaction(() => palimpsest.health.noteFailure("scripted", code, at));
+    });
+    states.push((await agent.health({})).state);
+  };
+  await look("network", Date.now());
+  // Refused a day ago, so that its cooldown is over.
+  await look("auth", Date.now() - 86_400_000);
+  expect(states).toEqual(["degraded", "down"]);
+  expect((await agent.health({})).breakers).toMatchObject([{ state: "probing" }]);
+});
+
+test("the end of a run is told with its reason, as a code", async () => {
+  const heard: Observed[] = [];
+  const listen = (event: unknown): void => void heard.push(event as Observed);
+  const { agent, stub } = newAgent();
+  await agent.append({ message: say(0) });
+  subscribe("agents:workflow", listen);
+  await runInDurableObject(stub, async ({ palimpsest }: PalimpsestAgent) => {
+    const { run } = await Session.create({ palimpsest }).compact();
+    palimpsest.db.transaction(() => {
+      const live = palimpsest.runs.mustGet(run.id);
+      const failure = { attempt: 1, count: 1, model: "m", code: "auth", reason: "the very words of the provider" };
+      const step = { name: "s", attempts: 1, startedAt: 0, endedAt: 1, calls: 1, askedMs: 0, reused: false };
+      const steps = [{ ...step, inputTokens: 0, outputTokens: 0, estimatedTokens: 0, failure }];
+      if (live.outcome === null) palimpsest.endRun({ ...live, steps }, { kind: "failed", reason: "very words" });
+    });
+  });
+  unsubscribe("agents:workflow", listen);
+  const ended = heard.find(({ type, name }) => type.endsWith(":ended") && name === stub.name);
+  expect(ended?.payload).toMatchObject({ outcome: "failed", reason: "auth", degraded: false });
+  expect(JSON.stringify(ended)).not.toContain("very words");
+});
+
 test("usage shows how the provider counts, by model", async () => {
   const { agent, stub } = newAgent();
   await agent.appendAll({ messages: talk(0, 4) });

@@ -109,24 +109,45 @@ describe("a session's row", () => {
 });
 
 describe("a list", () => {
-  test("pages through all sessions once, newest first, also where many were created in one moment", async () => {
-    await withProbe(({ memory: { sessions } }) => {
-      const created = Array.from({ length: 23 }, (_, n) => sessions.create(`s${n}`).id);
-      const seen: string[] = [];
-      for (let page = sessions.list({ limit: 5 }); page.length > 0;) {
-        expect(page.length).toBeLessThanOrEqual(5);
-        seen.push(...page.map((each) => each.id));
-        page = sessions.list({ limit: 5, before: page.at(-1) });
-      }
-      expect(seen.toSorted()).toEqual(created.toSorted());
+  test.each(["activity", "creation"] as const)(
+    "by %s pages through all sessions once, also where many were created in one moment",
+    async (order) => {
+      await withProbe(({ memory }) => {
+        const { sessions } = memory;
+        const created = Array.from({ length: 23 }, (_, n) => sessions.create(`s${n}`).id);
+        for (const id of created.slice(4, 9)) fill(memory.session(id), 1, 2);
+        const seen: string[] = [];
+        for (let page = sessions.list({ limit: 5, order }); page.length > 0;) {
+          expect(page.length).toBeLessThanOrEqual(5);
+          seen.push(...page.map((each) => each.id));
+          const last = page.at(-1);
+          // The place is known by its session as well.
+          const before = last !== undefined && seen.length > 10 ? { id: last.id, createdAt: last.createdAt } : last;
+          page = sessions.list({ limit: 5, order, before });
+        }
+        expect(seen.toSorted()).toEqual(created.toSorted());
+      });
+    },
+  );
+
+  test("begins with the session in which something was said last", async () => {
+    await withProbe(({ memory, reopen }) => {
+      for (const id of ["a", "b", "c"]) memory.sessions.create(id);
+      const later = reopen();
+      const { sessions } = later;
+      fill(later.session("a"), 1, 60);
+      expect(sessions.list({ limit: 2 }).map(({ id }) => id)).toEqual(["a", "c"]);
+      expect(sessions.list({ limit: 2, order: "creation" }).map(({ id }) => id)).toEqual(["c", "b"]);
+      // A row for each session, one for its newest message, and two for each title of the page.
+      expect(measure(later, () => sessions.list({ limit: 1 })).rowsRead).toBeLessThanOrEqual(2 * 3 + 5);
     });
   });
 
-  test("reads at most four rows for each session of the page, however many there are and whatever they hold", async () => {
+  test("by creation reads at most four rows for each session of the page, however many there are and whatever they hold", async () => {
     await withProbe(({ memory, cost }) => {
       for (let n = 0; n < 300; n++) memory.sessions.create(`s${n}`, n % 2 === 0 ? `Session ${n}` : undefined);
-      for (const { id } of memory.sessions.list({ limit: 10 })) fill(memory.session(id), 1, 50);
-      const { rowsRead, rowsWritten } = cost(() => memory.sessions.list({ limit: 10 }));
+      for (const { id } of memory.sessions.list({ limit: 10, order: "creation" })) fill(memory.session(id), 1, 50);
+      const { rowsRead, rowsWritten } = cost(() => memory.sessions.list({ limit: 10, order: "creation" }));
       expect(rowsRead).toBeLessThanOrEqual(4 * 10 + 1);
       expect(rowsWritten).toBe(0);
     });

@@ -202,6 +202,24 @@ describe("what is no summary is a typed failure", () => {
       throwing(new Error("you have used up your daily free allocation of 10,000 neurons")),
       { code: "quota", retryable: false },
     ],
+    // As a Worker's binding throws them: https://developers.cloudflare.com/workers-ai/platform/errors/
+    [
+      "a binding that lets nobody in",
+      throwing(
+        Object.assign(new Error('{"errors":[{"code":10000,"message":"Authentication error"}]}'), { httpCode: 403 }),
+      ),
+      { code: "auth", retryable: false },
+    ],
+    [
+      "a gateway that lets no binding in",
+      throwing(new APICallError({ message: "401 Unauthorized", url: "workers-ai:binding", requestBodyValues: {} })),
+      { code: "auth", retryable: false },
+    ],
+    ["a binding's terms", throwing(new Error("AiError: 5016: agree to the terms first")), { code: "auth" }],
+    ["a binding's wrong model", throwing(new Error("5007: No such model @cf/x or task")), { code: "bad-request" }],
+    ["a binding's full prompt", throwing(new Error("3006: Request is too large")), { code: "too-long" }],
+    ["a binding's timeout", throwing(new Error("3007: Request timeout")), { code: "timeout", retryable: true }],
+    ["a number that is no code", throwing(new Error("5007 things went wrong")), { code: "provider", retryable: true }],
     ["something else", throwing("odd"), { code: "provider", retryable: true }],
   ])("%s", async (_name, model, expected) => {
     expect(await summarize({ ...asked, model })).toMatchObject(expected);

@@ -108,22 +108,60 @@ test("a Worker that does not answer has exit code 3, and the way to start one is
   expect(JSON.parse((await run("runs --json")).err)).toMatchObject({ error: { code: "unreachable" } });
 });
 
+/** A WebSocket that nobody takes. */
+class Refused extends EventTarget {
+  static readonly CONNECTING = 0;
+  readyState = 0;
+  constructor() {
+    super();
+    setTimeout(() => this.dispatchEvent(new Event("error")));
+  }
+  close(): void {
+    this.readyState = 3;
+  }
+}
+
+test("an agent that cannot start is told apart from a wrong class, with its error and where the log is", async () => {
+  vi.stubGlobal(
+    "fetch",
+    async () => new Response("Error: [invalid_options] compactAfter is 0.\n    at new ChatAgent", { status: 500 }),
+  );
+  vi.stubGlobal("WebSocket", Refused);
+  const { code, err } = await run("--agent-class ChatAgent --agent ada runs");
+  expect(code).toBe(3);
+  expect(err).toContain(
+    'The agent "ada" of the class "chat-agent" does not answer (status 500: Error: [invalid_options] compactAfter is 0.)',
+  );
+  expect(err).toContain("npx wrangler tail");
+  expect(err).not.toContain("--agent-class takes");
+  vi.stubGlobal("fetch", async () => new Response("<html>1101</html>", { status: 500 }));
+  expect((await run("runs")).err).toContain("(status 500). An agent whose constructor or onStart throws");
+});
+
+test("runs say why one changed nothing, or has a summary without a model", async () => {
+  const sums = { modelCalls: 1, inputTokens: 0, outputTokens: 0, createdAt: 0, endedAt: 1_000, tokensBefore: 9 };
+  const base = { ...sums, id: "r", trigger: "threshold", state: "ended", steps: [] };
+  const failure = { code: "auth", reason: "401 Unauthorized" };
+  const runs = [
+    { ...base, n: 4, outcome: { kind: "failed", reason: "No Workflow is bound." } },
+    { ...base, n: 3, outcome: { kind: "stale", reason: "larger" } },
+    { ...base, n: 2, outcome: { kind: "applied", tokensAfter: 3, degraded: true }, steps: [{ failure }] },
+    { ...base, n: 1, outcome: { kind: "applied", tokensAfter: 3, degraded: false } },
+  ];
+  playWorker(OPEN, () => ({ result: runs }));
+  const [head, ...rows] = (await run("runs")).out.trimEnd().split("\n");
+  expect(head).toMatch(/when +why$/);
+  expect(rows.map((row) => row.split("1970-01-01 00:00:00")[1]?.trim())).toEqual([
+    "No Workflow is bound.",
+    "larger",
+    "auth: 401 Unauthorized",
+    "",
+  ]);
+});
+
 test("a class or an agent that the Worker does not have is named, with what to give in its place", async () => {
   playWorker({ status: 400, body: "Invalid request" });
-  vi.stubGlobal(
-    "WebSocket",
-    class extends EventTarget {
-      static readonly CONNECTING = 0;
-      readyState = 0;
-      constructor() {
-        super();
-        setTimeout(() => this.dispatchEvent(new Event("error")));
-      }
-      close(): void {
-        this.readyState = 3;
-      }
-    },
-  );
+  vi.stubGlobal("WebSocket", Refused);
   const { code, err } = await run("--agent-class ChatAgnt --agent ada runs");
   expect(code).toBe(3);
   expect(err).toContain('has no agent "ada" of the class "chat-agnt" (status 400)');

@@ -170,7 +170,13 @@ test("messages that keep coming land in exactly one session each, and the conver
 // --- what fails, and when -------------------------------------------------------------------------------------------------
 
 /** The durable ones of a split, in their order. */
-const EFFECTS = ["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"] as const satisfies readonly PortMethod[];
+const EFFECTS = [
+  "readOutline",
+  "recordPlan",
+  "readChunk",
+  "saveDraft",
+  "addCompaction",
+] as const satisfies readonly PortMethod[];
 
 /** Exactly one of the two takes messages, and a child is there only when its parent has ended. */
 function look({ palimpsest: { memory } }: PalimpsestAgent): void {

@@ -5,6 +5,7 @@
  * errors are swallowed, so a run does not depend on it.
  */
 import type { Agent } from "agents";
+import { reasonOf } from "../../memory/runs/record.ts";
 import type { EndedRun, RunState } from "../../memory/runs/runs.ts";
 import type { HookFailure } from "../core.ts";
 import type { RunEvent } from "../events.ts";
@@ -32,7 +33,7 @@ export class Telemetry {
 
   /** Emits `workflow:palimpsest:<state>` on the SDK's channel `agents:workflow` at each change of a run's state. */
   emit({ at, ...event }: RunEvent): void {
-    const { runId, sessionId, n, trigger, state, outcome, modelCalls, inputTokens, outputTokens } = event;
+    const { runId, sessionId, n, trigger, state, outcome, reason, modelCalls, inputTokens, outputTokens } = event;
     if (this.#reported.get(runId) === state) return;
     if (outcome === null) this.#reported.set(runId, state);
     else this.#reported.delete(runId);
@@ -45,6 +46,8 @@ export class Telemetry {
       inputTokens,
       outputTokens,
       outcome: outcome?.kind ?? null,
+      reason,
+      degraded: outcome?.kind === "applied" && outcome.degraded,
     };
     this.#diagnose(state, payload, at);
   }
@@ -71,24 +74,20 @@ export class Telemetry {
   }
 
   /**
-   * Writes one point. The index is the agent's name. The blobs are session, trigger, kind of the outcome, its reason where that is one of a
-   * closed list, and kind of the run. The doubles are tokens before, tokens after, model calls, tokens in, tokens out, ms from the request
+   * Writes one point. The index is the agent's name. The blobs are session, trigger, kind of the outcome, its reason as a
+   * code, and kind of the run. The doubles are tokens before, tokens after, model calls, tokens in, tokens out, ms from the request
    * to the end, steps, and degraded (0 or 1).
    */
   record(run: EndedRun): void {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
     const laid = outcome.kind === "applied" ? outcome : null;
-    const reason =
-      outcome.kind === "stale" || outcome.kind === "nothing"
-        ? outcome.reason
-        : ((outcome.kind === "failed" ? outcome.code : null) ?? "");
     const tokensAfter = "tokensAfter" in outcome ? outcome.tokensAfter : run.tokensBefore;
     const ms = endedAt - createdAt;
     const doubles = [run.tokensBefore, tokensAfter, modelCalls, inputTokens, outputTokens, ms, steps.length];
     dare(() =>
       this.#env.PALIMPSEST_ANALYTICS?.writeDataPoint({
         indexes: [clip(this.#agent.name)],
-        blobs: [run.sessionId, run.trigger, outcome.kind, reason, run.kind],
+        blobs: [run.sessionId, run.trigger, outcome.kind, reasonOf(run) ?? "", run.kind],
         doubles: [...doubles, laid?.degraded === true ? 1 : 0],
       }),
     );

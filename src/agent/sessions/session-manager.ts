@@ -67,7 +67,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return Session.create(this.#host).forSession(id);
   }
 
-  /** Newest first, by creation, 50 a page by default. Reads at most four rows per session. */
+  /**
+   * By their newest message, newest first, 50 a page by default. Reads two rows for each session of the agent. With `order: "creation"` it
+   * reads at most four for each session of the page.
+   */
   list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
     return this.#sessions.list(parseInput(inputs.listSessions, options));
   }

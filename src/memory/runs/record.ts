@@ -303,6 +303,16 @@ export function planOf(run: RunRecord): SpanPlan {
   return run.plan;
 }
 
+/**
+ * Why a run ended as it did, as a code: of `stale`, `nothing` and `failed`, and null for other ends. The words of a failure may quote the
+ * prompt, so it is told by its code, or by that of the last call without an answer.
+ */
+export function reasonOf({ outcome, steps }: Pick<RunRecord, "outcome" | "steps">): string | null {
+  if (outcome?.kind === "stale" || outcome?.kind === "nothing") return outcome.reason;
+  if (outcome?.kind !== "failed") return null;
+  return outcome.code ?? steps.findLast(({ failure }) => failure !== undefined)?.failure?.code ?? null;
+}
+
 /** Records that attempt `attempt` of a step began. For a known step it raises the attempt count. */
 export function markStep(
   steps: readonly StepRecord[],

@@ -77,8 +77,12 @@ export interface CreateSessionOptions {
 export interface ListSessionsOptions {
   /** Sessions per page, 1 to 500. */
   readonly limit: number;
+  /** `activity`, the default, has the newest message first and reads two rows for each session of the agent. `creation` reads the page alone. */
+  readonly order?: "activity" | "creation" | undefined;
   /** The last session of the previous page. */
-  readonly before?: Pick<SessionInfo, "createdAt" | "id"> | undefined;
+  readonly before?:
+    | (Pick<SessionInfo, "createdAt" | "id"> & { readonly lastMessageAt?: number | null | undefined })
+    | undefined;
 }
 
 export interface Usage {
@@ -105,7 +109,7 @@ export interface SessionsOptions {
 /** Characters of a session's metadata. Each list of sessions reads it. */
 const MAX_METADATA_CHARS = 16_384;
 
-const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, lastMessageAt: Number.MAX_SAFE_INTEGER, id: "" };
 
 export class Sessions {
   readonly #sql: SessionStatements;
@@ -152,15 +156,17 @@ export class Sessions {
   }
 
   /**
-   * Newest first, by creation. Reads two rows per session, whatever its size. An unnamed session costs two more, and
+   * Newest first. Reads two rows per session, whatever its size. An unnamed session of the page costs two more, and
    * two more for each fork that it comes from. Throws `invalid_options`.
    */
-  list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
+  list({ limit, order = "activity", before = NEWEST }: ListSessionsOptions): SessionInfo[] {
     checkWhole("limit", limit, 1, MAX_PAGE);
     if (!Number.isFinite(before.createdAt) || typeof before.id !== "string") {
       throw new PalimpsestError("invalid_options", "before is a session as list() gave it: its createdAt and its id.");
     }
-    return this.#sql.sessionsBefore(before, limit).map((row) => this.#info(row));
+    const { lastMessageAt = this.#sql.session(before.id)?.lastMessageAt } = before;
+    const at = order === "creation" ? before.createdAt : (lastMessageAt ?? before.createdAt);
+    return this.#sql.sessionsBefore(order, { at, id: before.id }, limit).map((row) => this.#info(row));
   }
 
   /** Names a session. A blank name brings its title back. Throws `unknown_session`, `invalid_input`. */

@@ -74,12 +74,17 @@ export class SessionStatements {
     return this.#db.run("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
   }
 
-  /** Sessions created before the given one, newest first. */
-  sessionsBefore(before: { createdAt: number; id: string }, limit: number): SessionRow[] {
-    const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
-       WHERE (each.created_at, each.session_id) < (?, ?)
-       ORDER BY each.created_at DESC, each.session_id DESC LIMIT ?`;
-    return this.#db.run(sql, before.createdAt, before.id, limit);
+  /** Sessions before the given place, newest first. By creation an index leads to the page. By activity each session is looked at. */
+  sessionsBefore(order: "activity" | "creation", before: { at: number; id: string }, limit: number): SessionRow[] {
+    const sql =
+      order === "creation"
+        ? `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
+             WHERE (each.created_at, each.session_id) < (?, ?)
+             ORDER BY each.created_at DESC, each.session_id DESC LIMIT ?`
+        : `SELECT * FROM (SELECT ${SESSION} FROM palimpsest_sessions AS each)
+             WHERE (coalesce(lastMessageAt, createdAt), id) < (?, ?)
+             ORDER BY coalesce(lastMessageAt, createdAt) DESC, id DESC LIMIT ?`;
+    return this.#db.run(sql, before.at, before.id, limit);
   }
 
   /** A user's first message, if it is among the first of the session. A stored record of a summary does not count. */

@@ -207,3 +207,14 @@ test("a function of the caller's own that answers after its session was deleted 
     expect(manager.list()).toEqual([]);
   });
 });
+
+test("a session that has blocks and no message is deleted, and says so once (S2)", async () => {
+  await inside(newAgent(), async (manager) => {
+    const session = manager.getSession("only-blocks");
+    session.withContext("memory");
+    await session.replaceContextBlock("memory", "Ada likes rows.");
+    expect(await manager.delete("only-blocks")).toBe(true);
+    expect(await manager.delete("only-blocks")).toBe(false);
+    expect(await manager.getSession("only-blocks").context.getContextBlock("memory")).toMatchObject({ content: "" });
+  });
+});

@@ -47,6 +47,15 @@ function said(action: Said, more = {}): ConversationEvent {
   });
 }
 
+test("what is no message, or no time, is refused by name, such as swapped arguments", () => {
+  const wrong = messageToEvent as (...args: unknown[]) => unknown;
+  for (const args of [[7, turn], [turn, turn], [null], [{ id: "m", role: "user" }], [turn, -1], [turn, "now"]]) {
+    expect(codeOf(() => wrong(...args))).toBe("invalid_input");
+  }
+  expect(() => wrong(7, turn)).toThrow("The first argument is a message: { id, role, parts }.");
+  expect(() => wrong(turn, new Date(0))).toThrow("give it in epoch ms");
+});
+
 describe("events of messages", () => {
   test("say what happened, one by one, in order", () => {
     const events = messageToEvents(turn, 7);
