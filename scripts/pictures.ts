@@ -137,7 +137,7 @@ async function photographWaiting(browser: Browser, url: string, ask: Ask): Promi
   const [waiting] = await ask<RunRecord[]>("runs", { sessionId: "asked" });
   for (;;) {
     const run = await ask<RunRecord>("getRun", { runId: waiting?.id });
-    if (run.state === "waiting" || run.outcome !== null) break;
+    if (run.state === "proposed" || run.outcome !== null) break;
     await page.waitForTimeout(200);
   }
   await ask("updateNotes", {

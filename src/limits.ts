@@ -151,9 +151,6 @@ export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 /** Most characters of one conversation that is imported, in however many parts it comes. An agent reads one of that size at a time. */
 export const MAX_IMPORTING_CHARS = 2 * MAX_REQUEST_BYTES;
 
-/** Shortest wait of a run for an approval before it asks again (ms). Less may be left of the whole wait. */
-export const LEAST_APPROVAL_MS = 1_000;
-
 /** Most tokens of one context block carried behind a summary, and of text that a caller's hook adds there. */
 export const CARRIED_TOKENS = 2_000;
 export const HOOK_TOKENS = 2_000;

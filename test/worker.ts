@@ -16,7 +16,7 @@ import type { KeepNotesOptions } from "../src/notes/settings.ts";
 import { ownFunction } from "../src/own-function/room.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
-import type { Outcome } from "../src/memory/runs/runs.ts";
+import type { Finished } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
@@ -205,7 +205,7 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
     return modelOf(request);
   }
 
-  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
+  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Finished> {
     return super.run(event, strictStep(faultyStep(event.payload.agent.name, step)));
   }
 }

@@ -1,7 +1,7 @@
 /** Our workflow with the summariser that its agent's name asks for. See setting.ts. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
-import type { Outcome } from "../../src/memory/runs/runs.ts";
+import type { Finished } from "../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/workflow.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";
@@ -23,7 +23,7 @@ export class CompactionWorkflow extends RealCompaction {
     return chooseModel(this.#agent);
   }
 
-  override async run(event: Event, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run(event: Event, step: AgentWorkflowStep): Promise<Finished> {
     this.#agent = event.payload.agent.name;
     return super.run(event, step);
   }

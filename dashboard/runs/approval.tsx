@@ -35,7 +35,7 @@ function Decide({ proposal }: { proposal: NonNullable<CallResult<"getProposal">>
     void act.run(async (connection) => {
       const decided = await connection.call("approveRun", { runId, ...(text !== summary && { summary: text }) });
       if (decided.kind !== "unsound")
-        return decided.kind === "late" ? "Too late: it was decided meanwhile." : "Approved.";
+        return decided.kind === "approved" ? "Approved." : "Too late: it was decided, or its messages were changed.";
       throw new Error(`Not yet: ${decided.problems.map((problem) => problem.detail).join(" ")}`);
     });
   const reject = (): void =>

@@ -54,7 +54,7 @@ function Detail({ agent, run, event }: DetailProps) {
       {run.outcome === null && <Progress done={done} total={total} label="Steps done" />}
       {run.outcome !== null && <p className="outcome">{describeOutcome(run.outcome)}</p>}
       <RunActs agent={agent} run={run} />
-      {run.state === "waiting" && <Approval runId={run.id} />}
+      {run.state === "proposed" && <Approval runId={run.id} />}
       <dl className="figures">
         <Figure name="took" value={run.endedAt === null ? "at work" : duration(run.endedAt - run.createdAt)} />
         <Figure name="model calls" value={count(run.modelCalls)} />

@@ -60,7 +60,7 @@ function SessionRow({ agent, kin }: { agent: string; kin: Kin }) {
         {session.endedAt !== null && <span className="tag">ended, goes on below</span>}
         {live !== undefined && (
           <a className="tag tag-live" href={formatRoute({ page: "runs", agent, id: session.id, run: live.runId })}>
-            {live.state === "waiting" ? "waits for you" : `${live.state}, ${live.done} of ${live.total}`}
+            {live.state === "proposed" ? "waits for you" : `${live.state}, ${live.done} of ${live.total}`}
           </a>
         )}
         <span>{ago(session.lastMessageAt ?? session.createdAt, now)}</span>

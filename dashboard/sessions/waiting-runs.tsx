@@ -6,7 +6,7 @@ import { useRunEvents } from "../use-agent.ts";
 import { nameOf } from "./lineage.ts";
 
 export function WaitingRuns({ agent, sessions }: { agent: string; sessions: readonly SessionInfo[] }) {
-  const waiting = useRunEvents().filter(({ outcome, state }) => outcome === null && state === "waiting");
+  const waiting = useRunEvents().filter(({ outcome, state }) => outcome === null && state === "proposed");
   if (waiting.length === 0) return null;
   return (
     <section className="hits" aria-labelledby="waiting">

@@ -1,10 +1,10 @@
 /** Renders the table of calls as a page with each call's name, group, input and purpose, which is the comment above its entry. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
-import { approvalCalls } from "../../src/approval/calls.ts";
+import { approvalCalls } from "../../src/approval/room.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
@@ -59,7 +59,9 @@ export function apiPage(): string {
 
 /** The comments above the entries of a folder's table, by call. */
 function purposesIn(folder: string): ReadonlyMap<string, string> {
-  const source = readFileSync(join(import.meta.dirname, "../../src", folder, "calls.ts"), "utf8");
+  const src = join(import.meta.dirname, "../../src", folder);
+  const file = [join(src, "calls.ts"), join(src, "room.ts")].find(existsSync) ?? src;
+  const source = readFileSync(file, "utf8");
   const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}(\w+): \w+\(\{$/gm);
   return new Map([...found].map(([, text = "", name = ""]) => [name, text.replaceAll(/\n\s*\*/g, "").trim()]));
 }

@@ -64,7 +64,7 @@ export async function lookAtRun({ connect, paint }: Context, runId: string): Pro
   const remote = await connect();
   const run = await remote.call("getRun", { runId });
   // Only then is there one. An agent may open runs to clients, and no proposal.
-  const proposal = run.state === "waiting" ? await remote.call("getProposal", { runId }) : null;
+  const proposal = run.state === "proposed" ? await remote.call("getProposal", { runId }) : null;
   const proposed = proposal === null ? [] : ["", ...showProposal(proposal, paint)];
   return { answer: { ...run, proposal }, lines: [...showRun(run, paint), ...proposed], exitCode: exitCodeOf(run) };
 }
@@ -254,7 +254,7 @@ const LONGEST_LOOK_MS = 2_000;
 
 /** Polls, because a run that comes to wait for a person has no end to wait for. */
 async function waitForEnd(remote: Remote, run: RunRecord, waitMs = FIRST_LOOK_MS): Promise<RunRecord> {
-  if (run.outcome !== null || run.state === "waiting") return run;
+  if (run.outcome !== null || run.state === "proposed") return run;
   const next = await lookLater(remote, run.id, waitMs);
   return waitForEnd(remote, next, Math.min(2 * waitMs, LONGEST_LOOK_MS));
 }
@@ -271,11 +271,11 @@ async function lookLater(remote: Remote, runId: string, waitMs: number): Promise
 }
 
 function decide(
-  decided: { readonly kind: "approved" | "rejected" | "late"; readonly run: RunRecord },
+  decided: { readonly kind: "approved" | "rejected" | "stale" | "late"; readonly run: RunRecord },
   paint: Paint,
 ): Done {
   const { kind, run } = decided;
-  if (kind !== "late") return { answer: decided, lines: [`${run.id} ${kind}`] };
+  if (kind === "approved" || kind === "rejected") return { answer: decided, lines: [`${run.id} ${kind}`] };
   const state = run.outcome === null ? "was decided already" : tellOutcome(run.outcome, paint);
   return { answer: decided, lines: [`Too late: ${run.id} ${state}.`], exitCode: EXIT.no };
 }

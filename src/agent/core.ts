@@ -31,7 +31,7 @@ import type { SentPrompt } from "../model/chosen.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Decision } from "../steps/decide/decide.ts";
 import type { PlanOptions, SpanPlan } from "../steps/plan/plan.ts";
-import type { ApprovalReading, DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
+import type { DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
 import type { RunEvent } from "./events.ts";
 import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
@@ -53,8 +53,8 @@ export type InstanceStatus =
 
 export interface Instance {
   status(): Promise<{ status: InstanceStatus; error?: string }>;
-  /** Wakes an instance whose engine is stuck. Any event does that, and an event that nothing waits for is harmless. */
-  nudge(event?: string): Promise<void>;
+  /** Wakes an instance whose engine is stuck, with an event that nothing waits for. */
+  nudge(): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Restarts from the beginning, or from the step of this name and keeps the steps before it. */
@@ -115,7 +115,7 @@ export type NotesForecast =
 /** What a step of a run's Workflow leaves in the ledger. */
 export type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
 
-/** Fields of a run that a call may change. `close` sets the step, and `wait` the state. */
+/** Fields of a run that a call may change. `close` sets the step. */
 export type StepPatch = Omit<RunPatch, "state" | "steps">;
 
 /** One call of a run's Workflow, inside its transaction. See runs/port-call.ts. */
@@ -134,8 +134,6 @@ export interface StepCall {
   ask(call: AskedCall): void;
   /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result?: StepResult): void;
-  /** Notes that the run waits for a person. */
-  wait(): void;
   /** Closes the step, and gives the run its outcome, with everything noted. */
   end(outcome: Outcome): RunEnded;
 }
@@ -196,13 +194,11 @@ export type InRun = (work: (call: StepCall) => unknown) => Promise<unknown>;
 
 /** A room whose own code makes the summaries of some runs, without a workflow. An agent has at most one. */
 export interface FunctionRoom {
-  /** Whether it makes this run's summary, or made the one that waits for approval. */
+  /** Whether it makes this run's summary. */
   makes(run: LiveRun): boolean;
   start(run: LiveRun): Promise<void>;
   /** The watchdog's care for a live run. */
   revive(run: LiveRun): Promise<void>;
-  /** Commits a summary that a person approved. Does nothing while the wait goes on. */
-  commitApproved(run: RunRecord): Promise<void>;
 }
 
 /** A part of a stored version of a room's text. */
@@ -244,8 +240,6 @@ export interface Hooks {
   readonly summaries?: SummaryRoom;
   /** The room whose own code makes summaries. */
   readonly functions?: FunctionRoom;
-  /** Asks a person to approve a draft. Returns the decision, or how long to wait for one. The first call starts the wait. */
-  readonly askApproval?: (call: StepCall, key: string) => ApprovalReading | RunEnded;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
   readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
   /** What the counted calls of a session cost, by model. Models without a price are missing. */

@@ -43,19 +43,15 @@ export interface RunEvent {
   readonly at: number;
 }
 
-/** A person's decision, and the commit after it. Other summaries are committed in the step that makes them. */
-const STEPS_OF_APPROVAL = 2;
-
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
   // A caller's own function, and a text that a room had at hand, are one step each.
   const plan = run.path === undefined || run.path === "model" ? 1 : 0;
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
-  const asked = run.outcome === null && run.approval !== undefined ? STEPS_OF_APPROVAL : 0;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
   // Repairs, halves and further questions are known only when they come. So a live run always has at least one step to come.
-  const total = Math.max(plan + chunks + merge + asked, run.steps.length, done + 1);
+  const total = Math.max(plan + chunks + merge, run.steps.length, done + 1);
   return {
     type: RUN_EVENT,
     runId: run.id,

@@ -187,7 +187,7 @@ async function openInstance(workflow: Workflow<CompactionParams>, runId: string)
   };
   return {
     status: async () => (found === null ? { status: "missing" } : statusOf(found)),
-    nudge: async (type = "nudge") => mustBeThere().sendEvent({ type, payload: {} }),
+    nudge: async () => mustBeThere().sendEvent({ type: "nudge", payload: {} }),
     pause: async () => mustBeThere().pause(),
     resume: async () => mustBeThere().resume(),
     restart: async (name) => mustBeThere().restart(name === undefined ? undefined : { from: { name } }),

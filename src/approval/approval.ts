@@ -1,30 +1,29 @@
 /**
- * A person's approval between a sound draft and its commit.
+ * A person's decision on a proposed summary.
  *
- * Keeps the decision in the run's ledger row, written in one transaction before any event. The workflow asks here until there is a decision
- * (wait.ts). The commit is fenced as without a person, so a late or repeated approval, or one after an edit, writes nothing.
- * A person's own text passes the same audit as a model's.
+ * A proposal is an overlay that nothing shows. The call that approves it lays it anew through the fence of any commit, so one over messages
+ * that changed writes nothing. A person's own text passes the same audit as a model's.
  */
 import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import { LEAST_APPROVAL_MS } from "../limits.ts";
-import { waitsForPerson } from "../memory/runs/record.ts";
-import type { Approval, LiveRun, Outcome, RunRecord } from "../memory/runs/runs.ts";
+import type { Deadline } from "../memory/overlays/details.ts";
+import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
+import { planOf } from "../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/draft/summary-shape.ts";
 import { findInvisible, stripInvisible } from "../steps/text/invisible-characters.ts";
-import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
-import type { Needs, StepCall } from "../agent/core.ts";
-import { beginApproval, declined, decideApproval } from "../agent/runs/approved.ts";
+import type { Needs } from "../agent/core.ts";
+import { addProposed } from "../agent/runs/commit.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
-import { mustDraft } from "../agent/runs/drafts/sources.ts";
+import { factsOf } from "../agent/runs/drafts/sources.ts";
 import type { ApprovalSettings } from "../agent/settings.ts";
 
-/** How long a summary waits for a person (ms). A day by default, and at most a month, like the retention of finished runs. */
+/** How long a summary waits for a person (ms): a day by default, and at most a month, like the retention of finished runs. */
 const DEFAULT_APPROVAL_MS = 86_400_000;
 const MAX_APPROVAL_MS = 30 * 86_400_000;
+const LEAST_APPROVAL_MS = 1_000;
 
 /** How long a person is waited for, and what happens without an answer. */
 export interface ApprovalOptions {
@@ -35,8 +34,8 @@ export interface ApprovalOptions {
 }
 
 /** A summary that waits for a person. */
-export interface Proposal {
-  /** The run that waits, as `approveRun` and `rejectRun` take it. */
+export interface Proposal extends Deadline {
+  /** The run that made it, as `approveRun` and `rejectRun` take it. */
   readonly runId: string;
   /** The text that would stand in the view. */
   readonly summary: string;
@@ -48,18 +47,16 @@ export interface Proposal {
   readonly degraded: boolean;
   /** Epoch ms. */
   readonly askedAt: number;
-  /** When the waiting ends, epoch ms. */
-  readonly expiresAt: number;
-  /** What happens then. */
-  readonly onTimeout: ApprovalSettings["onTimeout"];
 }
 
 /** The effect of a person's decision. */
 export type Decided =
   | { readonly kind: "approved" | "rejected"; readonly run: RunRecord }
-  /** Nothing changed, because the run already had its outcome or its decision, or its time was over. */
+  /** Approved, and the fence refused the commit. The run's outcome says why. */
+  | { readonly kind: "stale"; readonly run: RunRecord }
+  /** Nothing changed, because the run already had its outcome, or its time was over. */
   | { readonly kind: "late"; readonly run: RunRecord }
-  /** The person's own text is not sound, and the run still waits. */
+  /** The person's own text is not sound, and the proposal stays. */
   | { readonly kind: "unsound"; readonly problems: readonly AuditProblem[] };
 
 /** Throws `invalid_options`. */
@@ -81,119 +78,83 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
   return { timeoutMs, onTimeout };
 }
 
-/**
- * For the workflow's port. Returns the decision, or how long to wait for one. The first call starts the wait, and so does a call with
- * another draft than the undecided one.
- */
-export function askApproval(call: StepCall, key: string): ApprovalReading | RunEnded {
-  const { run, core } = call;
-  const now = core.platform.now();
-  const standing = run.approval;
-  const isOther = standing?.approvedKey === null && standing.key !== key;
-  const begun = standing === undefined || isOther ? beginApproval(core, run, key) : standing;
-  if (begun === null) {
-    call.close();
-    return { kind: "approved", key };
-  }
-  const asked = decideApproval(core, begun);
-  if ("kind" in asked) return call.end(asked);
-  call.note({ approval: asked });
-  call.close();
-  if (asked.approvedKey !== null) return { kind: "approved", key: asked.approvedKey };
-  call.wait();
-  return { kind: "waiting", timeoutMs: asked.expiresAt - now };
+/** Null for a run that proposes nothing. */
+export function findProposal(core: Needs<"memory" | "settings">, { id: runId, sessionId }: RunRecord): Proposal | null {
+  const proposal = core.memory.session(sessionId).overlays.proposalOf(runId);
+  if (proposal?.details.deadline == null) return null;
+  const { summary, spanTokens, createdAt, details } = proposal;
+  const { degraded } = details;
+  const tokens = core.settings.counterOf(sessionId)(summary);
+  return { runId, summary, tokens, spanTokens, degraded, askedAt: createdAt, ...proposal.details.deadline };
 }
 
-/**
- * Null once the run no longer waits for a person. Null as well while its messages differ from those that were summarised, because a yes
- * would commit nothing, and the summary may hold words that were edited or deleted.
- */
-export function findProposal(core: Needs<"memory">, run: RunRecord): Proposal | null {
-  if (run.outcome !== null || run.approval?.approvedKey !== null) return null;
-  const found = run.plan === null ? null : core.memory.session(run.sessionId).spans.digest(run.plan.span);
-  if (found === null || found.digest !== run.planDigest) return null;
-  const { approval } = run;
-  const { text, tokens, degraded } = mustDraft(core, run, approval.key);
-  const { askedAt, expiresAt, onTimeout } = approval;
-  const spanTokens = run.plan?.spanTokens ?? 0;
-  return { runId: run.id, summary: text, tokens, spanTokens, degraded, askedAt, expiresAt, onTimeout };
-}
-
-/**
- * A person's approval of the draft, or of a text of their own. It is written before the engine is told. The watchdog repeats a lost
- * event. Throws `invalid_state`, `unknown_run`.
- */
+/** A person's approval of what a run proposes, or of a text of their own. Throws `invalid_state`, `unknown_run`. */
 export async function approveRun(core: AgentCore, runId: string, summary: string | undefined): Promise<Decided> {
-  const run = core.runs.mustGet(runId);
-  if (run.outcome !== null) return { kind: "late", run };
-  const decided = core.db.transaction(() => approve(core, run, summary));
-  if (decided.kind !== "approved") return decided;
-  return { ...decided, run: await core.dispatcher.goOn(run) };
+  const proposed = await mustPropose(core, runId);
+  if (proposed.outcome !== null) return { kind: "late", run: proposed };
+  return core.read(proposed.sessionId, () =>
+    core.db.transaction((): Decided => {
+      const run = core.runs.mustGet(runId);
+      if (run.state !== "proposed") return { kind: "late", run };
+      const own = summary === undefined ? null : saveOwn(core, run, summary);
+      if (own?.kind === "unsound") return own;
+      const outcome = addProposed(core, run, own);
+      return { kind: outcome.kind === "stale" ? "stale" : "approved", run: core.runs.mustGet(runId) };
+    }),
+  );
 }
 
 /** A person's rejection, which ends the run without effect. Throws `invalid_state`, `unknown_run`. */
 export async function rejectRun(core: AgentCore, runId: string, reason: string | undefined): Promise<Decided> {
-  const run = core.runs.mustGet(runId);
+  const run = await mustPropose(core, runId);
   if (run.outcome !== null) return { kind: "late", run };
-  const outcome = reject(core, run, reason);
-  if (outcome === null) return { kind: "late", run };
-  return { kind: "rejected", run: await core.dispatcher.endAndStop(run, outcome) };
+  const detail = reason === undefined || reason === "" ? "A person rejected the summary." : reason;
+  return { kind: "rejected", run: core.dispatcher.end(runId, { kind: "nothing", reason: "declined", detail }) };
 }
 
-/** Records a person's approval. Call inside a transaction. Throws `invalid_state`. */
-function approve(
-  core: Needs<"memory" | "platform" | "runs" | "settings">,
-  run: LiveRun,
-  summary: string | undefined,
-): Decided {
-  const waiting = mustHaveAsked(core, run);
-  if (waiting === null) return { kind: "late", run };
-  const edited = summary === undefined ? null : saveEdited(core, run, { key: waiting.key, summary });
-  if (edited?.kind === "unsound") return edited;
-  const approval = { ...waiting, approvedKey: edited?.key ?? waiting.key };
-  const state = run.state === "waiting" ? "running" : run.state;
-  return { kind: "approved", run: core.runs.change(run.id, { approval, state }) };
-}
-
-/** The outcome of a run that a person rejected. Null when the rejection comes too late. Throws `invalid_state`. */
-function reject(core: Needs<"platform">, run: LiveRun, reason: string | undefined): Outcome | null {
-  if (mustHaveAsked(core, run) === null) return null;
-  return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
-}
-
-/** Null when it is too late to decide. */
-function mustHaveAsked(core: Needs<"platform">, run: LiveRun): Approval | null {
-  if (run.approval === undefined) {
+/** The run as it is, after a look whether its time is over. Throws `invalid_state` while it is still at work. */
+async function mustPropose(core: AgentCore, runId: string): Promise<RunRecord> {
+  const run = core.runs.mustGet(runId);
+  if (run.outcome !== null) return run;
+  if (run.state !== "proposed") {
     throw new PalimpsestError(
       "invalid_state",
-      `Run "${run.id}" does not wait for approval. Wait for its event, or cancel it.`,
+      `Run "${runId}" proposes nothing yet. Wait for its event, or cancel it.`,
     );
   }
-  return waitsForPerson(run, core.platform.now()) ? run.approval : null;
+  await core.dispatcher.lookAtProposal(run);
+  return core.runs.mustGet(runId);
 }
 
-function saveEdited(
-  core: Needs<"memory" | "settings">,
-  run: LiveRun,
-  { key, summary }: { key: string; summary: string },
-): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
-  const draft = mustDraft(core, run, key);
-  const hasMatter = (): boolean => tellsSomething(draft.text);
+type Own = { kind: "saved"; key: string; text: string; model: string } | Extract<Decided, { kind: "unsound" }>;
+
+/** Audits a person's own text and stores it as a draft. */
+function saveOwn(core: Needs<"memory" | "settings">, run: LiveRun, summary: string): Own {
+  const { sessionId } = run;
+  const proposal = core.memory.session(sessionId).overlays.proposalOf(run.id);
+  const before = proposal?.summary ?? "";
+  const hasMatter = (): boolean => tellsSomething(before);
   const text = stripInvisible(summary);
-  const countTokens = core.settings.counterOf(run.sessionId);
+  const countTokens = core.settings.counterOf(sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter, countTokens });
   const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
   if (problems.length > 0) return { kind: "unsound", problems };
-  const edited = {
-    ...draft,
+  if (proposal === null) return { kind: "saved", key: "", text, model: "edited" };
+  const { generation, pinned } = proposal.details;
+  const saved = core.memory.drafts.save(sessionId, {
+    key: digest(run.id, "by a person", text),
     text,
     tokens: countTokens(text),
+    model: `${proposal.details.model} · edited`,
+    finishReason: "stop",
     degraded: false,
-    unfounded: draft.unfounded.filter((each) => text.includes(each)),
-    model: `${draft.model} · edited`,
-  };
-  const saved = core.memory.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });
-  return { kind: "saved", key: saved.key };
+    generation,
+    facts: factsOf(core, proposal, sessionId),
+    problems: [],
+    unfounded: pinned.unfounded.filter((each) => text.includes(each)),
+    source: { ...planOf(run).span, digest: run.planDigest ?? "" },
+  });
+  return { kind: "saved", key: saved.key, text, model: saved.model };
 }
 
 /** Refused instead of cleaned, because the author of a text with invisible characters read another text than a model would. */

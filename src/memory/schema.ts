@@ -164,6 +164,7 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
     `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
+    `CREATE INDEX palimpsest_proposals ON palimpsest_overlays (session_id, to_seq) WHERE state = 'proposed'`,
     // Drafts already paid for: a chunk's summary by the digest of its source, the prompt version and the model.
     `CREATE TABLE palimpsest_drafts (
        session_id    TEXT NOT NULL,

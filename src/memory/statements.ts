@@ -258,9 +258,20 @@ export class Statements {
     return this.db.run<OverlayRow>(sql, sessionId, overlayId)[0];
   }
 
-  /** All overlays of the session in every state, oldest first. */
+  /** All overlays of the session that are or were in force, oldest first. */
   overlays(sessionId: string): OverlayRow[] {
-    return this.db.run(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, sessionId);
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND state <> 'proposed' ORDER BY n`;
+    return this.db.run(sql, sessionId);
+  }
+
+  proposalsEndingFrom(sessionId: string, seq: number): OverlayRow[] {
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays
+       WHERE session_id = ? AND state = 'proposed' AND to_seq >= ?`;
+    return this.db.run(sql, sessionId, seq);
+  }
+
+  deleteOverlay(sessionId: string, n: number): void {
+    this.db.run("DELETE FROM palimpsest_overlays WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
   lastOverlayNumber(sessionId: string): number {

@@ -47,7 +47,6 @@ const ADVICE = {
   "too-recent": "Wait for more messages behind the notes, or lower keep in keepNotes.",
   "too-small": "Wait for more messages, or lower minSpanTokens.",
   "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",
-  approval: "Leave out requireApproval for compactions from notes.",
   unsound: MEND,
   "over-threshold": "Call refreshNotes, so that the notes tell of more, or lower keep in keepNotes.",
   empty: NONE_DUE,

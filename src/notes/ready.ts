@@ -48,12 +48,11 @@ export function findNotes(
   carried: readonly Carried[] = [],
 ): NotesVerdict | null {
   const kept = core.settings.get(run.sessionId);
-  const { approval, secretRules, countTokens } = kept;
+  const { secretRules, countTokens } = kept;
   const notes = keptNotes(kept);
   if (notes === null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
-  if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
   const history = core.memory.session(run.sessionId);
   if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
   const settings = resolveNotes(notes, run.policy);

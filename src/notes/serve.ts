@@ -6,7 +6,7 @@
  */
 import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
-import { commitSummary } from "../agent/runs/commit.ts";
+import { layOrPropose } from "../agent/runs/commit.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Needs } from "../agent/core.ts";
 import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
@@ -93,11 +93,11 @@ function commit(
   };
   const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
   const made = { span: plan.span, text: summary, facts, lineage, carried };
-  const outcome = commitSummary(core, run, made);
+  const outcome = layOrPropose(core, run, made);
   if (outcome.kind === "stale") {
     return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };
   }
-  conclude(core, run, outcome);
+  if (outcome.kind !== "proposed") conclude(core, run, outcome);
   return null;
 }
 

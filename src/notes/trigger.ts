@@ -51,7 +51,7 @@ export function startNotesIfDue(core: Starts, caches: NotesCaches, sessionId: st
   const notes = keptNotes(settings);
   if (notes === null || policy === null) return null;
   // A run that waits for a person may wait for a day.
-  if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
+  if (core.runs.live(sessionId).some(({ state }) => state !== "proposed")) return null;
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy, settings.when?.rule);

@@ -8,9 +8,6 @@
  *
  * R1 holds although the function may never settle. The run ends when its time is over, and a listener aborts the function's signal. A later
  * answer finds the run ended and is dropped.
- *
- * Where a person must approve, the summary is stored as a draft and the run waits. The commit then reads the ledger and the draft, so it
- * survives the object.
  */
 import type { UIMessage } from "ai";
 import { isToBeReadAgain } from "../memory/messages/contents.ts";
@@ -21,7 +18,6 @@ import type { Carried } from "../memory/overlays/details.ts";
 import {
   closeStep,
   markStep,
-  planOf,
   type FailureCode,
   type LiveRun,
   type Outcome,
@@ -29,21 +25,19 @@ import {
 } from "../memory/runs/runs.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
 import { askingRow, type KeptHead } from "../steps/plan/cut.ts";
-import { digest, sumDigests } from "../steps/text/digest.ts";
+import { sumDigests } from "../steps/text/digest.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { NO_FACTS, type Facts } from "../facts/fact.ts";
+import { NO_FACTS } from "../facts/fact.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { beginApproval, decideApproval } from "../agent/runs/approved.ts";
 import { readCarried } from "../agent/runs/boundary.ts";
 import { briefOf } from "../agent/runs/drafts/brief.ts";
-import { commitSummary } from "../agent/runs/commit.ts";
+import { addSummary } from "../agent/runs/commit.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
-import { mustDraft } from "../agent/runs/drafts/sources.ts";
 import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/visible-span.ts";
 
@@ -85,8 +79,7 @@ export class FunctionRuns implements FunctionRoom {
   }
 
   /** Notes are always kept by a workflow. A run that a Workflow has begun stays there, because its model may be answering (R3). */
-  makes({ kind, sessionId, path, approval, startedAt }: LiveRun): boolean {
-    if (approval !== undefined) return path === "function";
+  makes({ kind, sessionId, path, startedAt }: LiveRun): boolean {
     if (kind === "notes" || this.#core.settings.get(sessionId).inline === null) return false;
     return path === "function" || startedAt === null;
   }
@@ -128,13 +121,12 @@ export class FunctionRuns implements FunctionRoom {
     const end = outcome;
     await core.read(run.sessionId, () => finish(core, run.id, end));
     const now = core.runs.get(run.id);
-    if (now?.state === "waiting") core.announce(now);
+    if (now?.state === "proposed") core.announce(now);
   }
 
   /** Its time may be over, or its object may have died. */
   async revive(run: LiveRun): Promise<void> {
     const core = this.#core;
-    if (run.approval !== undefined) return commitApproved(core, run);
     const { inline } = core.settings.get(run.sessionId);
     const call = this.#calls.get(run.id);
     const now = core.platform.now();
@@ -146,10 +138,6 @@ export class FunctionRuns implements FunctionRoom {
       const reason = `The object was restarted ${run.restarts + 1} times while onCompaction was at work.`;
       finish(core, run.id, (live) => void conclude(core, live, { kind: "failed", code: "interrupted", reason }));
     }
-  }
-
-  async commitApproved(run: RunRecord): Promise<void> {
-    return commitApproved(this.#core, run);
   }
 }
 
@@ -198,9 +186,7 @@ function finish(core: Concludes & Needs<"db" | "platform">, runId: string, outco
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;
       const at = core.platform.now();
-      // A person may have been asked since the function answered.
-      const steps = live.approval === undefined ? closeStep(live.steps, STEP, { endedAt: at }) : live.steps;
-      work({ ...live, heardAt: at, steps });
+      work({ ...live, heardAt: at, steps: closeStep(live.steps, STEP, { endedAt: at }) });
     });
   try {
     end(outcome);
@@ -258,9 +244,8 @@ function endWithAnswer(
   const run: LiveRun = { ...live, plan: { ...plan, head }, planDigest };
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return void conclude(core, run, refused);
-  if (core.settings.get(run.sessionId).approval !== null) return propose(core, run, { given, facts, generation });
   const lineage = { model: STEP, degraded: false, level: plan.level, generation };
-  conclude(core, run, commitSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried }));
+  addSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried });
 }
 
 /**
@@ -274,44 +259,6 @@ function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Polic
   const first = outline.rows[askingRow(outline.rows) ?? -1]?.id;
   const beginningOf = first !== undefined && hidden.has(first) && openingTokens > 0 ? first : null;
   return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
-}
-
-/** Stores the summary until a person has decided. Call inside a transaction. */
-function propose(
-  core: Needs<"memory" | "platform" | "runs" | "settings">,
-  run: LiveRun,
-  { given, facts, generation }: { given: InlineSummary; facts: Facts; generation: number },
-): void {
-  const text = given.summary;
-  const key = digest("own function", run.id, text);
-  const countTokens = core.settings.counterOf(run.sessionId);
-  const sound = { finishReason: "stop", degraded: false, problems: [], unfounded: [] };
-  core.memory.drafts.save(run.sessionId, {
-    key,
-    text,
-    tokens: countTokens(text),
-    model: STEP,
-    generation,
-    facts,
-    ...sound,
-  });
-  core.runs.write({ ...run, state: "waiting", approval: beginApproval(core, run, key) ?? undefined });
-}
-
-/** Commits a summary that a person approved, or that a timeout applies. Does nothing while the wait goes on. */
-async function commitApproved(core: Concludes & Needs<"db" | "platform">, { id, sessionId }: RunRecord): Promise<void> {
-  const carried = await readCarried(core, sessionId);
-  finish(core, id, (live) => {
-    if (live.approval === undefined) return;
-    const asked = decideApproval(core, live.approval);
-    if ("kind" in asked) conclude(core, live, asked);
-    if ("kind" in asked || asked.approvedKey === null) return;
-    const { text, facts, model, degraded, generation } = mustDraft(core, live, asked.approvedKey);
-    const { span, level } = planOf(live);
-    const lineage = { model, degraded, level, generation };
-    const run = { ...live, approval: asked };
-    conclude(core, run, commitSummary(core, run, { span, text, facts, lineage, carried }));
-  });
 }
 
 /** Null for no summary. Throws for an invalid answer. */

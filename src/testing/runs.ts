@@ -30,7 +30,7 @@ export async function finishRuns(agent: CompactionHost, options: FinishOptions =
   const giveUpAt = Date.now() + timeoutMs;
   for (;;) {
     await dispatcher.watch();
-    const atWork = runs.allLive().filter(({ state }) => state !== "waiting" && state !== "paused");
+    const atWork = runs.allLive().filter(({ state }) => state !== "proposed" && state !== "paused");
     if (atWork.length === 0 && hookOutbox.list().length === 0) break;
     if (Date.now() >= giveUpAt) throw stillAtWork(atWork, timeoutMs);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

@@ -6,6 +6,7 @@
  *
  * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
  * receipt says whether the draft would pass as the summary of the whole span. The commit of a split opens its child.
+ * Where a person is asked, the commit proposes the summary, and the line ends there too.
  *
  * The engine keeps each step's result, so a crash resumes after the last finished step. An unfinished step runs again, and its effects are
  * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema.
@@ -18,7 +19,6 @@ import { assert } from "../errors.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { findSmallWindow, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
-import { waitForApproval } from "./approval.ts";
 import {
   EXTRACTIVE,
   foldDrafts,
@@ -95,19 +95,8 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
 
   const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
   if (sound.kind === "ended") return sound;
-  const approved = plan.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
-  if (approved.kind === "ended") return approved;
-
-  const commit = (name: string, key: string) =>
-    step.do(name, AGENT_CALL, (at) => port.addCompaction(markOf(at), { key, leaves }));
-  const added = await commit("add compaction", approved.key);
-  if (added.kind !== "unapproved") return added;
-  // The session began to ask for approval after the run was planned.
-  const late = await waitForApproval(step, port, approved.key);
-  if (late.kind === "ended") return late;
-  const again = await commit("add compaction · approved", late.key);
-  assert(again.kind !== "unapproved", "The draft that was approved is the one that is committed.");
-  return again;
+  const { key } = sound;
+  return step.do("add compaction", AGENT_CALL, (at) => port.addCompaction(markOf(at), { key, leaves }));
 }
 
 /** Reads the outline, cuts it and records the plan. The engine keeps only the plan's receipt, never the outline. */

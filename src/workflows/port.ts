@@ -7,7 +7,7 @@
  * This side knows nothing of SQLite.
  */
 import type { UIMessage } from "ai";
-import type { Outcome } from "../memory/runs/runs.ts";
+import type { Finished } from "../memory/runs/runs.ts";
 import type { ModelFailureCode } from "../model/failures.ts";
 import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
@@ -18,10 +18,10 @@ import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
 import type { ChunkPlan } from "../steps/plan/chunk.ts";
 import type { Template } from "../steps/draft/template.ts";
 
-/** The run is over, also when another caller ended it. The workflow returns the outcome and stops. */
+/** The work of the run is over, also when another caller ended it. The workflow returns the outcome and stops. */
 export interface RunEnded {
   readonly kind: "ended";
-  readonly outcome: Outcome;
+  readonly outcome: Finished;
 }
 
 export interface OutlineRead {
@@ -63,8 +63,6 @@ export type PlanReceipt =
       readonly tailTokens: number;
       /** The session's policy, before it is fitted to a model's window. */
       readonly policy: Policy;
-      /** True when a person must approve the draft before the commit. */
-      readonly needsApproval: boolean;
       /** The sources of the summary, in the order of the path. */
       readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
       /** Models that are not asked now, because they failed recently or their budget is spent. */
@@ -219,28 +217,6 @@ export type Answered =
   /** Something of a room's own, which the room audits. */
   | { readonly kind: "own" };
 
-/** Type of the event that ends a wait for approval. Anybody may send it, because the agent reads its meaning from the ledger. */
-export const APPROVAL_EVENT = "approval";
-
-/**
- * A person approved, or no approval is needed. `key` names the draft to commit, which differs from the asked one where a person wrote their
- * own.
- */
-export interface Approved {
-  readonly kind: "approved";
-  readonly key: string;
-}
-
-export type ApprovalReading =
-  | Approved
-  /** Time (ms) until silence counts as an answer. */
-  | { readonly kind: "waiting"; readonly timeoutMs: number };
-
-/** The commit was refused, because the session needs an approval that this draft lacks. Nothing was written. */
-export interface Unapproved {
-  readonly kind: "unapproved";
-}
-
 /** A chunk of a committed summary, with the key of its draft. Without a key, that summary is the chunk's own draft. */
 export interface ChunkDraft {
   readonly index: number;
@@ -302,13 +278,11 @@ export interface CompactionPort {
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
   /** Reports a call without an answer. A report that one attempt sends twice counts once. */
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
-  /** Returns whether a person approved the draft, where the session asks for approval. The first call begins the wait. */
-  askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /**
-   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split
-   * also opens the child and ends the parent.
+   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. Where the session asks a
+   * person, the summary is proposed instead. The commit of a split also opens the child and ends the parent.
    */
-  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded>;
+  addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded>;
   /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
   doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
@@ -326,7 +300,6 @@ export const PORT_METHODS = [
   "readDrafts",
   "saveDraft",
   "noteFailure",
-  "askApproval",
   "addCompaction",
   "refuseModel",
   "doOwn",

@@ -5,7 +5,7 @@
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { PalimpsestError } from "../errors.ts";
-import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
+import type { Finished, RunRecord } from "../memory/runs/runs.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentLocation } from "./agent-stub.ts";
@@ -50,7 +50,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     }
   }
 
-  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
+  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Finished> {
     try {
       const port = openPort(this.env, payload.agent, payload.runId);
       const model = await this.#models(payload, step, port);

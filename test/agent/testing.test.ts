@@ -17,7 +17,7 @@ test("a day that passes leaves a run alone that waits for a person, and the real
   await runInDurableObject(stub, async (object) => {
     const clock = fakeClock(object);
     const [waiting] = await finishRuns(object, { sessionId: "asked" });
-    expect(waiting).toMatchObject({ state: "waiting", outcome: null });
+    expect(waiting).toMatchObject({ state: "proposed", outcome: null });
     await clock.advance(23 * 3_600_000);
     expect((await finishRuns(object, { sessionId: "asked" }))[0]?.outcome).toBeNull();
     expect(object.palimpsest.platform.now()).toBe(clock.now());

@@ -1,8 +1,7 @@
-/** A person between a sound summary and its commit. Tests their answer, a late answer, and silence. */
+/** A proposal is an overlay that a person puts in force or drops. Tests their answer, a late answer, and silence. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { approveRun, type ApprovalOptions } from "../../src/approval/approval.ts";
+import type { ApprovalOptions } from "../../src/approval/approval.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { findInvisible } from "../../src/steps/text/invisible-characters.ts";
@@ -32,7 +31,7 @@ function configure(stub: DurableObjectStub<PalimpsestAgent>, set: (agent: Palimp
 async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<RunRecord> {
   for (;;) {
     const run = await agent.getRun({ runId });
-    if (run.state === "waiting" || run.outcome !== null) return run;
+    if (run.state === "proposed" || run.outcome !== null) return run;
     await scheduler.wait(1);
   }
 }
@@ -44,8 +43,8 @@ function later(stub: DurableObjectStub<PalimpsestAgent>, ms: number): Promise<vo
   });
 }
 
-async function poke(runId: string): Promise<void> {
-  await (await env.COMPACTION_WORKFLOW.get(runId)).sendEvent({ type: "approval", payload: {} });
+function look(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
+  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => palimpsest.dispatcher.watch());
 }
 
 async function summaries(agent: PalimpsestAgent): Promise<string[]> {
@@ -54,15 +53,16 @@ async function summaries(agent: PalimpsestAgent): Promise<string[]> {
 
 // --- yes and no -----------------------------------------------------------------------------------------------------------
 
-test("a sound summary waits, shown in whole, and nothing is committed or held up until a person says yes (C1)", async () => {
+test("a sound summary is proposed, shown in whole, and nothing is committed or held up until a person says yes; no engine waits (C1, R2)", async () => {
   const { agent, run, calls } = await runThatWaits();
   const proposal = await agent.getProposal({ runId: run.id });
   expect(proposal).toMatchObject({ runId: run.id, degraded: false, onTimeout: "discard" });
   const [waits] = await agent.liveRuns({});
-  expect(waits).toMatchObject({ runId: run.id, state: "waiting" });
-  // The commit is still to come.
+  expect(waits).toMatchObject({ runId: run.id, state: "proposed" });
   expect(waits?.done).toBeLessThan(waits?.total ?? 0);
-  expect((proposal?.expiresAt ?? 0) - (proposal?.askedAt ?? 0)).toBe(DAY);
+  const { status, output } = await settled(run.id);
+  expect([status, output]).toEqual(["complete", { kind: "proposed", overlayId: expect.any(String) as unknown }]);
+  expect(Math.abs((proposal?.expiresAt ?? 0) - (proposal?.askedAt ?? 0) - DAY)).toBeLessThan(60_000);
   expect(await summaries(agent)).toEqual([]);
   await agent.append({ message: say(17) });
   expect((await agent.status({})).waiting).toMatchObject({ reason: "approval-pending" });
@@ -74,10 +74,9 @@ test("a sound summary waits, shown in whole, and nothing is committed or held up
   expect(await summaries(agent)).toEqual([proposal?.summary]);
   expect(calls).toHaveLength(1);
   expect(await agent.getProposal({ runId: run.id })).toBeNull();
-  expect((await settled(run.id)).status).toBe("complete");
 });
 
-test("no is no: the run ends with the reason, the engine stops, and another try pays for nothing again (R1, R3)", async () => {
+test("no is no: the run ends with the reason, and another try pays for nothing again (R1, R3)", async () => {
   const { agent, run, calls } = await runThatWaits();
   const reason = "It forgets the ledger.";
   expect(await agent.rejectRun({ runId: run.id, reason })).toMatchObject({ kind: "rejected" });
@@ -86,7 +85,6 @@ test("no is no: the run ends with the reason, the engine stops, and another try 
     reason: "declined",
     detail: reason,
   });
-  expect((await settled(run.id)).status).toBe("terminated");
   expect(await summaries(agent)).toEqual([]);
 
   const again = await agent.retryRun({ runId: run.id });
@@ -111,7 +109,7 @@ test("a text of the person's own is audited: what is unsound is named and change
     expect(decided).toMatchObject({ kind: "unsound" });
     expect(JSON.stringify(decided)).toContain(`"${kind}"`);
   }
-  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting", outcome: null });
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "proposed", outcome: null });
   const summary = proposed.replace("what was done", "what a person says was done");
   expect(await agent.approveRun({ runId: run.id, summary })).toMatchObject({ kind: "approved" });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
@@ -133,7 +131,7 @@ test("what is approved is what was read: no proposal holds what nobody sees, and
   const refused = await made.agent.approveRun({ runId: run.id, summary: edited });
   expect(refused).toMatchObject({ kind: "unsound", problems: [{ kind: "unseen" }] });
   expect(JSON.stringify(refused)).toContain("U+202E, U+202C, U+200B, U+E0041, U+E0042, U+3164, U+0000, U+001B");
-  expect(await made.agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting" });
+  expect(await made.agent.getRun({ runId: run.id })).toMatchObject({ state: "proposed" });
 
   const windows = proposed.replaceAll("\n", "\r\n");
   expect(await made.agent.approveRun({ runId: run.id, summary: windows })).toMatchObject({ kind: "approved" });
@@ -165,9 +163,10 @@ test.for(["apply", "discard"] as const)(
   "silence means what was asked for: %s; a yes after that comes late (R1)",
   async (onTimeout) => {
     const { agent, stub, run } = await runThatWaits({ timeoutMs: 3 * DAY, onTimeout });
+    await look(stub);
+    expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "proposed" });
     await later(stub, 3 * DAY);
-    expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "late" });
-    await poke(run.id);
+    await look(stub);
     const { outcome } = await agent.waitForRun({ runId: run.id });
     expect(outcome).toMatchObject(
       onTimeout === "apply" ? { kind: "applied" } : { kind: "nothing", reason: "declined" },
@@ -177,27 +176,30 @@ test.for(["apply", "discard"] as const)(
   },
 );
 
-test("a yes to a summary of what was edited meanwhile commits nothing (C3)", async () => {
-  const { agent, run } = await runThatWaits();
-  const { plan } = await agent.getRun({ runId: run.id });
-  await agent.update({ message: say(Number(plan?.span.fromId.slice(1)), "Edited. ") });
-  await agent.approveRun({ runId: run.id });
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "stale" });
-  expect(await summaries(agent)).toEqual([]);
+test("an edit under a proposal drops it and ends its run at once, and so does a deletion: nobody can approve it, and its words are gone (C3, S3)", async () => {
+  for (const change of ["edit", "deletion"]) {
+    const { agent, run } = await runThatWaits();
+    const { plan } = await agent.getRun({ runId: run.id });
+    const id = plan?.span.fromId ?? "";
+    if (change === "edit") await agent.update({ message: say(Number(id.slice(1)), "Edited. ") });
+    else await agent.deleteMessages({ ids: [id] });
+    expect(await agent.getProposal({ runId: run.id })).toBeNull();
+    expect((await agent.getRun({ runId: run.id })).outcome).toEqual({ kind: "stale", reason: "changed" });
+    expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "late" });
+    expect(await summaries(agent)).toEqual([]);
+  }
 });
 
-test("S3: a summary that waits is not shown while its messages are edited, and never again once one is deleted", async () => {
+test("an approval passes the fence of any commit: one that would cross another summary commits nothing (C2)", async () => {
   const { agent, run } = await runThatWaits();
   const { plan } = await agent.getRun({ runId: run.id });
-  const proposal = await agent.getProposal({ runId: run.id });
-  expect(proposal?.summary).toBeTruthy();
-  const [fromId = "", n] = [plan?.span.fromId, Number(plan?.span.fromId.slice(1))];
-  await agent.update({ message: say(n, "Edited. ") });
-  expect(await agent.getProposal({ runId: run.id })).toBeNull();
-  await agent.update({ message: say(n) });
-  expect(await agent.getProposal({ runId: run.id })).toEqual(proposal);
-  await agent.deleteMessages({ ids: [fromId] });
-  expect(await agent.getProposal({ runId: run.id })).toBeNull();
+  const [from, to] = [plan?.span.toId ?? "", `m${Number(plan?.span.toId.slice(1)) + 1}`];
+  await agent.addCompaction({ summary: "short", fromMessageId: from, toMessageId: to });
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({
+    kind: "stale",
+    run: { outcome: { kind: "stale", reason: "overlap" } },
+  });
+  expect(await summaries(agent)).toEqual(["short"]);
 });
 
 test("a yes to what was cleared or deleted finds nothing to say yes to (S2)", async () => {
@@ -234,41 +236,6 @@ test("who is not asked yet cannot answer", async () => {
 
 // --- lost words, lost objects ---------------------------------------------------------------------------------------------
 
-test("events that anybody sends decide nothing", async () => {
-  const { agent, run } = await runThatWaits();
-  for (let round = 0; round < 3; round++) await poke(run.id);
-  for (let round = 2; round <= 4; round++) {
-    while (!(await agent.getRun({ runId: run.id })).steps.some(({ name }) => name.endsWith(`round ${round}`)))
-      await scheduler.wait(1);
-  }
-  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting", outcome: null });
-  expect(await summaries(agent)).toEqual([]);
-});
-
-test("a yes whose event was lost is told again by the watchdog, and a wait that is not over is left alone (R1)", async () => {
-  const { agent, stub, run } = await runThatWaits();
-  const nudges = await runInDurableObject(stub, async ({ palimpsest }: PalimpsestAgent) => {
-    const { platform, dispatcher } = palimpsest;
-    const told: (string | undefined)[] = [];
-    const instance = platform.instance.bind(platform);
-    Object.assign(platform, {
-      now: () => Date.now() + 3_600_000,
-      instance: async (of: string) => ({
-        ...(await instance(of)),
-        nudge: async (event?: string) => void told.push(event),
-      }),
-    });
-    await dispatcher.watch();
-    expect(told).toEqual([]);
-    await approveRun(palimpsest, run.id, undefined);
-    Object.assign(platform, { now: () => Date.now() + 7_200_000, instance });
-    await dispatcher.watch();
-    return told;
-  });
-  expect(nudges).toEqual(["approval"]);
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-});
-
 test("a wait outlives the object that asked (R1)", async () => {
   const { agent, stub, run } = await runThatWaits();
   await evictDurableObject(stub);
@@ -279,20 +246,20 @@ test("a wait outlives the object that asked (R1)", async () => {
 
 // --- with the other controls ------------------------------------------------------------------------------------------------
 
-test("a run that waits can be paused, approved meanwhile, and goes on when it is resumed", async () => {
+test("a run that proposes has nothing to pause, to resume or to do again", async () => {
   const { agent, run } = await runThatWaits();
-  expect((await agent.pauseRun({ runId: run.id })).state).toBe("paused");
-  expect((await agent.resumeRun({ runId: run.id })).state).toBe("waiting");
-  await agent.pauseRun({ runId: run.id });
-  expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "approved", run: { state: "paused" } });
-  expect((await agent.resumeRun({ runId: run.id })).state).toBe("running");
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+  for (const call of [
+    () => agent.pauseRun({ runId: run.id }),
+    () => agent.resumeRun({ runId: run.id }),
+    () => agent.retryRunFrom({ runId: run.id, stepName: "plan the cut" }),
+  ])
+    expect(await refusalOf(call)).toMatch(/\[invalid_state\].*Approve or reject/);
 });
 
 test("a run that waits can be cancelled", async () => {
   const { agent, run } = await runThatWaits();
   expect((await agent.cancelRun({ runId: run.id })).outcome).toEqual({ kind: "cancelled" });
-  expect((await settled(run.id)).status).toBe("terminated");
+  expect(await agent.getProposal({ runId: run.id })).toBeNull();
   expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "late" });
 });
 
@@ -303,20 +270,6 @@ test("a split waits as well; no to its summary is no to the split", async () => 
   await untilWaiting(agent, split.run.id);
   await agent.rejectRun({ runId: split.run.id });
   expect((await agent.newestSession({ sessionId: "" })).id).toBe("");
-});
-
-test("a live run's step is done again by name, without a second payment; other names are told which there are (R3)", async () => {
-  const { agent, run, calls } = await runThatWaits();
-  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "guess" }))).toMatch(
-    /\[invalid_input\].*"plan the cut"/,
-  );
-  await agent.retryRunFrom({ runId: run.id, stepName: "plan the cut" });
-  await agent.approveRun({ runId: run.id });
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-  expect(calls).toHaveLength(1);
-  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "add compaction" }))).toContain(
-    "[invalid_state]",
-  );
 });
 
 test.for<[ApprovalOptions]>([
@@ -332,28 +285,15 @@ test.for<[ApprovalOptions]>([
   expect(refused).toContain("[invalid_options]");
 });
 
-// --- without the room ---------------------------------------------------------------------------------------------------
-
-function takeOutRoom(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
-  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
-    Object.assign(palimpsest.rooms, { askApproval: undefined });
+test("a deploy without the room leaves a proposal until its time is over (C1, R1)", async () => {
+  const { agent, stub, run } = await runThatWaits();
+  await runInDurableObject(stub, ({ palimpsest: { settings } }: PalimpsestAgent) => {
+    settings.set("", { ...settings.get(""), approval: null });
   });
-}
-
-test("a wait whose room was taken out ends without effect, and what a person had approved is committed (C1)", async () => {
-  const waiting = await runThatWaits();
-  await takeOutRoom(waiting.stub);
-  await poke(waiting.run.id);
-  const ended = await waiting.agent.waitForRun({ runId: waiting.run.id });
-  expect(ended.outcome).toMatchObject({
-    kind: "nothing",
-    reason: "declined",
-    detail: expect.stringContaining("approval()"),
-  });
-  expect(await summaries(waiting.agent)).toEqual([]);
-
-  const approved = await runThatWaits();
-  await takeOutRoom(approved.stub);
-  await approved.agent.approveRun({ runId: approved.run.id });
-  expect((await approved.agent.waitForRun({ runId: approved.run.id })).outcome).toMatchObject({ kind: "applied" });
+  await look(stub);
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "proposed" });
+  await later(stub, DAY);
+  await look(stub);
+  expect((await agent.getRun({ runId: run.id })).outcome).toMatchObject({ kind: "nothing", reason: "declined" });
+  expect(await summaries(agent)).toEqual([]);
 });

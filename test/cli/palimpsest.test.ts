@@ -81,7 +81,7 @@ async function proposedRun(session: string): Promise<RunRecord> {
   try {
     for (;;) {
       const [run] = await remote.call("runs", { sessionId: session });
-      if (run?.state === "waiting") return run;
+      if (run?.state === "proposed") return run;
       expect(run?.outcome ?? null).toBeNull();
     }
   } finally {
@@ -185,7 +185,7 @@ test("a run is rejected, retried, cancelled; what came to nothing says so in its
   expect(await palimpsest(["reject", run.id, "Too short"])).toMatchObject({ code: 0, out: `${run.id} rejected\n` });
   expect((await palimpsest(["run", run.id])).out).toContain("nothing (declined): Too short");
   const again = await ask<RunRecord>(["retry", run.id]);
-  expect(again).toMatchObject({ state: "waiting", retryOf: run.id });
+  expect(again).toMatchObject({ state: "proposed", retryOf: run.id });
   expect((await palimpsest(["cancel", again.id])).code).toBe(0);
   expect((await palimpsest(["watch", again.id])).code).toBe(1);
   expect((await palimpsest(["--session", "refused", "health"])).out).toContain("1 × nothing: declined");

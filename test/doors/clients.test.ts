@@ -172,7 +172,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
   await agent.appendAll({ sessionId: "asked", messages: whispers(0, ENOUGH) });
   const [proposed] = await agent.runs({ sessionId: "asked" });
   const runId = proposed?.id ?? "";
-  while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+  while ((await agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
   heard.push(await line.call("getRun", { runId }), await line.call("liveRuns", {}));
   expect((await agent.getProposal({ runId }))?.summary).toContain(SECRETS.summary);
   await agent.rejectRun({ runId, reason: SECRETS.reason });

@@ -104,15 +104,16 @@ describe("a run asks a model although notes are kept, and says why", () => {
     expect(run).toMatchObject({ path: "model", whyModel: { reason: "over-threshold" } });
   });
 
-  test("approval: each summary is made for the person who is to read it", async () => {
+  test("approval does not keep notes out: a person decides on what they say as on any summary", async () => {
     const made = newAgent(noting);
     const { agent } = made;
     await sayWithNotes(agent);
     await change(made, (session) => session.requireApproval());
     const { run } = await agent.compact({ sessionId: SESSION });
-    await expect.poll(async () => (await agent.getRun({ runId: run.id })).state).toBe("waiting");
-    expect(await agent.getRun({ runId: run.id })).toMatchObject({ path: "model", whyModel: { reason: "approval" } });
-    await agent.cancelRun({ runId: run.id });
+    await expect.poll(async () => (await agent.getRun({ runId: run.id })).state).toBe("proposed");
+    expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "approved", run: { path: "notes" } });
+    const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+    expect(overlay?.details.notesVersion).toBeTypeOf("number");
   });
 
   test("unsound: what is no summary of a model's is none of notes either", async () => {
@@ -134,28 +135,25 @@ describe("a run asks a model although notes are kept, and says why", () => {
 });
 
 describe("a run does not wait for an update that cannot help it", () => {
-  test.each([
-    "a focus was asked for",
-    "a person approves summaries",
-    "a version was written by hand",
-    "it is of another branch",
-  ])("%s", async (why) => {
-    const made = await held();
-    const { agent } = made;
-    if (why.startsWith("a person")) await change(made, (session) => session.requireApproval());
-    if (why.startsWith("a version")) {
-      await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Task", text: "- by hand" }] });
-    }
-    if (why.startsWith("it is")) await agent.append({ sessionId: SESSION, message: say(50), parentId: "m1" });
-    const focus = why.startsWith("a focus") ? "the ledger" : undefined;
-    const { notes } = await agent.plan({ sessionId: SESSION, manual: true });
-    if (focus === undefined) expect(notes).toMatchObject({ kind: "declined", waitsFor: null });
-    const { run } = await agent.compact({ sessionId: SESSION, focus });
-    await expect.poll(async () => (await agent.getRun({ runId: run.id })).path).toBe("model");
-    await agent.cancelRun({ runId: run.id });
-    made.gate.open();
-    await rest(agent);
-  });
+  test.each(["a focus was asked for", "a version was written by hand", "it is of another branch"])(
+    "%s",
+    async (why) => {
+      const made = await held();
+      const { agent } = made;
+      if (why.startsWith("a version")) {
+        await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Task", text: "- by hand" }] });
+      }
+      if (why.startsWith("it is")) await agent.append({ sessionId: SESSION, message: say(50), parentId: "m1" });
+      const focus = why.startsWith("a focus") ? "the ledger" : undefined;
+      const { notes } = await agent.plan({ sessionId: SESSION, manual: true });
+      if (focus === undefined) expect(notes).toMatchObject({ kind: "declined", waitsFor: null });
+      const { run } = await agent.compact({ sessionId: SESSION, focus });
+      await expect.poll(async () => (await agent.getRun({ runId: run.id })).path).toBe("model");
+      await agent.cancelRun({ runId: run.id });
+      made.gate.open();
+      await rest(agent);
+    },
+  );
 });
 
 test("an append over the threshold reads no view while its run is postponed, but for each span that the view grows by", async () => {

@@ -234,7 +234,7 @@ async function proposed(options: ApprovalOptions = {}) {
   });
   await made.inside(({ inlineFirst }) => void inlineFirst.requireApproval(options));
   const { id: runId } = await start(made.agent);
-  while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+  while ((await made.agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
   return { ...made, runId, calls };
 }
 
@@ -252,7 +252,7 @@ describe("a person's word", () => {
     expect(await agent.getCompactions({ sessionId })).toEqual([]);
     await agent.watchCompactions();
     const waiting = await agent.getRun({ runId });
-    expect(waiting).toMatchObject({ state: "waiting", outcome: null });
+    expect(waiting).toMatchObject({ state: "proposed", outcome: null });
     expect(await agent.approveRun({ runId })).toMatchObject({ kind: "approved" });
     expect(await agent.waitForRun({ runId })).toMatchObject({ outcome: { kind: "applied" }, steps: waiting.steps });
     expect(await agent.getCompactions({ sessionId })).toMatchObject([
@@ -273,7 +273,7 @@ describe("a person's word", () => {
     expect(await first.agent.getCompactions({ sessionId })).toEqual([]);
     const { agent, runId } = await proposed();
     expect(await agent.approveRun({ runId, summary: "I cannot help with that." })).toMatchObject({ kind: "unsound" });
-    expect((await agent.getRun({ runId })).state).toBe("waiting");
+    expect((await agent.getRun({ runId })).state).toBe("proposed");
     await agent.approveRun({ runId, summary: "As a person wrote it." });
     expect(await agent.getCompactions({ sessionId })).toMatchObject([
       { summary: "As a person wrote it.", details: { model: "onCompaction · edited" } },
@@ -287,32 +287,7 @@ describe("a person's word", () => {
     const { agent, inside, runId } = await proposed({ timeoutMs: 1_000, onTimeout });
     await inside(later(2_000));
     await agent.watchCompactions();
-    const ended = await agent.getRun({ runId });
-    expect(ended.outcome).toMatchObject({ kind });
-    const approvedKey = kind === "applied" ? (expect.any(String) as unknown) : null;
-    expect(ended).toMatchObject({ state: "ended", approvedKey });
-  });
-
-  test("nothing is committed where a new version of the agent has no room that asks, whatever silence meant", async () => {
-    const { agent, inside, runId } = await proposed({ timeoutMs: 1_000, onTimeout: "apply" });
-    await inside((instance) => {
-      const { settings, rooms } = instance.palimpsest;
-      settings.set(sessionId, { ...settings.get(sessionId), approval: null });
-      Object.assign(rooms, { askApproval: undefined });
-      later(2_000)(instance);
-    });
-    await agent.watchCompactions();
-    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "nothing", reason: "declined" });
-    expect(await agent.getCompactions({ sessionId })).toEqual([]);
-  });
-
-  test("a yes after the time that was given for it comes late, and changes nothing", async () => {
-    const { agent, inside, runId } = await proposed({ timeoutMs: 1_000 });
-    await inside(later(2_000));
-    expect(await agent.approveRun({ runId })).toMatchObject({ kind: "late" });
-    await agent.watchCompactions();
-    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "nothing", reason: "declined" });
-    expect(await agent.getCompactions({ sessionId })).toEqual([]);
+    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind });
   });
 
   test("clients are told that a summary waits, and that it does no longer", async () => {
@@ -323,14 +298,11 @@ describe("a person's word", () => {
       platform.broadcast = ({ state, outcome }) => void told.push({ state, outcome });
     });
     const { id: runId } = await start(agent);
-    while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
-    expect(told.at(-1)).toEqual({ state: "waiting", outcome: null });
+    while ((await agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
+    expect(told.at(-1)).toEqual({ state: "proposed", outcome: null });
     const before = told.length;
     await agent.approveRun({ runId });
-    expect(told.slice(before)).toMatchObject([
-      { state: "running", outcome: null },
-      { state: "ended", outcome: { kind: "applied" } },
-    ]);
+    expect(told.slice(before)).toMatchObject([{ state: "ended", outcome: { kind: "applied" } }]);
   });
 
   test("it is done also where a new version of the agent has no function any more", async () => {
@@ -346,7 +318,7 @@ describe("a person's word", () => {
     const { agent, inside } = await newBuilt(cover("Deploy with \u202egnp.exe\u202c\u200b now."));
     await inside(({ inlineFirst }) => void inlineFirst.requireApproval());
     const { id: runId } = await start(agent);
-    while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+    while ((await agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
     expect((await agent.getProposal({ runId }))?.summary).toBe("Deploy with gnp.exe now.");
     await agent.approveRun({ runId });
     expect((await agent.getCompactions({ sessionId }))[0]?.summary).toBe("Deploy with gnp.exe now.");
@@ -363,7 +335,7 @@ describe("a person's word", () => {
         await begin(session);
       });
       const runId = (await agent.runs({}))[0]?.id ?? "";
-      while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+      while ((await agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
       await agent.approveRun({ runId });
       expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
       return (await agent.getCompactions({})).at(-1)?.details;
@@ -385,11 +357,10 @@ describe("a person's word", () => {
     expect(second).toMatchObject({ level: 1, generation: 2, carried: [{ label: "todo" }] });
   });
 
-  test("an edit meanwhile makes it stale, also when it is approved afterwards (C3)", async () => {
+  test("an edit meanwhile makes it stale (C3)", async () => {
     const { agent, runId } = await proposed();
     await agent.update({ sessionId, message: say(4, "Edited. ") });
-    await agent.approveRun({ runId });
-    expect((await agent.waitForRun({ runId })).outcome).toEqual({ kind: "stale", reason: "changed" });
+    expect((await agent.getRun({ runId })).outcome).toEqual({ kind: "stale", reason: "changed" });
     expect(await agent.getCompactions({ sessionId })).toEqual([]);
   });
 
@@ -397,22 +368,10 @@ describe("a person's word", () => {
     const { name, runId, calls } = await proposed();
     await abortAllDurableObjects();
     await lifeOf(name).watchCompactions();
-    expect((await lifeOf(name).getRun({ runId })).state).toBe("waiting");
+    expect((await lifeOf(name).getRun({ runId })).state).toBe("proposed");
     expect(await lifeOf(name).approveRun({ runId })).toMatchObject({ kind: "approved" });
     expect((await lifeOf(name).getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
     expect(calls).toHaveLength(1);
-  });
-
-  test("a yes whose object died before it was done is done by the watchdog", async () => {
-    const { name, inside, runId } = await proposed();
-    await inside(({ palimpsest: { runs } }) => {
-      const run = runs.mustGet(runId);
-      if (run.outcome !== null || run.approval === undefined) throw new Error("Nobody was asked.");
-      runs.change(runId, { approval: { ...run.approval, approvedKey: run.approval.key }, state: "running" });
-    });
-    await abortAllDurableObjects();
-    await lifeOf(name).watchCompactions();
-    expect((await lifeOf(name).getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
   });
 });
 

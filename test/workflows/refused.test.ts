@@ -2,18 +2,16 @@
  * An answer that an audit refused was paid for as well. A repeated step reuses the recorded refusal, unless a caller asks for the step
  * again (R3).
  */
-import { Session } from "../../src/agent/sessions/session.ts";
-import { runInDurableObject } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { noting, rest, SESSION } from "../noted.ts";
-import { summaryOf } from "../scripted-model.ts";
-import type { PalimpsestAgent } from "../worker.ts";
+import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
 import { planFault, type Fault } from "./faults/faulty-run.ts";
 import { happen, SHAPES } from "./faults/faulty-shapes.ts";
 
 skipRetryDelays();
+afterEach(openGates);
 
 /** Takes away the result of a step, or all of them, when the first answer is stored. */
 const FORGETTING: readonly Fault[] = ["result lost", "restart after"];
@@ -56,28 +54,16 @@ test.for(FORGETTING)("%s behind refused notes: they are repaired, and not asked 
 
 test("whoever asks for a step once more gets another answer, where the last one was refused", async () => {
   let isWell = false;
-  const { agent, stub, calls } = newAgent((prompt) =>
-    isWell ? summaryOf(prompt, "what was done") : "I cannot do that.",
-  );
-  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    await Session.create(instance).compactAfter(2_000).requireApproval({}).status();
+  const repair = makeGate();
+  const { agent, calls } = newAgent(async (prompt) => {
+    if (isWell) return summaryOf(prompt, "what was done");
+    if (prompt.problems.length > 0) await repair.pass();
+    return "I cannot do that.";
   });
   const { id: runId } = await startRun(agent);
-  const untilWaiting = async (after: number) => {
-    for (;;) {
-      const run = await agent.getRun({ runId });
-      if (run.outcome !== null) throw new Error(`The run ended: ${run.outcome.kind}.`);
-      if (run.state === "waiting" && calls.length > after) return run;
-      await scheduler.wait(1);
-    }
-  };
-  await untilWaiting(1);
-  expect(await agent.getProposal({ runId })).toMatchObject({ degraded: true });
+  await repair.reached();
   isWell = true;
   await agent.retryRunFrom({ runId, stepName: "summarize" });
-  await untilWaiting(2);
-  expect(await agent.getProposal({ runId })).toMatchObject({ degraded: false });
-  await agent.approveRun({ runId });
   expect((await agent.waitForRun({ runId })).outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls).toHaveLength(3);
 });

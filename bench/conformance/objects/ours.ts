@@ -6,7 +6,7 @@ import { Agent } from "agents";
 import { withCompaction } from "../../../src/agent/compacting-agent.ts";
 import { ALL_ROOMS, type AllRooms } from "../../../src/rooms.ts";
 import { SessionManager, type ManagerOf } from "../../../src/agent/sessions/session-manager.ts";
-import type { Outcome } from "../../../src/memory/runs/runs.ts";
+import type { Finished } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/chosen.ts";
 import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/workflow.ts";
@@ -168,7 +168,7 @@ export class CompactionWorkflow extends RealWorkflow {
     return { model, name: "fact", windowTokens: 128_000 };
   }
 
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Finished> {
     this.#agent = event.payload.agent.name;
     return super.run(event, withoutDelays(step));
   }

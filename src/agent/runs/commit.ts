@@ -4,9 +4,11 @@
  * Chooses what stands beside the text, passes the fence, and stores the same details beside the overlay on every path. The caller has
  * audited the text, because each path handles a refusal in its own way.
  */
+import { assert } from "../../errors.ts";
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
-import { planOf, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import type { Draft } from "../../memory/drafts.ts";
+import type { Carried, Deadline, OverlayDetails } from "../../memory/overlays/details.ts";
+import { planOf, type Finished, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
 import { keepFacts, type Before, type KeepBudget } from "../../facts/gather.ts";
@@ -16,6 +18,8 @@ import { readBefore } from "./before.ts";
 import { describeBoundary, withoutOpening } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
+import { factsOf } from "./drafts/sources.ts";
+import { conclude, type Concludes } from "./split.ts";
 
 export interface Summary {
   readonly span: Span;
@@ -34,10 +38,68 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
   Partial<Pick<OverlayDetails, "madeOf" | "draftKey" | "notesVersion">>;
 
 /**
- * Commits a run's summary over the plan in its record. Returns the outcome with the view's size before and after, and does not end the run.
+ * Commits a run's summary and ends the run. Where the session asks a person, the summary is proposed, and a person's decision ends the run.
  * Call inside a transaction. Throws `invalid_range` for an invalid span.
  */
-export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run: LiveRun, summary: Summary): Outcome {
+export function addSummary(core: Concludes & Needs<"platform">, run: LiveRun, summary: Summary): Finished {
+  const laid = layOrPropose(core, run, summary);
+  return laid.kind === "proposed" ? laid : conclude(core, run, laid);
+}
+
+/** As {@link addSummary}, and leaves it to the caller to end the run. */
+export function layOrPropose(
+  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
+  run: LiveRun,
+  summary: Summary,
+): Finished {
+  const { approval } = core.settings.get(run.sessionId);
+  const deadline =
+    approval === null ? null : { expiresAt: core.platform.now() + approval.timeoutMs, onTimeout: approval.onTimeout };
+  const laid = laySummary(core, run, { ...summary, deadline });
+  if (laid.kind === "proposed") core.runs.write({ ...run, state: "proposed" });
+  return laid;
+}
+
+/**
+ * Commits what a run proposed, or a person's own text in its place, through the fence of any commit, and ends the run. Call inside a
+ * transaction.
+ */
+export function addProposed(core: Concludes, run: LiveRun, own: Pick<Draft, "key" | "text" | "model"> | null): Outcome {
+  const { overlays } = core.memory.session(run.sessionId);
+  const proposal = overlays.takeProposal(run.id);
+  if (proposal === null) return conclude(core, run, { kind: "stale", reason: "changed" });
+  const { model, degraded, level, generation, madeOf, draftKey, notesVersion, carried, pinned } = proposal.details;
+  const made = { level, generation, madeOf, notesVersion };
+  const lineage =
+    own === null
+      ? { ...made, model, degraded, draftKey }
+      : { ...made, model: own.model, degraded: false, draftKey: own.key };
+  const text = own?.text ?? proposal.summary;
+  const unfounded = pinned.unfounded.filter((each) => text.includes(each));
+  const facts = factsOf(core, proposal, run.sessionId);
+  const laid = laySummary(core, run, { span: proposal.span, text, facts, lineage, carried, unfounded, deadline: null });
+  assert(laid.kind !== "proposed", "A summary without a deadline is not proposed.");
+  return conclude(core, run, laid);
+}
+
+/**
+ * Ends a run whose proposal nobody decided in time, or whose messages were changed. Does nothing before. Call inside a transaction.
+ */
+export function endProposal(core: Concludes & Needs<"platform">, run: LiveRun): void {
+  const proposal = core.memory.session(run.sessionId).overlays.proposalOf(run.id);
+  const deadline = proposal?.details.deadline;
+  if (deadline == null) core.endRun(run, { kind: "stale", reason: "changed" });
+  else if (core.platform.now() < deadline.expiresAt) return;
+  else if (deadline.onTimeout === "apply") addProposed(core, run, null);
+  else core.endRun(run, { kind: "nothing", reason: "declined", detail: "Nobody approved the summary in time." });
+}
+
+/** Returns the outcome with the view's size before and after. With a deadline the summary is proposed. */
+function laySummary(
+  core: Needs<"memory" | "settings" | "usage">,
+  run: LiveRun,
+  summary: Summary & { readonly deadline: Deadline | null },
+): Finished {
   const plan = planOf(run);
   const { span, text, facts, lineage, carried } = summary;
   const history = core.memory.session(run.sessionId);
@@ -67,9 +129,11 @@ export function commitSummary(core: Needs<"memory" | "settings" | "usage">, run:
       knows,
       sourceTokens: sourceTokensOf(core, run),
       ...shown,
+      deadline: summary.deadline,
     },
   });
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
+  if (result.kind === "proposed") return { kind: "proposed", overlayId: result.overlay.id };
   return {
     kind: "applied",
     overlayId: result.overlay.id,

@@ -9,12 +9,11 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
-import { waitsForPerson } from "../../memory/runs/record.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
-import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
 import { billUnanswered } from "./bill.ts";
+import { endProposal } from "./commit.ts";
 import { startSplit } from "./split.ts";
 import { askForRun } from "./start/ask.ts";
 import { findOverdraft } from "./start/postpone.ts";
@@ -118,6 +117,7 @@ export class Dispatcher {
   }
 
   async #reconcile(run: LiveRun): Promise<void> {
+    if (run.state === "proposed") return this.lookAtProposal(run);
     const functions = this.#functionsOf(run);
     if (functions !== null) return functions.revive(run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
@@ -152,24 +152,29 @@ export class Dispatcher {
   /** For an instance that the engine has at work. */
   async #wakeUp(run: LiveRun, instance: Instance, status: InstanceStatus): Promise<void> {
     // The instance was resumed outside of this object.
-    if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
-    // A run that waits for a person needs no nudge until the decision or the end of its time.
-    if (waitsForPerson(run, this.#core.platform.now())) return;
+    if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: "running" }));
     if (status !== "queued" && this.#isLost(run))
       await this.#restartOrFail(run, "The workflow said nothing for an hour, although the engine calls it running.");
-    else await this.#nudge(run.id, instance, run.approval === undefined ? undefined : APPROVAL_EVENT);
+    else await this.#nudge(run.id, instance);
   }
 
-  async #nudge(runId: string, instance: Instance, event?: string): Promise<void> {
+  /** Ends a run whose proposal nobody decided in time. */
+  async lookAtProposal({ id, sessionId }: LiveRun): Promise<void> {
+    const core = this.#core;
+    await core.read(sessionId, () =>
+      core.db.transaction(() => {
+        const run = core.runs.get(id);
+        if (run?.state === "proposed") endProposal(core, run);
+      }),
+    );
+  }
+
+  async #nudge(runId: string, instance: Instance): Promise<void> {
     const now = this.#core.platform.now();
     const nudgedAt = this.#nudgedAt.get(runId);
     if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
     this.#nudgedAt.set(runId, now);
-    await instance.nudge(event);
-  }
-
-  #stateAtWork(run: LiveRun): LiveRun["state"] {
-    return waitsForPerson(run, this.#core.platform.now()) ? "waiting" : "running";
+    await instance.nudge();
   }
 
   /** The engine is done but the ledger has no outcome. The run ends here, unless its last call arrived meanwhile. */
@@ -214,19 +219,6 @@ export class Dispatcher {
     return ended;
   }
 
-  /** Tells a waiting run's workflow, or the room that serves the run, that a person has approved its summary. The watchdog repeats a lost event. */
-  async goOn(run: LiveRun): Promise<RunRecord> {
-    this.#core.announce(this.#core.runs.mustGet(run.id));
-    const functions = this.#functionsOf(run);
-    if (functions !== null) {
-      await functions.commitApproved(run);
-    } else {
-      this.#nudgedAt.delete(run.id);
-      await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
-    }
-    return this.#core.runs.mustGet(run.id);
-  }
-
   /**
    * Stops the instances of runs that have ended, or whose session was deleted. An instance that the engine cannot stop now ends by itself,
    * because its next step learns that the run is over.
@@ -251,7 +243,7 @@ export class Dispatcher {
     const run = this.#mustBeDurable(runId, "resumed");
     await this.#control(run, (instance) => instance.resume());
     const resumed = this.#core.runs.change(runId, {
-      state: this.#stateAtWork(run),
+      state: "running",
       heardAt: this.#core.platform.now(),
     });
     this.#core.announce(resumed);
@@ -343,6 +335,11 @@ export class Dispatcher {
   /** Requires a live run of the workflow, because a caller's function cannot be stopped in the middle and resumed. */
   #mustBeDurable(runId: string, what: string): LiveRun {
     const run = this.#mustBeLive(runId);
+    if (run.state === "proposed")
+      throw new PalimpsestError(
+        "invalid_state",
+        `Run "${runId}" has done its work and cannot be ${what}. Approve or reject its summary, or cancel it.`,
+      );
     if (this.#functionsOf(run) === null) return run;
     throw new PalimpsestError(
       "invalid_state",

@@ -14,6 +14,7 @@ export function endRun(
   outcome: Outcome,
 ): Outcome {
   const at = core.platform.now();
+  if (run.state === "proposed") core.memory.session(run.sessionId).overlays.takeProposal(run.id);
   const billed = billUnanswered(core, run);
   const steps = billed.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
   const ended = core.runs.end({ ...billed, steps }, outcome, settledSize(core, run));

@@ -11,10 +11,12 @@ import {
   type Outcome,
   type StepRecord,
 } from "../../memory/runs/runs.ts";
-import { withoutWordsIn } from "../../memory/runs/record.ts";
+import { withoutWordsIn, type Finished } from "../../memory/runs/record.ts";
+import { overlayOfRun } from "../../memory/overlays/overlays.ts";
 import type { RunEnded, StepMark } from "../../workflows/port.ts";
 import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
 import { addToBill } from "./bill.ts";
+import { addSummary, type Summary } from "./commit.ts";
 import { conclude } from "./split.ts";
 
 export class PortCall implements StepCall {
@@ -54,11 +56,6 @@ export class PortCall implements StepCall {
     this.#run = { ...this.#run, ...patch };
   }
 
-  /** Notes that the run waits for a person. */
-  wait(): void {
-    if (this.#run.state === "running") this.#run = { ...this.#run, state: "waiting" };
-  }
-
   /** Writes nothing of this call, because the next call of its step notes all of it. That spares a wait for the disk. */
   readOnly(): void {
     this.#readsOnly = true;
@@ -94,7 +91,13 @@ export class PortCall implements StepCall {
     return this.#over(conclude(this.core, this.#run, compacted));
   }
 
-  #over(outcome: Outcome): RunEnded {
+  /** Commits the summary of the run, or proposes it. */
+  add(summary: Summary): RunEnded {
+    this.close();
+    return this.#over(addSummary(this.core, this.#run, summary));
+  }
+
+  #over(outcome: Finished): RunEnded {
     this.#ended = true;
     return tellEnded(outcome);
   }
@@ -106,7 +109,7 @@ export class PortCall implements StepCall {
 }
 
 /** Tells a Workflow that its run is over. The engine keeps it, so a provider's or a person's words stay here (S2). */
-function tellEnded(outcome: Outcome): RunEnded {
+function tellEnded(outcome: Finished): RunEnded {
   return { kind: "ended", outcome: withoutWordsIn(outcome, "See getRun.") };
 }
 
@@ -123,6 +126,8 @@ export function inRun<T>(
     if (found === null || found.path === "function")
       return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
     if (found.outcome !== null) return { done: tellEnded(found.outcome), live: null };
+    if (found.state === "proposed")
+      return { done: tellEnded({ kind: "proposed", overlayId: overlayOfRun(found.id) }), live: null };
     const call = new PortCall(core, found, mark);
     return { done: work(call), live: call.save() };
   });

@@ -14,11 +14,9 @@ import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { findChunk, findFold } from "./drafts/askable.ts";
 import { auditAnswer } from "./drafts/audit-answer.ts";
-import { decideApproval } from "./approved.ts";
 import { readCarried } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core, Needs } from "../core.ts";
-import { commitSummary } from "./commit.ts";
+import type { Core } from "../core.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import { inRun, type PortCall } from "./port-call.ts";
@@ -37,8 +35,6 @@ import { outlineNow } from "./start/dry-run.ts";
 import { mayAsk } from "./start/postpone.ts";
 import {
   PORT_METHODS,
-  type ApprovalReading,
-  type Approved,
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
@@ -54,7 +50,6 @@ import {
   type PlanReceipt,
   type RunEnded,
   type StepMark,
-  type Unapproved,
 } from "../../workflows/port.ts";
 
 /** A chunk that no model could summarise is cut in two from this many tokens on. Smaller halves say nothing by themselves. */
@@ -208,26 +203,17 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
-    return this.#inRun(mark, (call) => call.core.rooms.askApproval?.(call, key) ?? goOnWithoutRoom(call, key));
-  }
-
-  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Unapproved | RunEnded> {
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
     const known = this.#core.runs.get(this.#runId);
     const carried = known === null ? [] : await readCarried(this.#core, known.sessionId);
-    return this.#inRun(mark, (call): Unapproved | RunEnded => {
+    return this.#inRun(mark, (call): RunEnded => {
       const { run, core } = call;
-      if (asksPerson(core, run) && run.approval?.approvedKey !== commit.key) {
-        call.close();
-        return { kind: "unapproved" };
-      }
       const plan = planOf(run);
       const draft = mustDraft(core, run, commit.key);
       const { span, level } = plan;
       const { text, facts, model, degraded, generation, unfounded, key: draftKey } = draft;
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
-      const outcome = commitSummary(core, run, { span, text, facts, lineage, carried, unfounded });
-      return call.conclude(outcome);
+      return call.add({ span, text, facts, lineage, carried, unfounded });
     });
   }
 
@@ -305,7 +291,6 @@ function tellPlan(
     spanTokens,
     tailTokens,
     policy: run.policy,
-    needsApproval: asksPerson(core, run),
     parts,
     resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
   };
@@ -318,20 +303,6 @@ function bill(call: PortCall, answerId: string, asked: AskedCall): boolean {
   call.bill(asked);
   call.close({ billed: [...billed, answerId] });
   return true;
-}
-
-/** The room of approvals was taken out while the run asked for one. */
-function goOnWithoutRoom(call: PortCall, key: string): Approved | RunEnded {
-  const { approval } = call.run;
-  const decided = approval === undefined ? null : decideApproval(call.core, approval);
-  if (decided !== null && "kind" in decided) return call.end(decided);
-  call.close();
-  return { kind: "approved", key: decided?.approvedKey ?? key };
-}
-
-/** Also where a person was asked and the session's settings changed since. */
-function asksPerson(core: Needs<"settings">, { sessionId, approval }: LiveRun): boolean {
-  return approval !== undefined || core.settings.get(sessionId).approval !== null;
 }
 
 /** The answer without secrets. What it made up is kept only where it still stands in the text. */

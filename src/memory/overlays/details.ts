@@ -43,6 +43,13 @@ export interface Boundary {
   readonly kept: { readonly headTokens: number; readonly tailTokens: number; readonly fromId: string | null };
 }
 
+/** How long a proposal waits for a person, and what happens then. */
+export interface Deadline {
+  /** Epoch ms. */
+  readonly expiresAt: number;
+  readonly onTimeout: "apply" | "discard";
+}
+
 export interface OverlayDetails {
   /** `caller` or `onCompaction` for a summary that none of our models wrote. */
   readonly model: string;
@@ -89,6 +96,8 @@ export interface OverlayDetails {
   readonly opening: Opening | null;
   /** The text that the caller's code added after the commit. Null for none. */
   readonly context: string | null;
+  /** Of a summary that waits for a person. Null for any other. */
+  readonly deadline: Deadline | null;
 }
 
 const BY_HAND: OverlayDetails = {
@@ -111,6 +120,7 @@ const BY_HAND: OverlayDetails = {
   carried: [],
   opening: null,
   context: null,
+  deadline: null,
 };
 
 export function parseDetails(json: string): OverlayDetails {

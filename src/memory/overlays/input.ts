@@ -18,6 +18,7 @@ export interface OverlayInput {
   readonly overlayId?: string;
   /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
   readonly leafId?: string;
+  /** With a deadline the overlay waits for a person, and nothing shows it. */
   readonly details?: Partial<OverlayDetails>;
   /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
   readonly facts?: Facts | undefined;

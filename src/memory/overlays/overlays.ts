@@ -64,6 +64,8 @@ export type CommitResult =
   | { readonly kind: "applied"; readonly overlay: OverlayRecord; readonly rebased?: true }
   /** This run or this very overlay was committed before. This call wrote nothing. */
   | { readonly kind: "already"; readonly overlay: OverlayRecord }
+  /** It waits for a person. Nothing shows it. */
+  | { readonly kind: "proposed"; readonly overlay: OverlayRecord }
   | { readonly kind: "stale"; readonly reason: StaleReason };
 
 /** The current content of a span. */
@@ -210,7 +212,7 @@ export class Overlays {
    */
   add(given: OverlayInput): CommitResult {
     const input = parseOverlay(given);
-    const known = input.overlayId ?? (input.runId === undefined ? undefined : idFor("run", input.runId));
+    const known = input.overlayId ?? (input.runId === undefined ? undefined : overlayOfRun(input.runId));
     const earlier = known === undefined ? undefined : this.#row(known);
     if (earlier !== undefined) return { kind: "already", overlay: toRecord(earlier) };
     const range = this.locate(input.span);
@@ -232,11 +234,25 @@ export class Overlays {
     if (refused !== null) return { kind: "stale", reason: refused };
     this.tree.sql.insertOverlay(this.tree.sessionId, row);
     this.tree.flush();
+    if (row.state === "proposed") return { kind: "proposed", overlay: toRecord(row) };
     this.tree.touch();
     const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
     const leafSeq = input.leafId === undefined ? null : this.tree.seqOf(input.leafId);
     const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leafSeq));
     return inForce(toRecord(row), !planned || hidden);
+  }
+
+  /** What a run proposes. Null where it proposes nothing, and once a message under it was edited or deleted. */
+  proposalOf(runId: string): OverlayRecord | null {
+    const row = this.#row(overlayOfRun(runId));
+    return row?.state === "proposed" ? toRecord(row) : null;
+  }
+
+  /** Removes what a run proposes, and returns it. */
+  takeProposal(runId: string): OverlayRecord | null {
+    const proposal = this.proposalOf(runId);
+    if (proposal !== null) this.tree.sql.deleteOverlay(this.tree.sessionId, proposal.n);
+    return proposal;
   }
 
   /** Takes an overlay out of force, so the content beneath shows again. Throws `unknown_overlay`. */
@@ -313,7 +329,7 @@ export class Overlays {
    * Invalidates every overlay that covers one of the rows, before the rows change. For a message that an overlay covers
    * in part, `keeps` may say that this part stays the same. `reached` is true when an overlay may show at or above one
    * of the rows, so the view there has more than the row. `gone` lists the overlays that were in force, the widest
-   * last.
+   * last. Proposals over the rows are deleted.
    */
   invalidate(
     rows: readonly ShapeRow[],
@@ -335,6 +351,11 @@ export class Overlays {
         gone.push(overlay);
       }
       candidates = candidates.filter((each) => !isOn(each.toSeq));
+    }
+    for (const proposal of this.tree.sql.proposalsEndingFrom(this.tree.sessionId, oldest)) {
+      const isOn = this.tree.pathTo(proposal.toSeq);
+      const covered = rows.some(({ seq }) => seq >= proposal.fromSeq && seq <= proposal.toSeq && isOn(seq));
+      if (covered && !keeps(proposal)) this.tree.sql.deleteOverlay(this.tree.sessionId, proposal.n);
     }
     if (gone.length > 0) for (const overlay of active) if (!gone.includes(overlay)) this.#forgetNames(overlay);
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
@@ -413,7 +434,7 @@ export class Overlays {
       ...this.#weighed(shown, fillDetails({ ...input.details, tools })),
       n: this.tree.sql.lastOverlayNumber(this.tree.sessionId) + 1,
       overlayId,
-      state: "active" satisfies OverlayState,
+      state: (input.details?.deadline == null ? "active" : "proposed") satisfies OverlayState,
       fromSeq: range.from.seq,
       fromStep: range.from.step,
       toSeq: range.to.seq,
@@ -586,6 +607,11 @@ function joined(parts: readonly SpanDigest[]): SpanDigest {
     overlayIds: parts.flatMap((part) => part.overlayIds),
     tools: new Set(parts.flatMap((part) => [...part.tools])),
   };
+}
+
+/** The id of the overlay that a run makes. */
+export function overlayOfRun(runId: string): string {
+  return idFor("run", runId);
 }
 
 function idFor(...what: readonly string[]): string {

@@ -53,7 +53,17 @@ export class SessionOverlays {
     this.#options = options;
   }
 
-  /** Overlays in every state, oldest first, disclosed by {@link discloseOverlay}. */
+  /** See {@link Overlays.proposalOf}. */
+  proposalOf(runId: string): OverlayRecord | null {
+    return this.laid.proposalOf(runId);
+  }
+
+  /** See {@link Overlays.takeProposal}. */
+  takeProposal(runId: string): OverlayRecord | null {
+    return this.laid.takeProposal(runId);
+  }
+
+  /** Overlays that are or were in force, oldest first, disclosed by {@link discloseOverlay}. */
   list(): OverlayRecord[] {
     const rows = this.#tree.sql.overlays(this.#tree.sessionId);
     return rows.map((row) => discloseOverlay(this.laid, row));

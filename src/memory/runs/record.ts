@@ -77,24 +77,14 @@ export type FailureCode =
   | "agent-gone"
   | "not-configured";
 
-/** A run's place in its life: `pending`, `running`, `paused`, `waiting` for a person, or `ended` with an outcome. */
+/** How the work of a run ended for its Workflow. A proposal has its outcome once a person has decided. */
+export type Finished = Outcome | { readonly kind: "proposed"; readonly overlayId: string };
+
+/**
+ * A run's place in its life: `pending`, `running`, `paused`, `proposed` when all its work is done and a person decides, or `ended` with an
+ * outcome.
+ */
 export type RunState = RunRecord["state"];
-
-/** A draft that waits for a person's approval. Times in epoch ms. */
-export interface Approval {
-  readonly key: string;
-  readonly askedAt: number;
-  readonly expiresAt: number;
-  /** The decision when nobody answers in time. */
-  readonly onTimeout: "apply" | "discard";
-  /** The approved draft: `key`, or the key of a person's own text. Null until approved. */
-  readonly approvedKey: string | null;
-}
-
-/** Whether a run only waits for a person, so that it needs no attention until then. */
-export function waitsForPerson({ approval }: Pick<LiveRun, "approval">, now: number): boolean {
-  return approval !== undefined && approval.approvedKey === null && now < approval.expiresAt;
-}
 
 /** One step of a run as the ledger recorded it. Times in epoch ms. */
 export interface StepRecord {
@@ -168,7 +158,6 @@ export interface WhyModel {
     | "no-notes"
     | "too-recent"
     | "asked-otherwise"
-    | "approval"
     | "unsound"
     | "over-threshold"
     | NothingReason
@@ -249,13 +238,11 @@ export interface NotesPlan {
 }
 
 interface AtWork {
-  readonly state: "pending" | "running" | "paused" | "waiting";
+  readonly state: "pending" | "running" | "paused" | "proposed";
   readonly outcome: null;
   readonly endedAt: null;
   /** When a step last called. The watchdog leaves a run alone that called recently. */
   readonly heardAt: number | null;
-  /** Absent until a person was asked. */
-  readonly approval?: Approval | undefined;
   /** Set when an edit uncovered messages while the run worked. The session is checked again when the run ends. */
   readonly mendAfter?: boolean;
 }
@@ -264,8 +251,6 @@ interface Ended {
   readonly state: "ended";
   readonly outcome: Outcome;
   readonly endedAt: number;
-  /** The draft that was approved, or null. Absent where nobody was asked. */
-  readonly approvedKey?: string | null;
   /** The view's estimate after a person undid this run. The view must outgrow it before another run is asked for. */
   readonly settledTokens: number | null;
   /** The messages of its branch's view when it ended, or after a person undid it. Absent where only tokens count. */
@@ -374,7 +359,7 @@ export function withoutWords(run: RunRecord, instead: string): RunRecord {
 }
 
 /** A provider's error, or the words of a person who declined, may quote the conversation. */
-export function withoutWordsIn(outcome: Outcome, instead: string): Outcome {
+export function withoutWordsIn<Ended extends Finished>(outcome: Ended, instead: string): Ended {
   // What an agent lacks is said in words of ours alone.
   if (outcome.kind === "failed") return outcome.code === "not-configured" ? outcome : { ...outcome, reason: instead };
   return outcome.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;

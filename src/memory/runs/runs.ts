@@ -22,10 +22,10 @@ import type { Binding, Db } from "../db.ts";
 
 export { closeStep, isCompaction, markStep, planOf } from "./record.ts";
 export type {
-  Approval,
   AskedCall,
   EndedRun,
   FailureCode,
+  Finished,
   LiveRun,
   LiveSplit,
   NotesPlan,
@@ -215,10 +215,9 @@ export class Runs {
   end(run: LiveRun, outcome: Outcome, settled: Pick<EndedRun, "settledMessages"> = {}): EndedRun {
     const found = this.mustGet(run.id);
     if (found.outcome !== null) return found;
-    const { approval, heardAt: _heardAt, mendAfter: _mendAfter, ...kept } = run;
-    const decided = approval === undefined ? {} : { approvedKey: approval.approvedKey };
+    const { heardAt: _heardAt, mendAfter: _mendAfter, ...kept } = run;
     const endedAt = this.#options.now();
-    const ended: EndedRun = { ...kept, ...decided, state: "ended", outcome, endedAt, settledTokens: null, ...settled };
+    const ended: EndedRun = { ...kept, state: "ended", outcome, endedAt, settledTokens: null, ...settled };
     this.#store(ended);
     this.#live.delete(run.sessionId);
     this.#known.delete(run.id);

@@ -198,7 +198,7 @@ test("what a person approves is applied, whatever was said while they thought", 
       [runId = ""] = (await session.status()).liveRunIds;
     }
   });
-  while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+  while ((await made.agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
   await inside(made, async (_, agent) => {
     const session = withApproval(agent);
     for (const end = n + 30; n < end; n++) await session.appendMessage(large(n, 5));

@@ -49,7 +49,7 @@ test("what a manager is told of approval and secrets holds in each of its sessio
     await agent.appendAll({ sessionId, messages: [...talk(0, 4), { ...told, id: "key" }, ...talk(5, 18)] });
     const [run] = await agent.runs({ sessionId });
     const runId = run?.id ?? "";
-    while ((await agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+    while ((await agent.getRun({ runId })).state !== "proposed") await scheduler.wait(1);
     expect((await agent.getProposal({ runId }))?.summary).toContain("what was done");
     await agent.approveRun({ runId });
     await agent.waitForRun({ runId });

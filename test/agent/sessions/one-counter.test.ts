@@ -128,7 +128,7 @@ test("a proposal is told in the session's count, and a person's own text is held
     (session) => session.requireApproval(),
   );
   const run = await startRun(agent);
-  for (;;) if ((await agent.getRun({ runId: run.id })).state === "waiting") break;
+  for (;;) if ((await agent.getRun({ runId: run.id })).state === "proposed") break;
   const proposal = await agent.getProposal({ runId: run.id });
   expect(proposal?.tokens).toBe(twice(proposal?.summary ?? ""));
   const longer = `${proposal?.summary}\n${words(560)}`;

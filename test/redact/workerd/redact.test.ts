@@ -175,7 +175,7 @@ function leaks(answers: ReadonlyMap<string, string>): string[] {
 async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<void> {
   for (;;) {
     const { state, outcome } = await agent.getRun({ runId });
-    if (state === "waiting") return;
+    if (state === "proposed") return;
     expect(outcome).toBeNull();
     await scheduler.wait(1);
   }

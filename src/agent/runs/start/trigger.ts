@@ -49,7 +49,17 @@ export class Triggers implements RunTrigger {
   }
 
   mendIfUncovered(sessionId: string): void {
+    this.#endOutdated(sessionId);
     if (this.#core.memory.session(sessionId).takeUncovered()) this.#mend(sessionId);
+  }
+
+  /** Ends the runs whose proposals an edit took back. */
+  #endOutdated(sessionId: string): void {
+    const { runs, memory } = this.#core;
+    for (const run of runs.live(sessionId)) {
+      const isOutdated = run.state === "proposed" && memory.session(sessionId).overlays.proposalOf(run.id) === null;
+      if (isOutdated) this.#core.endRun(run, { kind: "stale", reason: "changed" });
+    }
   }
 
   ended(run: LiveRun): void {
@@ -85,7 +95,7 @@ export class Triggers implements RunTrigger {
       thresholds: { ...thresholdsOf(policy), hardTokens: when.hardTokens },
       live: () => {
         const run = this.liveOnBranch(sessionId, { leafId, continues });
-        return run === null ? null : { id: run.id, isWaiting: run.state === "waiting" };
+        return run === null ? null : { id: run.id, isWaiting: run.state === "proposed" };
       },
       quiet: (cause) => {
         const last = this.#core.runs.latestEnded(sessionId);
@@ -223,7 +233,7 @@ export class Triggers implements RunTrigger {
 
 /** What a trigger needs of its agent. */
 type Needed = Needs<
-  "db" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
+  "db" | "endRun" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
 >;
 
 /** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
