@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { UIMessage } from "ai";
 import { scenario, type Call, type Exchange } from "../examples/transcripts/scenario.ts";
-import { exportJsonl } from "../src/import/export.ts";
+import { exportJsonl } from "../src/import/import.ts";
 
 type Part = UIMessage["parts"][number];
 type Answer = { readonly failed: boolean; readonly text: string };

@@ -8,7 +8,7 @@ import { approvalCalls } from "../../src/approval/room.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
-import { transcriptCalls } from "../../src/import/calls.ts";
+import { transcriptCalls } from "../../src/import/room.ts";
 import { inspectCalls } from "../../src/inspect/calls.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";

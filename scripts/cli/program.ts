@@ -10,7 +10,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { RunEvent } from "../../src/agent/events.ts";
 import { isAgentName, MAX_AGENT_NAME_CHARS } from "../../src/doors/agent-name.ts";
 import { FORMATS } from "../../src/import/import.ts";
-import type { ImportTranscriptOptions } from "../../src/import/into-session.ts";
+import type { ImportTranscriptOptions } from "../../src/import/room.ts";
 import { Live, type Screen } from "../demo/live.ts";
 import { createPaint, wantsColor } from "../report/paint.ts";
 import { inert } from "../report/text.ts";

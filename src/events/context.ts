@@ -10,7 +10,7 @@ import { checkFields } from "../known-fields.ts";
 import { checkShape } from "../memory/messages/content.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
-import type { ModelFormatAdapter } from "./adapters/adapter.ts";
+import type { ModelFormatAdapter } from "./formats.ts";
 import type { ConversationEvent } from "./event.ts";
 import { eventsToMessages } from "./project.ts";
 

@@ -1,10 +1,14 @@
 /** `palimpsest/events` offers a session as an event log, working contexts, and adapters to the formats of providers. */
 export { events, type EventsExtension } from "./room.ts";
 export type { EventMethods } from "./session-events.ts";
-export type { ModelFormatAdapter } from "./adapters/adapter.ts";
-export { aiSdkAdapter } from "./adapters/ai-sdk.ts";
-export { anthropicAdapter, type AnthropicPrompt } from "./adapters/anthropic.ts";
-export { openAiAdapter, workersAiAdapter } from "./adapters/chat-completions.ts";
+export {
+  anthropicAdapter,
+  openAiAdapter,
+  workersAiAdapter,
+  type AnthropicPrompt,
+  type ModelFormatAdapter,
+} from "./formats.ts";
+export { aiSdkAdapter } from "./ai-sdk.ts";
 export {
   buildWorkingContext,
   type ContextMessage,

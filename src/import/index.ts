@@ -1,9 +1,12 @@
 /** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
-export { transcripts, type TranscriptsExtension } from "./room.ts";
-export type { ImportReceipt, TranscriptMethods } from "./session-transcripts.ts";
-export type { Part, PartEntry } from "./parts.ts";
-export type { PartReceipt, SentPart } from "./uploads.ts";
-export type { ImportTranscriptOptions } from "./into-session.ts";
+export {
+  transcripts,
+  type ImportReceipt,
+  type ImportTranscriptOptions,
+  type TranscriptMethods,
+  type TranscriptsExtension,
+} from "./room.ts";
+export type { Part, PartEntry, PartReceipt, SentPart } from "./parts.ts";
 export {
   fromLegacyTables,
   fromSessions,
@@ -12,11 +15,11 @@ export {
   type StoredPlace,
   type StoredSummary,
   type TableStorage,
-} from "./store.ts";
-export type { TakenIn } from "./take-in.ts";
-export { exportJsonl } from "./export.ts";
+  type TakenIn,
+} from "./stores.ts";
 export {
   detectFormat,
+  exportJsonl,
   FORMATS,
   importTranscript,
   type Format,

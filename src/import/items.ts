@@ -1,14 +1,11 @@
 /**
- * Splits a text into JSON values with a place each, and makes every error of an import.
+ * Splits a text into JSON values with a place each, reads their fields, and makes every error of an import.
  *
- * It finds the values of a file (one JSON document, an array, or one value a line) and checks each against a schema. It knows no format.
- * Nothing is returned before every value passed, so a file is imported whole or not at all. Limits bound the entries, the bad entries and
- * the characters of a value that is parsed at once.
+ * Nothing is returned before every value was read, so a file is imported whole or not at all. Limits bound the entries, the bad entries and the
+ * characters of a value that is parsed at once.
  */
-import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Pace, Slices } from "../steps/text/slices.ts";
-import { importPace } from "./pace.ts";
+import { Pace, type Slices } from "../steps/text/slices.ts";
 
 /**
  * Most entries of one import. All are in memory at once and are stored in one transaction, which blocks other calls for seconds. Storing
@@ -24,6 +21,29 @@ export const MAX_IMPORT_VALUE_CHARS = 18_000_000;
 
 /** Bad entries after which an import stops reading. A person fixes their cause, not each entry. */
 export const MAX_BAD_ENTRIES = 1_000;
+const REPORTED_PROBLEMS = 5;
+
+/** Characters of an import that are read at once, some ten milliseconds' worth. The second number is added for each entry. */
+const PIECE_CHARS = 200_000;
+const ENTRY_CHARS = 200;
+
+/** The number of characters of a file that are read before the agent answers other calls. */
+export function importPace(): Pace {
+  return new Pace(PIECE_CHARS, ENTRY_CHARS);
+}
+
+/** Creates an `import_failed` error. The reason begins with its place. */
+export function importFailed(problem: string): PalimpsestError {
+  return new PalimpsestError("import_failed", problem);
+}
+
+/** Throws `import_failed` for more entries than one import takes. */
+export function checkCount(entries: number): void {
+  if (entries <= MAX_IMPORT_ENTRIES) return;
+  throw importFailed(
+    `The text holds more than ${MAX_IMPORT_ENTRIES} entries. Cut it, and import one part after the other`,
+  );
+}
 
 /** A JSON value with its place for people, such as `line 17`, `item 3` or `item 3, message 5`. */
 export interface Item {
@@ -33,22 +53,15 @@ export interface Item {
   readonly size: number;
 }
 
-const REPORTED_PROBLEMS = 5;
-
-/** Creates an `import_failed` error. The reason begins with its place. */
-export function importFailed(problem: string): PalimpsestError {
-  return new PalimpsestError("import_failed", problem);
-}
-
 /** The bad entries of a file. The first ones are described, the others only counted. */
 class Problems {
   readonly #first: string[] = [];
   #count = 0;
 
   /** Throws `import_failed` once there are so many that further reading shows nothing new. */
-  add(place: string, reason: () => string): void {
+  add(place: string, reason: string): void {
     this.#count++;
-    if (this.#first.length < REPORTED_PROBLEMS) this.#first.push(`${place}: ${reason()}`);
+    if (this.#first.length < REPORTED_PROBLEMS) this.#first.push(`${place}: ${reason}`);
     if (this.#count < MAX_BAD_ENTRIES) return;
     const more = MAX_BAD_ENTRIES - REPORTED_PROBLEMS;
     throw importFailed([...this.#first, `and at least ${more} more: reading stopped at ${place}`].join("; "));
@@ -60,6 +73,21 @@ class Problems {
     const more = this.#count - this.#first.length;
     throw importFailed([...this.#first, ...(more > 0 ? [`and ${more} more`] : [])].join("; "));
   }
+}
+
+/** Returns what `read` makes of every item. Otherwise throws one `import_failed` that names the items that do not fit. */
+export function* readEach<T>(items: readonly Item[], read: (value: unknown) => T, format: string): Slices<T[]> {
+  const pace = importPace();
+  const found: T[] = [];
+  const problems = new Problems();
+  for (const { place, value, size } of items) {
+    const result = attempt(() => read(value));
+    if (result instanceof Misfit) problems.add(place, `${result.message} (format ${format})`);
+    else found.push(result);
+    if (pace.isOverEntry(size)) yield;
+  }
+  problems.end();
+  return found;
 }
 
 /** Yields the values of `text`, which is a JSON array, one JSON document, or one value a line. Throws `import_failed`. */
@@ -79,10 +107,9 @@ export function* readItems(text: string): Slices<Item[]> {
       continue;
     }
     const place = `line ${number}`;
-    const parsed: Parsed =
-      line.length > MAX_IMPORT_VALUE_CHARS ? { ok: false, reason: tooLong(line.length) } : parseJson(line);
-    if (parsed.ok) items.push({ place, value: parsed.value, size: line.length });
-    else problems.add(place, () => parsed.reason);
+    const value = line.length > MAX_IMPORT_VALUE_CHARS ? new Misfit(tooLong(line.length)) : parseJson(line);
+    if (value instanceof Misfit) problems.add(place, value.message);
+    else items.push({ place, value, size: line.length });
     checkCount(items.length);
     if (pace.isOverEntry(line.length)) yield;
   }
@@ -107,9 +134,9 @@ function* readArray(source: string): Slices<Item[] | null> {
     const isEmptyList = isLast && items.length === 0 && element.trim() === "";
     if (!isEmptyList) {
       checkCount(items.length + 1);
-      const parsed = element.length > MAX_IMPORT_VALUE_CHARS ? null : parseJson(element);
-      if (parsed?.ok !== true) return null;
-      items.push({ place: `item ${items.length + 1}`, value: parsed.value, size: element.length });
+      const value = parseJson(element);
+      if (value instanceof Misfit) return null;
+      items.push({ place: `item ${items.length + 1}`, value, size: element.length });
       if (pace.isOverEntry(element.length)) yield;
     }
     if (isLast) return source.slice(end + 1).trim() === "" ? items : null;
@@ -148,9 +175,7 @@ function endOfString(source: string, from: number): number {
   }
 }
 
-/**
- * Returns the values of a text that is one JSON document, or null for one of lines. Throws `import_failed` for a document that is too long.
- */
+/** Returns the value of a text that is one JSON document, or null for one of lines. Throws `import_failed` for one that is too long. */
 function readDocument(source: string): Item[] | null {
   const size = source.length;
   if (size > MAX_IMPORT_VALUE_CHARS && source.trim().length > MAX_IMPORT_VALUE_CHARS) {
@@ -158,82 +183,12 @@ function readDocument(source: string): Item[] | null {
     if (/^\s*[[{][^\S\n]*\n/.test(source)) throw importFailed(`The document has ${tooLong(size)}`);
     return null;
   }
-  const parsed = parseJson(source);
-  if (!parsed.ok) return null;
-  return [{ place: "line 1", value: parsed.value, size }];
+  const value = parseJson(source);
+  return value instanceof Misfit ? null : [{ place: "line 1", value, size }];
 }
 
 function tooLong(chars: number): string {
   return `${chars} characters, and ${MAX_IMPORT_VALUE_CHARS} are read in one go: write a list of messages one a line`;
-}
-
-/** Throws `import_failed` for more entries than one import takes. */
-export function checkCount(entries: number): void {
-  if (entries <= MAX_IMPORT_ENTRIES) return;
-  throw importFailed(
-    `The text holds more than ${MAX_IMPORT_ENTRIES} entries. Cut it, and import one part after the other`,
-  );
-}
-
-/** Returns every item in the shape of `schema`. Otherwise throws one `import_failed` that names the items that do not fit. */
-export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Slices<T[]> {
-  const pace = importPace();
-  const parsed: T[] = [];
-  const problems = new Problems();
-  for (const { place, value, size } of items) {
-    const result = schema.safeParse(value);
-    if (result.success) parsed.push(result.data);
-    else problems.add(place, () => `${reasonOf(result.error)} (format ${format})`);
-    if (pace.isOverEntry(size)) yield;
-  }
-  problems.end();
-  return parsed;
-}
-
-/**
- * Selects a schema by a value's `type` or `role`, like an open discriminated union. `pick` also answers for names that it does not know, so
- * that such values are kept and not refused.
- */
-export function choose<T>(key: "type" | "role", pick: (name: string) => z.ZodType<T>): z.ZodType<T> {
-  return z
-    .looseObject({ [key]: z.string() })
-    .transform((value, context): T => parseInside(pick(String(value[key])), value, context));
-}
-
-/** Parses with `schema` inside another schema's transform, and reports problems as the outer schema's. */
-export function parseInside<T>(schema: z.ZodType<T>, value: unknown, context: z.core.$RefinementCtx): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  for (const { message, path } of result.error.issues) context.addIssue({ code: "custom", message, path: [...path] });
-  return z.NEVER;
-}
-
-/** Parses an array up to its first bad element. A list of a million bad elements is thus one problem. */
-export function list<T>(element: z.ZodType<T>): z.ZodType<T[]> {
-  return z.array(z.unknown()).transform((values, context): T[] => {
-    const parsed: T[] = [];
-    for (const [index, value] of values.entries()) {
-      const result = element.safeParse(value);
-      if (!result.success) {
-        const { message = "does not fit", path = [] } = result.error.issues[0] ?? {};
-        context.addIssue({ code: "custom", message, path: [index, ...path] });
-        return z.NEVER;
-      }
-      parsed.push(result.data);
-    }
-    return parsed;
-  });
-}
-
-/** Milliseconds since 1970, parsed from a number of milliseconds or an ISO date. */
-export const timestamp = z
-  .union([z.number(), z.string()])
-  .transform((value) => (typeof value === "number" ? value : Date.parse(value)))
-  .refine(Number.isFinite, "is not a date");
-
-/** True for a JSON object that is neither an array nor null. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Yields lines one by one, because a text may have a million of them. */
@@ -246,21 +201,118 @@ function* linesOf(text: string): Generator<string> {
   }
 }
 
-function reasonOf(error: z.ZodError): string {
-  const issue = error.issues[0];
-  if (issue === undefined) return "does not fit";
-  const path = issue.path.map(String).join(".");
-  return path === "" ? issue.message : `${path}: ${issue.message}`;
-}
-
-type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
-
-function parseJson(text: string): Parsed {
+function parseJson(text: string): unknown {
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return JSON.parse(text);
   } catch (error) {
     // The engine's message quotes the input. Only its first words are kept, never the content.
     const reason = error instanceof Error ? error.message.replace(/,? ?(?:"|\.\.\.).*$/s, "") : "unreadable";
-    return { ok: false, reason: `not JSON (${reason})` };
+    return new Misfit(`not JSON (${reason})`);
+  }
+}
+
+/** True for a JSON object that is neither an array nor null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A value that does not have the shape of its format. The message names the field, and never its content. */
+export class Misfit extends Error {
+  constructor(reason: string, path = "") {
+    super(path === "" ? reason : `${path}: ${reason}`);
+  }
+}
+
+/** Returns what `read` returns, or the misfit that it throws. */
+export function attempt<T>(read: () => T): T | Misfit {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Misfit) return error;
+    throw error;
+  }
+}
+
+/** Reads the fields of an object from a file. A field of another type than asked throws a {@link Misfit}, and null counts as absent. */
+export class Fields {
+  readonly all: Readonly<Record<string, unknown>>;
+  readonly #path: string;
+
+  constructor(value: unknown, path = "") {
+    if (!isRecord(value)) throw new Misfit("is no object", path);
+    this.all = value;
+    this.#path = path;
+  }
+
+  /** The field's value, or null. */
+  get(key: string): unknown {
+    return (Object.hasOwn(this.all, key) ? this.all[key] : null) ?? null;
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== null;
+  }
+
+  text(key: string): string {
+    return this.maybeText(key) ?? this.fail(key, "is missing");
+  }
+
+  maybeText(key: string): string | null {
+    const value = this.get(key);
+    return value === null || typeof value === "string" ? value : this.fail(key, "is no text");
+  }
+
+  number(key: string): number {
+    return this.maybeNumber(key) ?? this.fail(key, "is missing");
+  }
+
+  maybeNumber(key: string): number | null {
+    const value = this.get(key);
+    return value === null || typeof value === "number" ? value : this.fail(key, "is no number");
+  }
+
+  fields(key: string): Fields {
+    return new Fields(this.get(key), this.path(key));
+  }
+
+  maybeFields(key: string): Fields | null {
+    return this.has(key) ? this.fields(key) : null;
+  }
+
+  url(key: string): string {
+    const url = this.text(key).trim();
+    return URL.canParse(url) ? url : this.fail(key, "is no URL");
+  }
+
+  /** Milliseconds since 1970 of a number of milliseconds or an ISO date. */
+  time(key: string): number | null {
+    const value = this.get(key);
+    const time = typeof value === "string" ? Date.parse(value) : value;
+    return time === null || (typeof time === "number" && Number.isFinite(time)) ? time : this.fail(key, "is no date");
+  }
+
+  oneOf<const Value extends string>(key: string, values: readonly Value[]): Value {
+    const value = this.text(key);
+    return values.find((each) => each === value) ?? this.fail(key, `is none of ${values.join(", ")}`);
+  }
+
+  /** Reads the objects of a list up to the first bad one, so a list of a million bad ones is one problem. */
+  list<T>(key: string, read: (element: Fields) => T): T[] {
+    const value = this.get(key);
+    if (!Array.isArray(value)) return this.fail(key, "is no list");
+    return value.map((element: unknown, at) => read(new Fields(element, `${this.path(key)}.${at}`)));
+  }
+
+  /** The fields without those of the names. */
+  without(...names: readonly string[]): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(this.all).filter(([key]) => !names.includes(key)));
+  }
+
+  fail(key: string, reason: string): never {
+    throw new Misfit(reason, this.path(key));
+  }
+
+  path(key: string): string {
+    return this.#path === "" ? key : `${this.#path}.${key}`;
   }
 }

@@ -1,12 +1,18 @@
 /**
  * Parts of a conversation that each fit into one call, on its way into a session and out of it.
  *
- * A part holds whole messages. Only a message that is larger than a part goes alone, and the largest message fits into a call.
+ * A part holds whole messages. Only a message that is larger than a part goes alone, and the largest message fits into a call. Parts that come in
+ * wait in memory, and nothing is stored before the last one came. So an upload that breaks off leaves nothing, and is sent again from its
+ * beginning.
  */
 import type { UIMessage } from "ai";
+import type { Uses } from "../agent/let-others-in.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
+import type { Encoded } from "../memory/messages/content.ts";
+import type { History } from "../memory/messages/history.ts";
 import type { Conversation } from "./import.ts";
+import { checkCount, importFailed } from "./items.ts";
 
 /** Characters of a part. Some proxies take no WebSocket frame of a megabyte. */
 export const PART_CHARS = 500_000;
@@ -29,36 +35,18 @@ export interface Part {
   readonly last: boolean;
 }
 
-/** Returns at least one part. Throws `import_failed` for a conversation that is larger than an import may be, before anything is sent. */
-export function partsOf({ messages, branches, disowned }: Conversation): Part[] {
-  const parts: { at: number; messages: PartEntry[] }[] = [{ at: 0, messages: [] }];
-  let [chars, total] = [0, 0];
-  for (const [at, message] of messages.entries()) {
-    const size = JSON.stringify(message).length;
-    total += size;
-    const current = parts.at(-1);
-    const isFull = chars + size > PART_CHARS || (current?.messages.length ?? 0) >= PART_MESSAGES;
-    if (current === undefined || (isFull && current.messages.length > 0)) {
-      parts.push({ at, messages: [] });
-      chars = 0;
-    }
-    chars += size;
-    const parentId = branches.get(message.id);
-    const was = disowned.get(message.id);
-    parts
-      .at(-1)
-      ?.messages.push({ message, ...(parentId !== undefined && { parentId }), ...(was !== undefined && { was }) });
-  }
-  if (total > MAX_IMPORTING_CHARS) throw tooLarge(total);
-  return parts.map((part, index) => ({ ...part, last: index === parts.length - 1 }));
+/** A part with the upload that it belongs to. */
+export interface SentPart extends Part {
+  /** A name that the sender chose, which no other upload has. */
+  readonly upload: string;
 }
 
-/** The refusal of a file or a conversation that an agent could not hold in its memory. */
-export function tooLarge(chars: number): PalimpsestError {
-  return new PalimpsestError(
-    "import_failed",
-    `The conversation has ${chars} characters, and one import takes ${MAX_IMPORTING_CHARS}. Cut the file between two messages, and import one part after the other.`,
-  );
+/** What came of a part. */
+export interface PartReceipt {
+  /** Number of messages that are here. */
+  readonly received: number;
+  /** Number of new messages, once the last part came. Null before. */
+  readonly inserted: number | null;
 }
 
 /** Which part of a branch is exported. */
@@ -79,4 +67,120 @@ export interface ExportedPart {
   readonly leafId: string | null;
   /** Where the next part begins. Null where there is none. */
   readonly next: number | null;
+}
+
+/** Returns at least one part. Throws `import_failed` for a conversation that is larger than an import may be, before anything is sent. */
+export function partsOf({ messages, branches, disowned }: Conversation): Part[] {
+  let current: PartEntry[] = [];
+  const parts = [{ at: 0, messages: current }];
+  let [chars, total] = [0, 0];
+  for (const [at, message] of messages.entries()) {
+    const size = JSON.stringify(message).length;
+    total += size;
+    if (current.length >= PART_MESSAGES || (current.length > 0 && chars + size > PART_CHARS)) {
+      parts.push({ at, messages: (current = []) });
+      chars = 0;
+    }
+    chars += size;
+    const [parentId, was] = [branches.get(message.id), disowned.get(message.id)];
+    current.push({ message, ...(parentId !== undefined && { parentId }), ...(was !== undefined && { was }) });
+  }
+  if (total > MAX_IMPORTING_CHARS) throw tooLarge(total);
+  return parts.map((part, index) => ({ ...part, last: index === parts.length - 1 }));
+}
+
+/** The refusal of a file or a conversation that an agent could not hold in its memory. */
+export function tooLarge(chars: number): PalimpsestError {
+  return importFailed(
+    `The conversation has ${chars} characters, and one import takes ${MAX_IMPORTING_CHARS}. Cut the file between two messages, and import one part after the other.`,
+  );
+}
+
+export function otherImports(): PalimpsestError {
+  return new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
+}
+
+/** A conversation that is here, with its messages in the form in which they will be stored. */
+export interface Encodable {
+  readonly messages: UIMessage[];
+  readonly encoded: Encoded[];
+  readonly branches: Map<string, string | null>;
+  readonly disowned: Map<string, string>;
+}
+
+/** A conversation of which parts came. */
+interface Upload extends Encodable {
+  readonly sessionId: string;
+  /** Whether the session was there when the first part came. */
+  readonly existed: boolean;
+  chars: number;
+  heardAt: number;
+}
+
+/** The files that one agent is reading. */
+export interface OpenImports {
+  /** Number of their characters. */
+  chars: number;
+  /** Conversations that come in parts, by the name that their sender chose. */
+  readonly uploads: Map<string, Upload>;
+  readonly uses: Uses;
+}
+
+interface Receiver {
+  readonly reading: OpenImports;
+  readonly history: History;
+  readonly sessionId: string;
+  readonly existed: boolean;
+  readonly now: number;
+}
+
+/**
+ * Keeps a part, and returns the upload, which is whole with the last one. Throws `import_failed`, `rate_limited`, and the errors of an append.
+ * After an error nothing of the upload is left.
+ */
+export function takePart(receiver: Receiver, part: SentPart): Upload {
+  const { reading, history, sessionId, existed, now } = receiver;
+  const { uploads } = reading;
+  try {
+    const begun = { sessionId, existed, messages: [], encoded: [], branches: new Map(), disowned: new Map(), chars: 0 };
+    const upload: Upload = part.at === 0 ? { ...begun, heardAt: now } : mustGet(receiver, part);
+    upload.heardAt = now;
+    uploads.set(part.upload, upload);
+    for (const { message, parentId, was } of part.messages) {
+      upload.messages.push(message);
+      checkCount(upload.messages.length);
+      const encoded = history.encode(message);
+      upload.encoded.push(encoded);
+      if (parentId !== undefined) upload.branches.set(message.id, parentId);
+      if (was !== undefined) upload.disowned.set(message.id, was);
+      upload.chars += encoded.bytes;
+      if (upload.chars > MAX_IMPORTING_CHARS) throw tooLarge(upload.chars);
+    }
+    mustHaveRoom(receiver);
+    if (part.last) uploads.delete(part.upload);
+    return upload;
+  } catch (error) {
+    uploads.delete(part.upload);
+    throw error;
+  }
+}
+
+function mustGet({ reading, sessionId }: Receiver, part: SentPart): Upload {
+  const upload = reading.uploads.get(part.upload);
+  if (upload?.sessionId === sessionId && upload.messages.length === part.at) return upload;
+  throw importFailed(
+    `The part begins at message ${part.at}, and ${upload?.messages.length ?? 0} are here. The agent restarted meanwhile: send the file again`,
+  );
+}
+
+/** Milliseconds after which an upload whose sender is silent gives way to another. */
+const SILENT_MS = 120_000;
+
+/** Bounds what waits in memory. */
+function mustHaveRoom({ reading, now }: Receiver): void {
+  const isFull = (): boolean =>
+    [...reading.uploads.values()].reduce((sum, { chars }) => sum + chars, reading.chars) > MAX_IMPORTING_CHARS;
+  if (!isFull()) return;
+  for (const [name, { heardAt }] of reading.uploads) if (now - heardAt > SILENT_MS) reading.uploads.delete(name);
+  if (isFull()) throw otherImports();
 }

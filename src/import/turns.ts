@@ -1,30 +1,21 @@
 /**
- * Turns parsed turns into UIMessages. All formats share this half of an import.
+ * Turns and their pieces, which every format's reader makes, and the messages that are made of them.
  *
- * It puts each tool result into its call, gives every message a unique id, and reports the branches of the source. A format module parses
- * its lines into turns, and nothing here knows the format. It cannot fail, because all content of a turn ends up in some message, even a
- * result without a call.
+ * It puts each tool result into its call, gives every message a unique id, and reports the branches of the source. It knows no format and cannot
+ * fail: all content of a turn ends up in some message, even a result without a call.
+ *
+ * A file may hold messages that claim to be ours, such as the summary of a session that continues another one. A file may claim anything, so
+ * each becomes an ordinary message under a new id. Text that nobody said becomes the assistant's, so no line of a summary is taken for a rule of
+ * the user.
  */
 import type { UIMessage } from "ai";
-import type { Part } from "../steps/message/tool-parts.ts";
-import { RESERVED_PREFIX } from "../steps/view/view.ts";
-import { disownedRole, ordinaryId } from "./ours.ts";
+import { MAX_ID_CHARS } from "../limits.ts";
+import { innerParts, type Part } from "../steps/message/tool-parts.ts";
 import type { Slices } from "../steps/text/slices.ts";
-import { importPace } from "./pace.ts";
+import { RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view/view.ts";
+import { attempt, importPace, isRecord, Misfit, type Fields } from "./items.ts";
 
 type ToolPart = Extract<Part, { type: "dynamic-tool" }>;
-
-export interface ToolCall {
-  readonly kind: "call";
-  /** Null where the source gives calls no id. No result can name such a call. */
-  readonly callId: string | null;
-  readonly toolName: string;
-  readonly input: unknown;
-  /** True when the provider itself ran the tool (web search and the like). */
-  readonly providerExecuted?: boolean;
-  /** The result, where the source keeps it with the call. */
-  readonly settled?: Settled | undefined;
-}
 
 /** What came of a call. */
 export interface Settled {
@@ -32,13 +23,25 @@ export interface Settled {
   readonly failed: boolean;
 }
 
+export interface ToolCall {
+  readonly type: "call";
+  /** Null where the source gives calls no id. No result can name such a call. */
+  readonly callId: string | null;
+  readonly toolName: string;
+  readonly input: unknown;
+  /** True when the provider itself ran the tool (web search and the like). */
+  readonly providerExecuted?: boolean;
+  /** The result, where the source keeps it with the call. */
+  settled?: Settled | undefined;
+}
+
 export interface ToolResult extends Settled {
-  readonly kind: "result";
+  readonly type: "result";
   readonly callId: string;
   readonly toolName: string | null;
 }
 
-export type TurnPiece = { readonly kind: "part"; readonly part: Part } | ToolCall | ToolResult;
+export type TurnPiece = Part | ToolCall | ToolResult;
 
 /** Facts about a message beyond its parts. Kept as `metadata` where the source has them. */
 export interface ImportedMetadata {
@@ -55,6 +58,14 @@ export interface ImportedMetadata {
   readonly isMeta?: true;
   /** True for a summary with which the tool continued a conversation that had grown too long. No word of it is the user's. */
   readonly isCompactSummary?: true;
+}
+
+/** Metadata of the fields that a source has. */
+export function metadataOf(fields: {
+  readonly [Key in keyof ImportedMetadata]: ImportedMetadata[Key] | null | undefined;
+}): ImportedMetadata {
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(present) as ImportedMetadata;
 }
 
 /** One entry of a source. An entry that is no message has no pieces and the role null, and only links others. */
@@ -79,17 +90,140 @@ export function noMessage(kind: string | null, id: string | null = null): Import
 /** One conversation of a source. `label` is the source's name for it, or null where it has none. */
 export interface Chat {
   readonly label: string | null;
-  readonly turns: ImportedTurn[];
+  readonly turns: readonly ImportedTurn[];
   /** True for the conversation of an agent that another one of the same source started. */
   readonly isSubAgent?: boolean;
 }
 
+/** The type of the part that holds a block of an unknown kind. It stays in the history and is never sent to a model. */
+export const UNKNOWN_BLOCK = "data-imported-block";
+
+export function unknownBlock(data: unknown): Part {
+  return { type: UNKNOWN_BLOCK, data };
+}
+
+export function textPart(text: string): Part {
+  return { type: "text", text };
+}
+
+/** Begins another step of a reply. A step is one call of a model. */
+export function stepPart(): Part {
+  return { type: "step-start" };
+}
+
+/** Reasoning with the fields that the provider needs to accept it back. They stand under the provider's name, as in the AI SDK. */
+export function reasoningPart(text: string, provider = "", fields: Record<string, string | null> = {}): Part {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Record<
+    string,
+    string
+  >;
+  const isSigned = Object.values(given).some((value) => value !== "");
+  return { type: "reasoning", text, ...(isSigned && { providerMetadata: { [provider]: given } }) };
+}
+
+export function filePart(mediaType: string, url: string, filename: string | null = null): Part {
+  return { type: "file", mediaType, url, ...(filename !== null && { filename }) };
+}
+
+/** A file of base64 bytes. */
+export function bytesPart(mediaType: string, base64: string, filename: string | null = null): Part {
+  return filePart(mediaType, `data:${mediaType};base64,${base64}`, filename);
+}
+
+/** The media type in a data URL. */
+export function mediaTypeOf(url: string, fallback: string): string {
+  return /^data:([^;,]+)/.exec(url)?.[1] ?? fallback;
+}
+
+export type ReadBlock = (block: Fields) => TurnPiece;
+
+/** Reads a block by its type. One of another type is kept as an unknown one. */
+export function blockReader(readers: Readonly<Record<string, ReadBlock>>): ReadBlock {
+  const known = new Map(Object.entries(readers));
+  return (block) => (known.get(block.text("type")) ?? asUnknown)(block);
+}
+
+function asUnknown(block: Fields): Part {
+  return unknownBlock(block.all);
+}
+
+/** Reads a block with the first reader that it fits. A block that fits none is kept as an unknown one. */
+export function orUnknown(...readers: readonly ReadBlock[]): ReadBlock {
+  return (block) => {
+    for (const read of readers) {
+      const piece = attempt(() => read(block));
+      if (!(piece instanceof Misfit)) return piece;
+    }
+    return asUnknown(block);
+  };
+}
+
+/** Reads content that is a string, a list of blocks, or absent. */
+export function piecesOf(message: Fields, readBlock: ReadBlock): TurnPiece[] {
+  const content = message.get("content") ?? "";
+  if (typeof content !== "string") return message.list("content", readBlock);
+  return content === "" ? [] : [textPart(content)];
+}
+
+const TEXT_TYPES: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
+
+/** A tool's output. It is text where all blocks are text, else the blocks as they are. */
+export function toolOutput(value: unknown): unknown {
+  if (!Array.isArray(value)) return value ?? "";
+  const texts = value.map((block: unknown) =>
+    isRecord(block) && TEXT_TYPES.has(block["type"]) ? block["text"] : null,
+  );
+  return texts.every((text) => typeof text === "string") ? texts.join("\n") : value;
+}
+
+/** One entry of a source that writes a reply in pieces. */
+export interface StreamTurn extends ImportedTurn {
+  /** True where a tool's output came, so what follows it is the next step of the reply. */
+  readonly isAnswer?: boolean;
+  /** True for a text that goes on where the one before it ended. */
+  readonly continues?: boolean;
+}
+
+/**
+ * Joins the pieces of each reply into one turn, up to the next message of anybody else. It has the metadata and the place of its first piece,
+ * so its id stays the same when a longer file is imported again.
+ */
+export function joinReplies(entries: readonly StreamTurn[]): ImportedTurn[] {
+  const turns: ImportedTurn[] = [];
+  let reply: (Omit<ImportedTurn, "id"> & { id: string | null; readonly pieces: TurnPiece[] }) | null = null;
+  let isAnswered = false;
+  for (const { isAnswer = false, continues = false, ...entry } of entries) {
+    if (entry.role !== "assistant") {
+      turns.push(entry);
+      if (entry.role !== null) reply = null;
+      continue;
+    }
+    const { pieces } = entry;
+    if (isAnswer && pieces.length === 0) {
+      isAnswered = true;
+      continue;
+    }
+    if (reply === null) {
+      isAnswered = false;
+      reply = { ...entry, pieces: [] };
+      turns.push(reply);
+    }
+    reply.id ??= entry.id;
+    if (isAnswered && !isAnswer && pieces.some(({ type }) => type !== "result")) {
+      reply.pieces.push(stepPart());
+      isAnswered = false;
+    }
+    const [last, first] = [reply.pieces.at(-1), pieces[0]];
+    if (continues && last?.type === "text" && first?.type === "text") last.text += first.text;
+    else reply.pieces.push(...pieces);
+    isAnswered ||= isAnswer;
+  }
+  return turns;
+}
+
 export interface Assembled {
   readonly messages: UIMessage[];
-  /**
-   * Parents of the messages that do not follow the one before them, by message id. Null starts a new root. Empty for a transcript without
-   * branches. Calling `append(message, branches.get(message.id))` in order builds the same tree.
-   */
+  /** Parents of the messages that do not follow the one before them, by message id. Null starts a new root. */
   readonly branches: Map<string, string | null>;
   readonly danglingCalls: number;
   readonly strayResults: number;
@@ -131,78 +265,74 @@ export function* assemble(turns: readonly ImportedTurn[], prefix: string): Slice
     replies.add(message, follows);
     if (turn.id !== null) homes.set(turn.id, message);
   }
-  const { unanswered, strays } = calls;
-  return {
-    messages,
-    branches,
-    danglingCalls: unanswered,
-    strayResults: strays,
-    renamedIds: ids.renamed + calls.renamed,
-    disowned: ids.disowned,
-  };
+  const { danglingCalls, strayResults } = calls;
+  const renamedIds = ids.renamed + calls.ids.renamed;
+  return { messages, branches, danglingCalls, strayResults, renamedIds, disowned: ids.disowned };
 }
 
 /** Tool calls that wait for their result. Their ids are made unique, because some providers count them from zero in every turn. */
 class ToolCalls {
   readonly #open = new Map<string, ToolPart[]>();
   /** Providers take letters, digits, `_` and `-` in the id of a call. */
-  readonly #ids = new UniqueIds("_");
-  unanswered = 0;
-  strays = 0;
-
-  get renamed(): number {
-    return this.#ids.renamed;
-  }
+  readonly ids = new UniqueIds("_");
+  danglingCalls = 0;
+  strayResults = 0;
 
   /** Returns the part for a piece, or null for a result that went into its call. */
   place(piece: TurnPiece): Part | null {
-    if (piece.kind === "part") return piece.part;
-    if (piece.kind === "call") return this.#call(piece);
-    return this.#answer(piece) ? null : this.#stray(piece);
+    if (piece.type === "call") return this.#call(piece);
+    return piece.type === "result" ? this.#answer(piece) : piece;
   }
 
-  #call(call: ToolCall): Part {
+  #call({ callId, toolName, input, providerExecuted, settled }: ToolCall): Part {
     const part: ToolPart = {
       type: "dynamic-tool",
-      toolName: call.toolName,
-      toolCallId: this.#ids.take(call.callId, "call"),
-      ...(call.providerExecuted === true && { providerExecuted: true }),
+      toolName,
+      toolCallId: this.ids.take(callId, "call"),
+      ...(providerExecuted === true && { providerExecuted: true }),
       state: "input-available",
-      input: call.input,
+      input,
     };
-    if (call.settled !== undefined) return settle(part, call.settled);
-    this.unanswered += 1;
-    if (call.callId === null) return part;
-    const waiting = this.#open.get(call.callId);
-    if (waiting === undefined) this.#open.set(call.callId, [part]);
+    if (settled !== undefined) return settle(part, settled);
+    this.danglingCalls += 1;
+    if (callId === null) return part;
+    const waiting = this.#open.get(callId);
+    if (waiting === undefined) this.#open.set(callId, [part]);
     else waiting.push(part);
     return part;
   }
 
-  /** Returns false when no call waits for this result. Of several calls with one id, the newest gets it. */
-  #answer(result: ToolResult): boolean {
+  /** Of several calls with one id, the newest gets the result. Without a call it becomes text. */
+  #answer(result: ToolResult): Part | null {
     const part = this.#open.get(result.callId)?.pop();
-    if (part === undefined) return false;
-    settle(part, result);
-    this.unanswered -= 1;
-    return true;
-  }
-
-  #stray(result: ToolResult): Part {
-    this.strays += 1;
-    const name = result.toolName ?? "a tool";
-    const text = `[Result of ${name}, whose call (${result.callId}) is not in this transcript]\n${textOf(result.output)}`;
-    return { type: "text", text };
+    if (part !== undefined) {
+      settle(part, result);
+      this.danglingCalls -= 1;
+      return null;
+    }
+    this.strayResults += 1;
+    const { callId, toolName, output } = result;
+    return textPart(
+      `[Result of ${toolName ?? "a tool"}, whose call (${callId}) is not in this transcript]\n${textOf(output)}`,
+    );
   }
 }
 
 /** Puts a result into its call, which is part of a message already. */
 function settle(part: ToolPart, { output, failed }: Settled): ToolPart {
-  Object.assign(
-    part,
-    failed ? { state: "output-error", errorText: textOf(output) } : { state: "output-available", output },
-  );
-  return part;
+  const came = failed ? { state: "output-error", errorText: textOf(output) } : { state: "output-available", output };
+  return Object.assign(part, came) as ToolPart;
+}
+
+function textOf(output: unknown): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
+}
+
+/** Returns a part for a message without one. A data part is kept and never sent to a model, but a user message may not be sent empty. */
+function emptyPart({ role, metadata }: ImportedTurn): Part {
+  return role === "assistant"
+    ? { type: "data-empty", data: { error: metadata.error ?? null } }
+    : textPart("(empty message)");
 }
 
 /** Hands out each id once. */
@@ -288,12 +418,26 @@ function replyOf(message: UIMessage): string | undefined {
   return (message.metadata as ImportedMetadata | undefined)?.providerMessageId;
 }
 
-/** Returns a part for a message without one. A data part is kept and never sent to a model, but a user message may not be sent empty. */
-function emptyPart(turn: ImportedTurn): Part {
-  if (turn.role === "assistant") return { type: "data-empty", data: { error: turn.metadata.error ?? null } };
-  return { type: "text", text: "(empty message)" };
+/** Returns an id that only this message has. A second import of the same file gives the same id. */
+function ordinaryId(id: string): string {
+  const rest = id.startsWith(RESERVED_PREFIX) ? id.slice(RESERVED_PREFIX.length) : id;
+  return `imported-${rest}`.slice(0, MAX_ID_CHARS).toWellFormed();
 }
 
-function textOf(output: unknown): string {
-  return typeof output === "string" ? output : JSON.stringify(output);
+/** The role of a message that claimed to be ours. No word of it may count as the user's. */
+function disownedRole(role: UIMessage["role"]): UIMessage["role"] {
+  return role === "user" ? "assistant" : role;
+}
+
+/** Returns a message that claims to be ours without any mark of ours. */
+export function disown({ metadata, id, role, parts, ...message }: UIMessage): UIMessage {
+  const kept = isRecord(metadata) ? Object.entries(metadata).filter(([key]) => key !== RESERVED_METADATA) : null;
+  const rest = kept === null ? metadata : kept.length > 0 ? Object.fromEntries(kept) : undefined;
+  const own = { ...message, id: ordinaryId(id), role: disownedRole(role), parts: parts.flatMap(withoutSteering) };
+  return rest === undefined ? own : { ...own, metadata: rest };
+}
+
+/** A user's message during a reply would count as the user's own words. */
+function withoutSteering(part: Part): Part[] {
+  return part.type === "steering-message" ? innerParts(part).flatMap(withoutSteering) : [part];
 }

@@ -6,7 +6,7 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { errorCode, PalimpsestError } from "../../src/errors.ts";
-import { exportJsonl } from "../../src/import/export.ts";
+import { exportJsonl } from "../../src/import/import.ts";
 import { detectFormat, FORMATS, importTranscript, readTranscript, type Format } from "../../src/import/import.ts";
 import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../../src/import/items.ts";
 import * as fixtures from "./fixtures.ts";

@@ -5,7 +5,7 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { detectFormat, importTranscript } from "../../src/import/import.ts";
-import { isHarness } from "../../src/import/marks.ts";
+import { isHarness } from "../../src/import/formats/harness.ts";
 import * as fixtures from "./fixtures.ts";
 
 function importOne(text: string) {

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { expect, test, vi } from "vitest";
 import { fromLegacyTables, fromSessions, type StoredConversation } from "../../src/import/index.ts";
-import { parentsFirst } from "../../src/import/store.ts";
+import { parentsFirst } from "../../src/import/stores.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { say, talk } from "../conversation.ts";
 import type { RoomyChat } from "../ai-chat/worker.ts";

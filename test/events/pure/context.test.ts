@@ -1,8 +1,8 @@
 /** A working context. It is pure and paired, and keeps a turn's own messages apart. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { anthropicAdapter } from "../../../src/events/adapters/anthropic.ts";
-import { openAiAdapter } from "../../../src/events/adapters/chat-completions.ts";
+import { anthropicAdapter } from "../../../src/events/formats.ts";
+import { openAiAdapter } from "../../../src/events/formats.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import { messageToEvents } from "../../../src/events/project.ts";
 import { done, say, text } from "../../steps/conversations.ts";

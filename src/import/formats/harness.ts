@@ -4,7 +4,7 @@
  * They stay in the history, because the model was sent them. Their metadata says that no word of them is the user's. Only a message that
  * consists of such text as a whole is marked. Where the user wrote anything beside it, the message is the user's.
  */
-import type { ImportedTurn, TurnPiece } from "./turns.ts";
+import type { ImportedTurn } from "../turns.ts";
 
 /** Elements that harnesses put around their own text. */
 const ENVELOPES: ReadonlySet<string> = new Set([
@@ -37,13 +37,15 @@ const ENVELOPES: ReadonlySet<string> = new Set([
 const ARGUMENTS = "command-args";
 const OPENING_TAG = /^<([A-Za-z][\w-]*)(?:\s[^<>]*)?>/;
 const FILE_HEADING = /^# AGENTS\.md[^\n]*\s*(?=<INSTRUCTIONS>)/;
+/** Envelopes that one message may consist of. Each round copies the rest, and no harness wraps more. */
+const MOST_ENVELOPES = 100;
 const INTERRUPTED = /^\[Request interrupted by user[^\]\n]*\]$/;
 
 /** Returns the turn, marked where a harness wrote all of it. */
 export function markHarness(turn: ImportedTurn): ImportedTurn {
   if (turn.role !== "user" || turn.metadata.isCompactSummary === true) return turn;
-  const texts = turn.pieces.map(textOf);
-  if (texts.length === 0 || !texts.every((text) => text !== null && isHarness(text))) return turn;
+  const isMeta = turn.pieces.every((piece) => piece.type === "text" && isHarness(piece.text));
+  if (turn.pieces.length === 0 || !isMeta) return turn;
   return { ...turn, metadata: { ...turn.metadata, isMeta: true } };
 }
 
@@ -60,15 +62,7 @@ export function isHarness(text: string): boolean {
     if (end < 0) return false;
     if (name === ARGUMENTS && rest.slice(tag.length, end).trim() !== "") return false;
     rest = rest.slice(end + closing.length).trimStart();
-    // Each round copies the rest, and no harness wraps more in one message.
     if (at === MOST_ENVELOPES) return false;
   }
   return text.trim() !== "";
-}
-
-/** Envelopes that one message may consist of. */
-const MOST_ENVELOPES = 100;
-
-function textOf(piece: TurnPiece): string | null {
-  return piece.kind === "part" && piece.part.type === "text" ? piece.part.text : null;
 }

@@ -1,9 +1,9 @@
 /** The AI SDK's own `ModelMessage[]`, which `generateText` and `streamText` take and return. */
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
-import { PalimpsestError, unreachable } from "../../errors.ts";
-import { toolPart, type Part, type ToolPart } from "../../steps/message/tool-parts.ts";
-import { resultPart, toModelMessages, type ModelFormatAdapter } from "./adapter.ts";
+import { PalimpsestError, unreachable } from "../errors.ts";
+import { toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { resultPart, toModelMessages, type ModelFormatAdapter } from "./formats.ts";
 
 /**
  * Results come back as values where they are text or JSON. An approval belongs to its call's part, regardless of the message that asks for
