@@ -18,7 +18,7 @@ import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { freePort, LocalWorker } from "./demo/local-worker.ts";
 import { readConversations } from "./demo/transcript.ts";
 import { drawStrata, type Band, type Conversation, type Frame } from "./pictures/strata.ts";
-import { measureMessage } from "../src/steps/message/measure.ts";
+import { measureMessage } from "../src/steps/message/message.ts";
 import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
 const IMAGES = join(import.meta.dirname, "../docs/images");

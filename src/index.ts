@@ -23,7 +23,7 @@ export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";
 export { SessionManager } from "./agent/sessions/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/sessions/shown-view.ts";
-export type { Rent } from "./steps/decide/rent.ts";
+export type { Rent } from "./steps/decide/decide.ts";
 export type {
   CompactAfterOptions,
   InlineCompaction,
@@ -40,12 +40,12 @@ export type {
 } from "./memory/sessions/sessions.ts";
 export type { ModelUsage } from "./agent/reports/usage.ts";
 export type { UsageDollars, UsageReport } from "./agent/reports/usage-report.ts";
-export { isContextOverflow } from "./model/overflow.ts";
+export { isContextOverflow } from "./model/failures.ts";
 export type { NotesForecast } from "./agent/core.ts";
 export type { HealthRow } from "./memory/runs/health.ts";
-export type { Prices } from "./steps/decide/when.ts";
-export type { Budget, Spend } from "./steps/decide/budget.ts";
-export type { Waiting, WhyNot } from "./steps/decide/why-not.ts";
+export type { Prices } from "./steps/decide/decide.ts";
+export type { Budget, Spend } from "./steps/decide/decide.ts";
+export type { Waiting, WhyNot } from "./steps/decide/decide.ts";
 export type { FitStep, Fitting } from "./fit/fit-view.ts";
 export type { PreviewOptions } from "./fit/preview.ts";
 export { truncateOlderMessages, type TruncateOptions } from "./fit/truncate.ts";

@@ -4,7 +4,7 @@ import { renderCell, renderTable } from "../report/render.ts";
 import type { Table } from "../report/finding.ts";
 import { fourDigits } from "../report/stats.ts";
 import { HARD_LINE, MAX_OUTLINE_ROWS, MODEL_RETRIES } from "../../src/limits.ts";
-import { MODEL_CALL } from "../../src/workflows/retries.ts";
+import { MODEL_CALL } from "../../src/workflows/ladder.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";
 import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";

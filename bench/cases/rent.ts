@@ -1,11 +1,10 @@
 /** What real sessions cost under the rent rule beside other policies, request by request. */
 import type { UIMessage } from "ai";
-import type { Prices as Ratios } from "../../src/steps/decide/when.ts";
+import { type Prices as Ratios, PAID_SHARE } from "../../src/steps/decide/decide.ts";
 import type { Case } from "../case.ts";
 import { cheapest } from "../cost/optimum.ts";
 import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";
 import { readSteps, type Played } from "../cost/view.ts";
-import { PAID_SHARE } from "../../src/steps/decide/rent.ts";
 import { makeReturning } from "../conversation.ts";
 import { mean } from "../report/stats.ts";
 import type { Cell, Check, Finding, Table } from "../report/finding.ts";

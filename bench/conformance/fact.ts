@@ -1,6 +1,6 @@
 /** A fact and its building blocks, with the same messages and summarisers for every store. */
 import type { UIMessage } from "ai";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 import type { Range, Store, Summariser } from "./store.ts";
 import type { Weakness } from "./weaknesses.ts";
 

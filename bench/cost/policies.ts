@@ -4,8 +4,7 @@
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
 import { chargesOf, messageLine } from "../../src/prompt-cache/continue.ts";
-import type { Prices } from "../../src/steps/decide/when.ts";
-import { weighRent, type RentTerms } from "../../src/steps/decide/rent.ts";
+import { type Prices, weighRent, type RentTerms } from "../../src/steps/decide/decide.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Appended, Host, Spent } from "../policies/host.ts";

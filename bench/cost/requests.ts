@@ -5,8 +5,7 @@
  * read as far as both requests begin alike, in whole steps.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
-import { messageSteps } from "../../src/steps/message/slice.ts";
+import { measureMessage, messageSteps } from "../../src/steps/message/message.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Sent {

@@ -6,9 +6,7 @@
  * items before it from the cache.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
-import { messageSteps } from "../../src/steps/message/slice.ts";
-import { jsonText, toolPart } from "../../src/steps/message/tool-parts.ts";
+import { measureMessage, messageSteps, jsonText, toolPart } from "../../src/steps/message/message.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Priced } from "../prices.ts";
 

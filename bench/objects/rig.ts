@@ -5,7 +5,7 @@
  * another, so that counting costs no time.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage } from "../../src/steps/message/message.ts";
 import { batchOf, MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "./batch.ts";
 import { readAgain, timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";

@@ -4,7 +4,7 @@
  * An object's name selects one, as in `busy?delay=5000&answers=nothing`. It is the same for every store, and survives an eviction.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";

@@ -4,8 +4,7 @@
  * Takes a prompt and returns its task. Prompts of ours, and those of the head-and-tail policy with the same layout, go through the
  * product's own reader. The SDK's prompt has fixed lines around the conversation and is converted into the form of ours.
  */
-import { parsePrompt } from "../../src/steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE, type Section } from "../../src/steps/draft/template.ts";
+import { parsePrompt, DEFAULT_TEMPLATE, type Section } from "../../src/steps/draft/prompt.ts";
 
 export interface Asked {
   /** True for notes, whose sections stand and have a budget behind their hint. */

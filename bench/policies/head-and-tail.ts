@@ -7,7 +7,7 @@
  * Leaves out waits after failures, fallbacks, secrets and images, because nothing here needs them.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage } from "../../src/steps/message/message.ts";
 import { buildPrompt } from "../../src/steps/draft/prompt.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import type { Appended, Host, Policy, Spent, Terms } from "./host.ts";

@@ -2,9 +2,9 @@
  * Makes text from other authors safe to display.
  *
  * Characters without a shape of their own can make one text look like another, so they are shown by name.
- * steps/text/invisible-characters.ts holds the list for all modules that display text.
+ * steps/text/text.ts holds the list for all modules that display text.
  */
-export { showInvisible } from "../../src/steps/text/invisible-characters.ts";
+export { showInvisible } from "../../src/steps/text/text.ts";
 
 /** Most characters of one text that are laid out as markdown, and that are shown at first. A longer text should be read in a file. */
 export const MARKDOWN_CHARS = 20_000;

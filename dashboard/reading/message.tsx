@@ -2,7 +2,7 @@
 import { memo, type ReactNode } from "react";
 import type { UIMessage } from "ai";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
-import { hasResult, toolName, toolPart, type Part } from "../../src/steps/message/tool-parts.ts";
+import { hasResult, toolName, toolPart, type Part } from "../../src/steps/message/message.ts";
 import { Markdown, PlainText } from "./markdown.tsx";
 import { showInvisible } from "./inert-text.ts";
 

@@ -1,5 +1,5 @@
 /** Splits a summary into lines with the source messages of each. Pure. */
-import { NOTHING } from "../../src/steps/draft/summary-shape.ts";
+import { NOTHING } from "../../src/steps/draft/audit.ts";
 import { splitReferences, type BulletSource } from "../../src/steps/draft/provenance.ts";
 
 export type SummaryLine =

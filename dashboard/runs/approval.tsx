@@ -1,7 +1,7 @@
 /** A summary that waits for a person, who can read, edit, approve or reject it. */
 import { MAX_REASON_CHARS } from "../../src/limits.ts";
 import { useState } from "react";
-import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
+import { findInvisible, stripInvisible } from "../../src/steps/text/text.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, when } from "../format.ts";
 import { useAct, useCall } from "../use-agent.ts";

@@ -5,7 +5,7 @@
  * the run works. With a slowed summariser it does not wait until it is far ahead, so that there are appends to measure.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage } from "../../src/steps/message/message.ts";
 import type { DemoAgent } from "./agent.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 

@@ -26,7 +26,7 @@ import type { Carried } from "../memory/overlays/details.ts";
 import type { SpendTable } from "../memory/runs/spend.ts";
 import type { ThoughtsTable } from "../memory/runs/thoughts.ts";
 import type { UsageTable } from "../memory/runs/usage.ts";
-import type { CallCost } from "../model/call-cost.ts";
+import type { CallCost } from "../model/summarize.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Decision } from "../steps/decide/decide.ts";

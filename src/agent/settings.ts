@@ -8,12 +8,12 @@ import type { OverlayRecord } from "../memory/overlays/overlays.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames, checkWhole } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import type { PreviewOptions } from "../fit/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/plan/policy.ts";
-import { resolveWhen, type When, type WhenOptions } from "../steps/decide/when.ts";
+import { resolveWhen, type When, type WhenOptions } from "../steps/decide/decide.ts";
 import { ESTIMATE, guardCounter } from "./token-counter.ts";
-import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/template.ts";
+import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/prompt.ts";
 
 /** A caller's summary with the range that it replaces, both ends included, by message or overlay id. */
 export interface InlineSummary {

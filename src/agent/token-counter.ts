@@ -6,7 +6,7 @@
  * it, and one warning is logged.
  */
 import { PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 /** Counters whose failure was already logged. A session manager gives one counter to each of its sessions. */

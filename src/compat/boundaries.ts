@@ -1,6 +1,6 @@
 /** Boundaries between messages, as the helpers of the SDK's sessions place them. Boundary `n` lies before message `n`. */
 import type { UIMessage } from "ai";
-import { toolPart } from "../steps/message/tool-parts.ts";
+import { toolPart } from "../steps/message/message.ts";
 
 /** The first boundary from `index` on that separates no tool call from its result. */
 export function alignBoundaryForward(messages: readonly UIMessage[], index: number): number {

@@ -1,6 +1,6 @@
 /** What a message is and weighs, in the words of the SDK's sessions. */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../steps/message/measure.ts";
+import { measureMessage } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { isSummary } from "../steps/view/view.ts";
 

@@ -11,7 +11,7 @@ import {
   DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
   DEFAULT_NOTES_MIN_TOKENS,
 } from "../notes/limits.ts";
-import { measureMessage } from "../steps/message/measure.ts";
+import { measureMessage } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { alignBoundaryBackward } from "./boundaries.ts";
 import { estimateMessageTokens, isCompactionMessage } from "./messages.ts";

@@ -6,7 +6,7 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { askForText, askProvider, type ProviderCall } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
 import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";

@@ -6,7 +6,7 @@
  */
 import type { Db } from "../memory/db.ts";
 import { sessionScope } from "../memory/sessions/room-rows.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
 import { copyEntries } from "./sqlite-search.ts";
 import { ContextStatements } from "./statements.ts";

@@ -6,9 +6,8 @@
  * summary carries is known from its metadata, which only our own messages have, and never from its text.
  */
 import type { UIMessage } from "ai";
-import { carriedDocuments } from "../facts/summary-message.ts";
-import { toolName, toolPart } from "../steps/message/tool-parts.ts";
-import type { Part } from "../steps/message/tool-parts.ts";
+import { carriedDocuments } from "../facts/render.ts";
+import { toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { LOAD_TOOL, NOT_DONE } from "../facts/loaded.ts";
 
 /** Returns `label:key`. It is unambiguous, because a label has no colon. */

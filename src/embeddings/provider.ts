@@ -5,7 +5,7 @@
  */
 import type { Core } from "../agent/core.ts";
 import type { ByMeaning } from "../agent/recalled.ts";
-import { utcDay } from "../steps/decide/budget.ts";
+import { utcDay } from "../steps/decide/decide.ts";
 import type { CheckedOptions, EmbedCall } from "./options.ts";
 import type { EmbeddingStatements } from "./statements.ts";
 

@@ -17,7 +17,7 @@ import type { SeqRange } from "../memory/search/search-rows.ts";
 import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
 import { pieceTexts } from "./steps/pieces-of-message.ts";
 import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./steps/vectors.ts";
-import { inSlices, Pace, type Slices } from "../steps/text/slices.ts";
+import { inSlices, Pace, type Slices } from "../steps/text/text.ts";
 import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
 import type { Provider } from "./provider.ts";
 import type { EmbeddingStatements, MarksRow } from "./statements.ts";

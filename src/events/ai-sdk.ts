@@ -2,7 +2,7 @@
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError, unreachable } from "../errors.ts";
-import { toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { toolPart, type Part, type ToolPart } from "../steps/message/message.ts";
 import { resultPart, toModelMessages, type ModelFormatAdapter } from "./formats.ts";
 
 /**

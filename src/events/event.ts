@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { isWellFormed, NOT_WELL_FORMED, summary, viewId } from "../agent/inputs.ts";
-import type { Part } from "../steps/message/tool-parts.ts";
+import type { Part } from "../steps/message/message.ts";
 
 /** Parts as a UIMessage holds them. Only the type of a part is checked. */
 const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown } | null)?.type === "string"));

@@ -10,7 +10,7 @@ import { anthropicMessage } from "../import/formats/anthropic.ts";
 import { openAiMessage } from "../import/formats/openai.ts";
 import { attempt, Fields, isRecord, Misfit } from "../import/items.ts";
 import { textPart, type ImportedTurn, type ToolResult } from "../import/turns.ts";
-import { jsonText, type Part } from "../steps/message/tool-parts.ts";
+import { jsonText, type Part } from "../steps/message/message.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { inTurns } from "../steps/view/turns.ts";
 

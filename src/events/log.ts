@@ -18,7 +18,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { ShapeRow } from "../memory/statements.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
-import { messageSteps } from "../steps/message/slice.ts";
+import { messageSteps } from "../steps/message/message.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
 import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
 import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";

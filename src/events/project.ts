@@ -15,8 +15,8 @@ import {
   toolPart,
   type Part,
   type ToolPart,
-} from "../steps/message/tool-parts.ts";
-import { summaryMessage } from "../facts/summary-message.ts";
+} from "../steps/message/message.ts";
+import { summaryMessage } from "../facts/render.ts";
 import type { ConversationEvent, EventOf } from "./event.ts";
 
 /** Fields of a tool part that describe how the call ended. */

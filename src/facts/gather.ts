@@ -1,13 +1,12 @@
 /** Gathers what messages leave behind without a model, merges it part by part, and chooses what of it is shown. */
 import type { UIMessage } from "ai";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
-import { recordedInstructions } from "./summary-message.ts";
+import { recordedInstructions, renderInstructions, renderSaid } from "./render.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "./fact.ts";
 import { mergeInstructions } from "./instructions.ts";
 import type { Loaded } from "./fact.ts";
 import { mergeLoaded, pickLoaded, readLoaded } from "./loaded.ts";
-import { renderInstructions, renderSaid } from "./render.ts";
 import { readSaid, shorten } from "./said.ts";
 
 /** Most of each kind that is kept with a draft. They exceed what any budget shows. */

@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { ENDED_TITLE, STANDING_TITLE } from "../steps/draft/prompt.ts";
 import { storedId } from "../steps/view/view.ts";
-import { isNothing } from "../steps/draft/empty-sections.ts";
+import { isNothing } from "../steps/draft/audit.ts";
 import type { EndedInstruction, Facts, Instruction } from "./fact.ts";
 import { wordsOfUser } from "./said.ts";
 

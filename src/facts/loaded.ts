@@ -6,9 +6,17 @@
  * it from a local path. Any other mention that may have changed it withdraws its text, and then only its name is shown.
  */
 import type { UIMessage } from "ai";
-import type { CountTokens } from "../steps/message/measure.ts";
-import { changeResult, hasErrorField, outputText, readResult } from "../steps/message/output.ts";
-import { jsonText, toolName, toolPart, type ToolPart } from "../steps/message/tool-parts.ts";
+import {
+  type CountTokens,
+  changeResult,
+  hasErrorField,
+  outputText,
+  readResult,
+  jsonText,
+  toolName,
+  toolPart,
+  type ToolPart,
+} from "../steps/message/message.ts";
 import type { Edit, Loaded, Pinned, Task } from "./fact.ts";
 import { renderLoaded } from "./render.ts";
 

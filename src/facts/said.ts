@@ -5,7 +5,7 @@
  * before. In doubt a text counts as the user's, because the model that reads it decides what it means.
  */
 import type { UIMessage } from "ai";
-import { fieldText, innerParts } from "../steps/message/tool-parts.ts";
+import { fieldText, innerParts } from "../steps/message/message.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
 import type { Saying } from "./fact.ts";

@@ -8,16 +8,14 @@
 import type { UIMessage } from "ai";
 import { FIT_EXTRACT_TOKENS } from "../limits.ts";
 import { fallbackSummary } from "../steps/draft/fallback.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import { type CountTokens, referenceTo, fieldText, toolPart } from "../steps/message/message.ts";
 import type { Loaded } from "../facts/fact.ts";
 import { readLoaded } from "../facts/loaded.ts";
 import { readLoadedNames } from "../facts/render.ts";
-import { safeLine } from "../steps/text/safe-text.ts";
-import { referenceTo } from "../steps/message/reference.ts";
+import { safeLine } from "../steps/text/text.ts";
 import { elementOf, renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
-import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/template.ts";
-import { fieldText, toolPart } from "../steps/message/tool-parts.ts";
+import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/prompt.ts";
 import { fittedMessageId, isSummary } from "../steps/view/view.ts";
 import { renderRules } from "./rules.ts";
 

@@ -11,8 +11,7 @@
  * - A step that is cut is no longer the provider's: it has no reasoning and no item ids (steps/view/items.ts).
  */
 import type { ModelMessage } from "ai";
-import type { CountTokens } from "../steps/message/measure.ts";
-import { valueTokens } from "../steps/message/bytes.ts";
+import { type CountTokens, valueTokens } from "../steps/message/message.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { MAX_CHARS_PER_TOKEN, MIN_VIEW_TOKENS } from "../limits.ts";
 import { shortenShown } from "./truncate.ts";

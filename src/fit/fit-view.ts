@@ -35,9 +35,8 @@ import {
   type Zone,
 } from "./units.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
-import type { Template } from "../steps/draft/template.ts";
-import { isOpenCall, textsOf, type Part } from "../steps/message/tool-parts.ts";
+import { type CountTokens, isOpenCall, textsOf, type Part } from "../steps/message/message.ts";
+import type { Template } from "../steps/draft/prompt.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
 import { isSummary } from "../steps/view/view.ts";
 

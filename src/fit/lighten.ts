@@ -7,9 +7,8 @@
  */
 import type { FileUIPart, TextUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../limits.ts";
-import { fileTokens } from "../steps/message/measure.ts";
-import { cutMiddle } from "../steps/draft/render.ts";
 import {
+  fileTokens,
   fieldText,
   innerParts,
   isOpenCall,
@@ -17,7 +16,8 @@ import {
   textPart,
   type Part,
   type ToolPart,
-} from "../steps/message/tool-parts.ts";
+} from "../steps/message/message.ts";
+import { cutMiddle } from "../steps/draft/render.ts";
 import { isReasoning, ownWhereChanged, withoutItem } from "../steps/view/items.ts";
 import { shortenOutput, shortenShown } from "./truncate.ts";
 

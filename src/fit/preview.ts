@@ -7,8 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../known-fields.ts";
-import { withoutBytes } from "../steps/message/bytes.ts";
-import { jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
+import { withoutBytes, jsonText, toolPart, type Part } from "../steps/message/message.ts";
 import { shortenOutput } from "./truncate.ts";
 import { storedId } from "../steps/view/view.ts";
 

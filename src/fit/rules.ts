@@ -5,10 +5,9 @@
  * instructions were checked against the user's messages when it was made, and nothing else is taken for one.
  */
 import type { UIMessage } from "ai";
-import type { CountTokens } from "../steps/message/measure.ts";
+import { type CountTokens, fieldText, type Part } from "../steps/message/message.ts";
 import { IN_FORCE_HEADING, readInForce } from "../facts/render.ts";
 import { isSummary } from "../steps/view/view.ts";
-import { fieldText, type Part } from "../steps/message/tool-parts.ts";
 import type { Unit } from "./units.ts";
 
 /**

@@ -17,11 +17,18 @@
 import type { UIMessage } from "ai";
 import { checkFields, checkWhole } from "../known-fields.ts";
 import { ENCODED_OUTPUT_CHARS, MAX_CHARS_PER_TOKEN } from "../limits.ts";
-import { isEncoded } from "../steps/text/encoded.ts";
+import { isEncoded } from "../steps/text/text.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
-import { fieldText, innerParts, jsonText, toolPart, type Part } from "../steps/message/tool-parts.ts";
-import { valueTokens, withoutBytes } from "../steps/message/bytes.ts";
-import { messageSteps } from "../steps/message/slice.ts";
+import {
+  fieldText,
+  innerParts,
+  jsonText,
+  toolPart,
+  type Part,
+  valueTokens,
+  withoutBytes,
+  messageSteps,
+} from "../steps/message/message.ts";
 import { ownWhereChanged } from "../steps/view/items.ts";
 import { isSummary } from "../steps/view/view.ts";
 

@@ -7,9 +7,16 @@
  */
 import type { UIMessage } from "ai";
 import { DEFAULT_PROTECT_HEAD, HEAD_SHARE_OF_THRESHOLD, MESSAGE_OVERHEAD_TOKENS } from "../limits.ts";
-import { measureMessage, type CountTokens, type Measure } from "../steps/message/measure.ts";
-import { messageSteps } from "../steps/message/slice.ts";
-import { innerParts, isOpenCall, textPart, type Part } from "../steps/message/tool-parts.ts";
+import {
+  measureMessage,
+  type CountTokens,
+  type Measure,
+  messageSteps,
+  innerParts,
+  isOpenCall,
+  textPart,
+  type Part,
+} from "../steps/message/message.ts";
 import { fittedMessageId, isSummaryRecord, parseSyntheticId } from "../steps/view/view.ts";
 
 /** Largest share of the budget for a fitted view's newest part, including its growth until the line moves. */

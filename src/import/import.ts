@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { atOnce, type Slices } from "../steps/text/slices.ts";
+import { atOnce, type Slices } from "../steps/text/text.ts";
 import { anthropicMessage, isAnthropic } from "./formats/anthropic.ts";
 import { readClaudeCode } from "./formats/claude-code.ts";
 import { readCodex } from "./formats/codex.ts";

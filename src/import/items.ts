@@ -5,7 +5,7 @@
  * characters of a value that is parsed at once.
  */
 import { PalimpsestError } from "../errors.ts";
-import { Pace, type Slices } from "../steps/text/slices.ts";
+import { Pace, type Slices } from "../steps/text/text.ts";
 
 /**
  * Most entries of one import. All are in memory at once and are stored in one transaction, which blocks other calls for seconds. Storing

@@ -25,7 +25,7 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import { MAX_BATCH_MESSAGES, MAX_IMPORTING_CHARS, MAX_NAME_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
-import { inSlices, type Slices } from "../steps/text/slices.ts";
+import { inSlices, type Slices } from "../steps/text/text.ts";
 import { chooseConversation, exportJsonl, FORMATS, readTranscript, type Conversation, type Format } from "./import.ts";
 import { importPace } from "./items.ts";
 import {

@@ -10,8 +10,8 @@
  */
 import type { UIMessage } from "ai";
 import { MAX_ID_CHARS } from "../limits.ts";
-import { innerParts, type Part } from "../steps/message/tool-parts.ts";
-import type { Slices } from "../steps/text/slices.ts";
+import { innerParts, type Part } from "../steps/message/message.ts";
+import type { Slices } from "../steps/text/text.ts";
 import { RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view/view.ts";
 import { attempt, importPace, isRecord, Misfit, type Fields } from "./items.ts";
 

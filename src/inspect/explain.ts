@@ -1,11 +1,10 @@
 /** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
-import type { Rent } from "../steps/decide/rent.ts";
+import { type Rent, waitFor, type Waiting } from "../steps/decide/decide.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../steps/plan/cut.ts";
 import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { waitFor, type Waiting } from "../steps/decide/why-not.ts";
 import type { Foreseen, NotesForecast } from "../agent/core.ts";
 
 /** What a compaction would do now, and what it would cost and save. Nothing is written for it. */

@@ -6,7 +6,7 @@
 import { reasonOf } from "../memory/runs/record.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
-import type { Budget, Spend } from "../steps/decide/budget.ts";
+import type { Budget, Spend } from "../steps/decide/decide.ts";
 import { listUsage, type ModelUsage } from "../agent/reports/usage.ts";
 import type { Needs } from "../agent/core.ts";
 

@@ -2,7 +2,7 @@
 import { HOOK_TOKENS } from "../limits.ts";
 import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { besides, opened } from "../facts/summary-message.ts";
+import { besides, opened } from "../facts/render.ts";
 import { readCarried, openingOf } from "../agent/runs/boundary.ts";
 import type { Needs } from "../agent/core.ts";
 import { planNow } from "../agent/runs/start/dry-run.ts";

@@ -1,7 +1,7 @@
 /** Finds the messages that each bullet of a summary comes from. */
 import type { History } from "../memory/messages/history.ts";
 import { splitReferences, type BulletSource } from "../steps/draft/provenance.ts";
-import { hashOf } from "../steps/message/reference.ts";
+import { hashOf } from "../steps/message/message.ts";
 
 /**
  * The source messages of each bullet of an overlay's summary, by line from 0. Lines without a reference are left out.

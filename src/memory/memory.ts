@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { Drafts } from "./drafts.ts";
 import { StoredContents, type Contents, type ReadableRow } from "./messages/contents.ts";
 import { History } from "./messages/history.ts";

@@ -6,7 +6,7 @@
  */
 import type { LanguageModel, UIMessage } from "ai";
 import { checkWhole } from "../known-fields.ts";
-import type { Prices } from "../steps/decide/when.ts";
+import type { Prices } from "../steps/decide/decide.ts";
 import type { PromptInput } from "../steps/draft/prompt.ts";
 import { extractiveModel } from "./extractive.ts";
 

@@ -1,16 +1,59 @@
 /**
  * A language model that needs no real model. It answers a summariser's prompt with quotations of the text inside.
  *
- * It implements the AI SDK's language-model interface over a pure function, without a network, an account or a clock. It is safe as the
- * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
+ * It is safe as the default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
-import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
+import type {
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV3,
+} from "@ai-sdk/provider";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { EXTRACTIVE_NAME, fallbackSummary, type OfflineTask } from "../steps/draft/fallback.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
-import { parsePrompt } from "../steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
-import { estimateTokens } from "../steps/tokens/tokens.ts";
-import { promptOf, generateResultOf, streamOf } from "./plain-answer.ts";
+import { parsePrompt, DEFAULT_TEMPLATE } from "../steps/draft/prompt.ts";
+
+/** An answer of one text, with estimated tokens. */
+export function generateResultOf(prompt: string, text: string): LanguageModelV3GenerateResult {
+  const [input, output] = [estimateTokens(prompt), estimateTokens(text)];
+  return {
+    content: [{ type: "text", text }],
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: {
+      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: output, text: output, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}
+
+/** The same answer as a stream. */
+export function streamOf(result: LanguageModelV3GenerateResult): ReadableStream<LanguageModelV3StreamPart> {
+  const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const parts: LanguageModelV3StreamPart[] = [
+    { type: "stream-start", warnings: [] },
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: text },
+    { type: "text-end", id: "0" },
+    { type: "finish", finishReason: result.finishReason, usage: result.usage },
+  ];
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+}
+
+/** The text of a prompt's user messages. */
+export function promptOf({ prompt }: LanguageModelV3CallOptions): string {
+  return prompt
+    .flatMap((message) =>
+      message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+    )
+    .join("\n");
+}
 
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;

@@ -1,7 +1,7 @@
 /**
- * A closed list of reasons for which a summariser call gave no text.
+ * Why a summariser call gave no text, as a closed list.
  *
- * It turns an error of any provider into a typed failure. The reason is safe to log, because it carries no key and no credentials of a URL.
+ * The reason is safe to log, because it carries no key and no credentials of a URL.
  */
 import { APICallError } from "ai";
 
@@ -234,4 +234,9 @@ export function redact(message: string): string {
     .replace(/\s+/g, " ")
     .trim();
   return clean.length > MAX_REASON ? `${clean.slice(0, MAX_REASON - 1)}…` : clean;
+}
+
+/** Returns true for the status codes and wordings of many providers, also inside `cause` and retry errors. */
+export function isContextOverflow(error: unknown): boolean {
+  return classifyError(error).code === "too-long";
 }

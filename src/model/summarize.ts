@@ -1,13 +1,123 @@
 /**
- * One call of the summariser, with its outcome as a value.
+ * One call of the summariser, with its outcome as a value and its cost in tokens.
  *
- * It takes a prompt and returns a text or a classified failure, with the cost. The answer is read as a stream, so that an endless one can
- * be stopped. Both its length and its time are bounded. Nothing is stored or retried here, because the calling step has the retry policy.
+ * The answer is read as a stream, so that an endless one can be stopped, in length and in time. Nothing is stored or retried here. A
+ * provider's report of tokens counts where it is plausible, and otherwise an estimate of the texts, so a budget holds whatever is reported.
+ *
+ * Pieces of an answer are passed on in larger ones. The AI SDK sends each through many streams, and in workerd one takes 0.15 ms of the
+ * processor, which for an answer of 400 words would be more than the rest of a run.
  */
-import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
-import { costOf, type CallCost, type ReportedUsage } from "./call-cost.ts";
-import { inLargerPieces } from "./larger-pieces.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { type LanguageModel, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { classifyError, failure, type Failure, type ModelFailureCode } from "./failures.ts";
+
+export interface CallCost {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** The input tokens that the provider read from its prompt cache. Absent where it reported none. */
+  readonly cachedTokens?: number;
+  /** Those that it wrote there. Absent where it reported none. */
+  readonly writtenTokens?: number;
+  /** Tokens of the sum that we estimated, because the provider reported no plausible count. */
+  readonly estimatedTokens: number;
+}
+
+/** A provider's report. It is not trusted, because a count may be absent, negative or no number at all. */
+export interface ReportedUsage {
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly cachedTokens?: number | undefined;
+  readonly writtenTokens?: number | undefined;
+}
+
+/** A prompt counts at most this many times its estimate, plus an allowance for the provider's framing. */
+export const MOST_TIMES_ESTIMATE = 10;
+export const MOST_FRAMING_TOKENS = 10_000;
+
+/** Upper bound of the tokens that a model writes in one call, hidden thoughts included. */
+export const MOST_WRITTEN_TOKENS = 250_000;
+
+/** Computes the cost. `asked` is the whole prompt, and `written` is all that the model wrote, thoughts included. */
+export function costOf(reported: ReportedUsage, asked: string, written: string): CallCost {
+  const estimate = { input: estimateTokens(asked), output: estimateTokens(written) };
+  const mostAsked = MOST_TIMES_ESTIMATE * estimate.input + MOST_FRAMING_TOKENS;
+  const input = believable(reported.inputTokens, estimate.input, mostAsked);
+  const output = believable(reported.outputTokens, estimate.output, MOST_WRITTEN_TOKENS);
+  const cached = believable(reported.cachedTokens, 0, input ?? 0) ?? 0;
+  const stored = believable(reported.writtenTokens, 0, (input ?? 0) - cached) ?? 0;
+  return {
+    ...(cached > 0 && { cachedTokens: cached }),
+    ...(stored > 0 && { writtenTokens: stored }),
+    inputTokens: input ?? estimate.input,
+    outputTokens: output ?? estimate.output,
+    estimatedTokens: (input === null ? estimate.input : 0) + (output === null ? estimate.output : 0),
+  };
+}
+
+/** Returns null for a number that cannot be a count of this text. Providers that do not count report 0. */
+function believable(reported: number | undefined, estimate: number, most: number): number | null {
+  if (reported === undefined || !Number.isSafeInteger(reported)) return null;
+  const least = estimate === 0 ? 0 : 1;
+  return reported >= least && reported <= most ? reported : null;
+}
+
+/** Characters from which a piece is passed on. So many may be missing from the bill of an answer that is cut off. */
+const PIECE_CHARS = 1_000;
+
+/** A part of a streamed answer, in each version of the AI SDK's interface. Only the pieces of a text have a `delta`. */
+interface StreamPart {
+  readonly type: string;
+  readonly id?: string;
+  readonly delta?: string;
+  readonly providerMetadata?: unknown;
+}
+
+interface Streaming {
+  doStream(options: unknown): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
+}
+
+/** A model that is given by name streams as it does. */
+export function inLargerPieces(model: LanguageModel): LanguageModel {
+  if (typeof model === "string") return model;
+  const streaming = model as unknown as Streaming;
+  const doStream: Streaming["doStream"] = async (options) => {
+    const answer = await streaming.doStream(options);
+    return { ...answer, stream: joinPieces(answer.stream) };
+  };
+  return new Proxy(model, {
+    get: (target, name): unknown => (name === "doStream" ? doStream : Reflect.get(target, name)),
+  });
+}
+
+function joinPieces(stream: ReadableStream<StreamPart>): ReadableStream<StreamPart> {
+  const reader = stream.getReader();
+  let waiting: StreamPart | undefined;
+  return new ReadableStream({
+    async pull(controller) {
+      const part = waiting ?? (await reader.read()).value;
+      waiting = undefined;
+      if (part === undefined) return controller.close();
+      let text = part.delta;
+      while (text !== undefined && text.length < PIECE_CHARS) {
+        // An error is thrown again at the next read, once this piece was passed on.
+        const { value } = await reader.read().catch(() => ({ value: undefined }));
+        if (value === undefined || !goesOn(part, value)) {
+          waiting = value;
+          break;
+        }
+        text += value.delta ?? "";
+      }
+      controller.enqueue(text === undefined ? part : { ...part, delta: text });
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** Whether a part is the next piece of the same text. */
+function goesOn(part: StreamPart, next: StreamPart): boolean {
+  const isSame = next.type === part.type && next.id === part.id && next.delta !== undefined;
+  return isSame && next.providerMetadata === undefined && part.providerMetadata === undefined;
+}
 
 /** Characters that are read of an answer for each allowed token. That is four times the usual number, thoughts included. */
 export const ANSWER_CHARS_PER_TOKEN = 16;

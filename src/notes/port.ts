@@ -13,7 +13,7 @@ import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion } from "./ve
 import type { LiveRun, NotesPlan, Outcome } from "../memory/runs/runs.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
-import { measureMessage, type CountTokens } from "../steps/message/measure.ts";
+import { measureMessage, type CountTokens } from "../steps/message/message.ts";
 import {
   arrangeSections,
   fitVersion,

@@ -5,12 +5,12 @@
  * own text is read (notes/steps/withhold.ts).
  */
 import type { NotesVersion, SessionNotes } from "./versions.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { renderNotes } from "./steps/document.ts";
 import { pointTo } from "./steps/pointer.ts";
 import { withholdNotes } from "./steps/withhold.ts";
-import { normalizeTitle } from "../steps/draft/template.ts";
-import { endWithin } from "../steps/text/end-within.ts";
+import { normalizeTitle } from "../steps/draft/prompt.ts";
+import { endWithin } from "../steps/text/text.ts";
 import type { RecalledVersion } from "../agent/core.ts";
 import type { Recall } from "../agent/recalled.ts";
 

@@ -14,7 +14,7 @@ import {
 import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "./steps/document.ts";
 import type { NotesPace } from "./steps/due.ts";
 import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "./steps/range.ts";
-import type { When } from "../steps/decide/when.ts";
+import type { When } from "../steps/decide/decide.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SessionSettings } from "../agent/settings.ts";
 

@@ -7,7 +7,7 @@ import type { History } from "../memory/messages/history.ts";
 import { earlierSummary, type OverlayRecord } from "../memory/overlays/record.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
-import { leanMessage } from "../steps/message/lean.ts";
+import { leanMessage } from "../steps/message/message.ts";
 import { lastVisibleStep, sliceRow } from "./steps/rows.ts";
 import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { mergeFacts } from "../facts/gather.ts";

@@ -11,7 +11,7 @@
  */
 import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "./limits.ts";
 import { notesTokens, type NotesSection } from "./steps/document.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
+import type { CountTokens } from "../steps/message/message.ts";
 import { pointedVersions, POINTER } from "./steps/pointer.ts";
 import type { NotesGrowth } from "./steps/due.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";

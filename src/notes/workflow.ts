@@ -8,12 +8,11 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
-import { Asked, climbDown, markOf } from "../workflows/ladder.ts";
+import { Asked, climbDown, markOf, AGENT_CALL } from "../workflows/ladder.ts";
 import type { Drafted } from "../workflows/draft.ts";
 import { draftNotes, repairNotes } from "./draft.ts";
 import { notesPort, type NotesPort } from "./workflow-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";
-import { AGENT_CALL } from "../workflows/retries.ts";
 
 export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPort: CompactionPort): Promise<RunEnded> {
   const port: NotesPort = notesPort(runPort);

@@ -26,7 +26,7 @@ import {
 import { auditSummary } from "../steps/draft/audit.ts";
 import { askingRow, type KeptHead } from "../steps/plan/cut.ts";
 import { sumDigests } from "../steps/text/digest.ts";
-import { stripInvisible } from "../steps/text/invisible-characters.ts";
+import { stripInvisible } from "../steps/text/text.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { NO_FACTS } from "../facts/fact.ts";

@@ -11,8 +11,8 @@ import { checkFields } from "../known-fields.ts";
 import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { checkModel, type Continues, type Question } from "../model/chosen.ts";
 import { buildPrompt, rules, type OwnTask } from "../steps/draft/prompt.ts";
-import type { Prices } from "../steps/decide/when.ts";
-import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/tool-parts.ts";
+import type { Prices } from "../steps/decide/decide.ts";
+import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { nameOf, wrapCalls, type AnyModel, type SentRequest } from "./remember.ts";
 

@@ -9,7 +9,7 @@
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
-import { hashOf } from "../steps/message/reference.ts";
+import { hashOf } from "../steps/message/message.ts";
 import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/contents.ts";
 import type { MessageSearch } from "./search/search.ts";

@@ -5,8 +5,8 @@
  * that was changed in between, a reader gets the new text from there.
  */
 import type { Recall, RecalledMessage } from "../agent/recalled.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
-import { endWithin } from "../steps/text/end-within.ts";
+import type { CountTokens } from "../steps/message/message.ts";
+import { endWithin } from "../steps/text/text.ts";
 
 export interface Reading {
   /** The original as a text, under its header line. */

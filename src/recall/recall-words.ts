@@ -7,8 +7,7 @@
  */
 import type { HiddenMessages } from "./hidden-messages.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
-import { referenceTo } from "../steps/message/reference.ts";
+import { type CountTokens, referenceTo } from "../steps/message/message.ts";
 import {
   askWords,
   beginningOf,
@@ -33,7 +32,7 @@ import {
 } from "./steps/passages.ts";
 import { topicAsks } from "./steps/topics.ts";
 import { quote, type Quote, type Quoted } from "./steps/quote.ts";
-import { Pace, type Slices } from "../steps/text/slices.ts";
+import { Pace, type Slices } from "../steps/text/text.ts";
 import type { Near } from "./by-meaning.ts";
 import type { Recall } from "../agent/recalled.ts";
 

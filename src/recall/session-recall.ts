@@ -13,7 +13,7 @@ import type { Recall } from "../agent/recalled.ts";
 import { HiddenMessages } from "./hidden-messages.ts";
 import type { MessageSearch } from "./search/search.ts";
 import { type SearchHit, type SearchOptions } from "./search/search.ts";
-import { inSlices, type Slices } from "../steps/text/slices.ts";
+import { inSlices, type Slices } from "../steps/text/text.ts";
 import { recallInputs } from "./inputs.ts";
 import { answerSearch } from "./session-search.ts";
 

@@ -2,7 +2,7 @@
 import type { Needs } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import type { MessageSearch, SearchHit } from "./search/search.ts";
-import { inSlices } from "../steps/text/slices.ts";
+import { inSlices } from "../steps/text/text.ts";
 
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 const SESSION_SEARCH_HITS = 10;

@@ -19,7 +19,7 @@ import type { History } from "../memory/messages/history.ts";
 import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts";
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
-import { summaryMessage } from "../facts/summary-message.ts";
+import { summaryMessage } from "../facts/render.ts";
 import { SDK_SUMMARY_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
 
 /** Most rounds of reading before a summary waits for the next occasion. More mean that the session changes all the time. */

@@ -5,8 +5,7 @@
  */
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from "@ai-sdk/provider";
 import type { ModelRequest, SummaryModel } from "../model/chosen.ts";
-import { extractiveModel } from "../model/extractive.ts";
-import { promptOf, generateResultOf, streamOf } from "../model/plain-answer.ts";
+import { extractiveModel, promptOf, generateResultOf, streamOf } from "../model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 
 /** More than any test's conversation takes. */

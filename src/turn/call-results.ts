@@ -5,7 +5,7 @@
  * Reads only the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
 import type { ModelMessage, ToolModelMessage } from "ai";
-import { hasResult, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { hasResult, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/message.ts";
 import { isStub } from "../steps/view/repair.ts";
 
 /** The part of `prepareStep`'s argument that this module reads, which holds all results of the turn so far. */

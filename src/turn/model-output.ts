@@ -6,9 +6,15 @@
  */
 import * as sdk from "ai";
 import type { Tool, ToolSet, UIMessage } from "ai";
-import { bytesOf, holdsBytes, withoutBytes } from "../steps/message/bytes.ts";
-import { contentOf } from "../steps/message/output.ts";
-import { fieldText, toolName, toolPart } from "../steps/message/tool-parts.ts";
+import {
+  bytesOf,
+  holdsBytes,
+  withoutBytes,
+  contentOf,
+  fieldText,
+  toolName,
+  toolPart,
+} from "../steps/message/message.ts";
 
 type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
 type Sent = Awaited<ReturnType<ToModelOutput>>;

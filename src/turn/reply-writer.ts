@@ -14,7 +14,7 @@ import { cutMiddle } from "../steps/draft/render.ts";
 import { callKey } from "../steps/view/accepted.ts";
 import { answerCalls, openCall } from "./call-results.ts";
 import { plain } from "./plain.ts";
-import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/message.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { ChangeParts } from "../agent/sessions/session-messages.ts";

@@ -6,7 +6,7 @@
 import * as sdk from "ai";
 import { readUIMessageStream, type StepResult, type TextStreamPart, type ToolSet, type UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { jsonText } from "../steps/message/tool-parts.ts";
+import { jsonText } from "../steps/message/message.ts";
 import { plain } from "./plain.ts";
 import { unusedId } from "../steps/view/accepted.ts";
 

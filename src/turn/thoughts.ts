@@ -11,7 +11,7 @@
  */
 import type { ModelMessage, StepResult, ToolSet } from "ai";
 import { digest } from "../steps/text/digest.ts";
-import { jsonText } from "../steps/message/tool-parts.ts";
+import { jsonText } from "../steps/message/message.ts";
 
 /** Where the notes are kept. */
 export interface Notes {

@@ -24,7 +24,7 @@ import { checkFields, type FieldNames } from "../known-fields.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { inTurns } from "../steps/view/turns.ts";
 import { callKey } from "../steps/view/accepted.ts";
-import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/tool-parts.ts";
+import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/message.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";

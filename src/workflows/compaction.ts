@@ -17,8 +17,7 @@
 import type { WorkflowStep } from "cloudflare:workers";
 import { assert } from "../errors.ts";
 import type { ChosenModel } from "../model/chosen.ts";
-import { findSmallWindow, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
-import { planCut, type Plan } from "../steps/plan/plan.ts";
+import { findSmallWindow, fitPolicy, groupDrafts, planCut, type Plan } from "../steps/plan/plan.ts";
 import {
   EXTRACTIVE,
   foldDrafts,
@@ -29,7 +28,7 @@ import {
   type Drafting,
   type NextTry,
 } from "./draft.ts";
-import { Asked, climbDown, markOf, type Rungs } from "./ladder.ts";
+import { Asked, climbDown, markOf, type Rungs, inParallel, PARALLEL_CHUNKS, AGENT_CALL } from "./ladder.ts";
 import type {
   CompactionPort,
   DraftReceipt,
@@ -40,8 +39,6 @@ import type {
   RunEnded,
   StepMark,
 } from "./port.ts";
-import { inParallel, PARALLEL_CHUNKS } from "./parallel.ts";
-import { AGENT_CALL } from "./retries.ts";
 
 /** Shared input of every step of one run. */
 interface Work {

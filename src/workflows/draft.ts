@@ -8,12 +8,10 @@
 import { NonRetryableError } from "cloudflare:workflows";
 import type { UIMessage } from "ai";
 import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
-import type { CallCost } from "../model/call-cost.ts";
+import { type CallCost, summarize, type SummarizeResult } from "../model/summarize.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
-import { summarize, type SummarizeResult } from "../model/summarize.ts";
-import { tellUnfounded, type AuditProblemKind } from "../steps/draft/audit.ts";
-import { tellsSomething } from "../steps/draft/summary-shape.ts";
+import { tellUnfounded, type AuditProblemKind, tellsSomething } from "../steps/draft/audit.ts";
 import {
   LEAST_TRY_MS,
   MAX_CHARS_PER_TOKEN,
@@ -30,9 +28,9 @@ import { renderInstructions } from "../facts/render.ts";
 import { hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
 import { buildPrompt, type PromptAround, type PromptInput } from "../steps/draft/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
-import { referenceTo } from "../steps/message/reference.ts";
+import { referenceTo } from "../steps/message/message.ts";
 import { elementOf, renderTranscript } from "../steps/draft/render.ts";
-import { stripInvisible } from "../steps/text/invisible-characters.ts";
+import { stripInvisible } from "../steps/text/text.ts";
 import type {
   AroundSource,
   Brief,

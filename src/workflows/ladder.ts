@@ -4,12 +4,57 @@
  *
  * Each rung is a durable step with its own retries. The last one cannot fail, so a summariser never blocks a run.
  */
-import type { WorkflowStep } from "cloudflare:workers";
+import type { WorkflowStepConfig, WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
 import { isAgentFault } from "./agent-stub.ts";
 import { SOURCE_FAULT, type Drafted } from "./draft.ts";
 import type { DraftReceipt, StepMark } from "./port.ts";
-import { AGENT_CALL, MAX_WASTED_CALLS, MODEL_CALL } from "./retries.ts";
+
+/** A call to the agent is short. It gets many tries, because a reset or a deploy makes the agent unreachable for seconds. */
+export const AGENT_CALL = {
+  retries: { limit: 8, delay: "1 second", backoff: "exponential" },
+  timeout: "1 minute",
+} as const satisfies WorkflowStepConfig;
+
+/**
+ * A call to a model is slow. Quota, auth and refusal errors are not retried, because they throw a NonRetryableError. A model that fails uses
+ * up {@link MODEL_RETRIES}. The step has more tries, because each of them also calls the agent, which may be away.
+ */
+export const MODEL_CALL = {
+  retries: { limit: 8, delay: "3 seconds", backoff: "exponential" },
+  timeout: "5 minutes",
+} as const satisfies WorkflowStepConfig;
+
+/** A run asks a model for no further chunk after this many unusable answers, each with its repair. Chunks that are under way end. */
+export const MAX_WASTED_CALLS = 3;
+
+/** Most chunks that are summarised at the same time. More would meet a provider's rate limit before they saved time. */
+export const PARALLEL_CHUNKS = 4;
+
+/**
+ * Maps the items with at most `atOnce` calls at a time. Results keep the order of the items. The first failure is thrown, and no new call
+ * begins after it.
+ */
+export async function inParallel<Item, Result>(
+  atOnce: number,
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const takeTurns = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) {
+      try {
+        results[index] = await work(items[index] as Item, index);
+      } catch (error) {
+        next = items.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, takeTurns));
+  return results;
+}
 
 /** The engine's description of the current step and attempt. */
 interface Attempt {

@@ -10,13 +10,13 @@ import type { UIMessage } from "ai";
 import type { Finished } from "../memory/runs/runs.ts";
 import type { ModelFailureCode } from "../model/failures.ts";
 import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
-import type { CallCost } from "../model/call-cost.ts";
+import type { CallCost } from "../model/summarize.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts, Instruction } from "../facts/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
-import type { ChunkPlan } from "../steps/plan/chunk.ts";
-import type { Template } from "../steps/draft/template.ts";
+import type { ChunkPlan } from "../steps/plan/cut.ts";
+import type { Template } from "../steps/draft/prompt.ts";
 
 /** The work of the run is over, also when another caller ended it. The workflow returns the outcome and stops. */
 export interface RunEnded {

@@ -9,10 +9,9 @@ import type { Finished, RunRecord } from "../memory/runs/runs.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
 import { openPort, outcomeWithoutAgent, type AgentLocation } from "./agent-stub.ts";
-import { markOf } from "./ladder.ts";
+import { markOf, AGENT_CALL } from "./ladder.ts";
 import { runStepsOf } from "./run-steps.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
-import { AGENT_CALL } from "./retries.ts";
 
 /** What an instance of the Workflow is created with. The agent makes it. */
 export interface CompactionParams {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { ApprovalOptions } from "../../src/approval/approval.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { findInvisible } from "../../src/steps/text/invisible-characters.ts";
+import { findInvisible } from "../../src/steps/text/text.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";

@@ -7,7 +7,7 @@ import { gist, readSummary } from "../../dashboard/reading/summary.ts";
 import { formatRoute, parseRoute, toSession } from "../../dashboard/route.ts";
 import { modelRows, personRows, storedId } from "../../dashboard/session/rows.ts";
 import { sliceMessageId } from "../../src/steps/view/view.ts";
-import { summaryMessage } from "../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../src/facts/render.ts";
 
 function said(id: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text: id }] };

@@ -10,7 +10,7 @@ import type { EmbeddingsOptions } from "../../src/embeddings/options.ts";
 import { BATCH_TEXTS } from "../../src/embeddings/search.ts";
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { recall } from "../../src/recall/room.ts";
-import { utcDay } from "../../src/steps/decide/budget.ts";
+import { utcDay } from "../../src/steps/decide/decide.ts";
 import { talk } from "../conversation.ts";
 import { everyTable } from "../rows.ts";
 import type { MeaningAgent, MeaningSession } from "../worker.ts";

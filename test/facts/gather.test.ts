@@ -11,9 +11,8 @@ import {
   type Pinned,
 } from "../../src/facts/fact.ts";
 import { gatherFacts, keepFacts, mergeFacts } from "../../src/facts/gather.ts";
-import { IN_FORCE_HEADING, renderPinned, renderSaid, SAID_HEADING } from "../../src/facts/render.ts";
+import { IN_FORCE_HEADING, renderPinned, renderSaid, SAID_HEADING, summaryMessage } from "../../src/facts/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { summaryMessage } from "../../src/facts/summary-message.ts";
 import { expectLinear } from "../growth.ts";
 import { conversation, done, say, text } from "../steps/conversations.ts";
 

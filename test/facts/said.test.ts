@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readSaid, shorten, wordsOfUser } from "../../src/facts/said.ts";
-import { recordMessage, summaryMessage } from "../../src/facts/summary-message.ts";
+import { recordMessage, summaryMessage } from "../../src/facts/render.ts";
 import { sliceMessageId } from "../../src/steps/view/view.ts";
 import { expectLinear } from "../growth.ts";
 import { bareResult, done, say, text } from "../steps/conversations.ts";

@@ -3,7 +3,7 @@ import type { ModelMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { fitSteps } from "../../src/fit/fit-steps.ts";
-import { valueTokens } from "../../src/steps/message/bytes.ts";
+import { valueTokens } from "../../src/steps/message/message.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { tries } from "../tries.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { repairMessages } from "../../src/steps/view/repair.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../src/fit/truncate.ts";
-import { summaryMessage } from "../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../src/facts/render.ts";
 import { conversation, done, say, text } from "../steps/conversations.ts";
 import { tries } from "../tries.ts";
 

@@ -14,7 +14,7 @@ import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { View } from "../../src/memory/messages/view.ts";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage } from "../../src/steps/message/message.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer, type Asked } from "./model-server.ts";
 import { until } from "./until.ts";

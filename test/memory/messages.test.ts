@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { splitUtf8, utf8Length } from "../../src/memory/messages/content.ts";
-import { hashId } from "../../src/steps/message/reference.ts";
+import { hashId } from "../../src/steps/message/message.ts";
 import { sliceMessageId } from "../../src/steps/view/view.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { draft, dump, fill, say, span, steps, withProbe } from "./probe.ts";

@@ -4,10 +4,9 @@
  * It answers from all rows what src/memory answers from few. It knows nothing of `seq`, cursors or caches.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage, messageSteps, sliceMessage } from "../../src/steps/message/message.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
-import { messageSteps, sliceMessage } from "../../src/steps/message/slice.ts";
-import { summaryMessage } from "../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../src/facts/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 interface Node {

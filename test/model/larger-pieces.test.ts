@@ -1,8 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
-import { inLargerPieces } from "../../src/model/larger-pieces.ts";
-import { summarize } from "../../src/model/summarize.ts";
+import { inLargerPieces, summarize } from "../../src/model/summarize.ts";
 
 type Part = LanguageModelV4StreamPart;
 type Delta = Part & { readonly type: "text-delta" | "reasoning-delta" };

@@ -3,7 +3,7 @@ import { APICallError } from "@ai-sdk/provider";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, RetryError } from "ai";
 import { expect, test } from "vitest";
-import { isContextOverflow } from "../../src/model/overflow.ts";
+import { isContextOverflow } from "../../src/model/failures.ts";
 
 function refusal(statusCode: number, message: string): APICallError {
   return new APICallError({ message, statusCode, url: "https://api.example.com/v1", requestBodyValues: {} });

@@ -8,8 +8,7 @@ import { errorCode } from "../../src/errors.ts";
 import { chooseModel, type ModelEnv } from "../../src/providers/choose.ts";
 import { checkModel } from "../../src/model/chosen.ts";
 import { extractiveModel } from "../../src/model/extractive.ts";
-import { buildPrompt } from "../../src/steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { buildPrompt, DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const binding = { run: () => Promise.reject(new Error("not called")) } as unknown as Ai;

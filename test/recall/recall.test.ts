@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { RecalledMessage, Recall } from "../../src/agent/recalled.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
-import { referenceTo } from "../../src/steps/message/reference.ts";
+import { referenceTo } from "../../src/steps/message/message.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent } from "../agents.ts";
 import { callTool } from "../context/workerd/probe.ts";

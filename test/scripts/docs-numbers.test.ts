@@ -19,16 +19,20 @@ import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
 import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
 import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
-import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
+import {
+  MOST_FRAMING_TOKENS,
+  MOST_TIMES_ESTIMATE,
+  MOST_WRITTEN_TOKENS,
+  ANSWER_CHARS_PER_TOKEN,
+} from "../../src/model/summarize.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
 import { PART_CHARS } from "../../src/import/parts.ts";
-import { ANSWER_CHARS_PER_TOKEN } from "../../src/model/summarize.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 import { STRIDE_SHARE } from "../../src/fit/fit-steps.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";

@@ -30,7 +30,7 @@ const SHORT: readonly (readonly [file: string, pattern: string, bound: string])[
   ["recall/steps/asked.ts", "\\*+$", "MAX_QUESTION_CHARS"],
   ["recall/steps/passages.ts", "(?:^|[\\s\\])*>-])(\\p{L}", "LABEL_CHARS"],
   ["redact/named.ts", "[)\\]}>]+$", "2,000 characters of a value"],
-  ["steps/message/output.ts", '"\\w+":\\s*(?:null', "HEAD_CHARS"],
+  ["steps/message/message.ts", '"\\w+":\\s*(?:null', "HEAD_CHARS"],
 ];
 
 const SIGNS = [

@@ -6,8 +6,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, streamText } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { keyOf, RecordedModel } from "../../scripts/demo/recorded-model.ts";
-import { buildPrompt } from "../../src/steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { buildPrompt, DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 
 const ANSWER = "## Goal\n- Sort the ledger by date, as Ada asked.";
 

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { showMessages } from "../../scripts/cli/show.ts";
 import { createPaint } from "../../scripts/report/paint.ts";
-import { summaryMessage } from "../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../src/facts/render.ts";
 import { NOTHING_PINNED } from "../../src/facts/fact.ts";
 
 const LONG = `It began here. ${"word ".repeat(200)}And here it ends.`;

@@ -5,7 +5,7 @@
  * Takes and returns messages. Stores nothing.
  */
 import type { UIMessage } from "ai";
-import type { Part } from "../../src/steps/message/tool-parts.ts";
+import type { Part } from "../../src/steps/message/message.ts";
 import { bareResult, call, done, say, stepStart, text } from "../steps/conversations.ts";
 
 const MARK = /zk[0-9a-z]+q[0-9a-z]+k/g;

@@ -8,9 +8,8 @@ import type { UIMessage } from "ai";
 import { encodeMessage, parseFacts } from "../../src/memory/messages/content.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { sumDigests } from "../../src/steps/text/digest.ts";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage, sliceMessage } from "../../src/steps/message/message.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { sliceMessage } from "../../src/steps/message/slice.ts";
 import { marksIn } from "./said.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 

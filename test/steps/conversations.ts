@@ -1,9 +1,8 @@
 /** Random conversations of every shape that compaction meets, as messages and as outlines of them. */
 import type { ModelMessage, UIMessage } from "ai";
 import * as fc from "fast-check";
-import { measureMessage } from "../../src/steps/message/measure.ts";
+import { measureMessage, type Part } from "../../src/steps/message/message.ts";
 import type { Outline, OutlineRow } from "../../src/steps/plan/outline.ts";
-import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export const text = (value: string): Part => ({ type: "text", text: value });

@@ -1,7 +1,7 @@
 /** A result that is put into the part of its call. */
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import type { GivenResult } from "../../src/steps/message/tool-parts.ts";
+import type { GivenResult } from "../../src/steps/message/message.ts";
 import { answerCalls, firstResults, resultOf, type ToolEnded } from "../../src/turn/call-results.ts";
 
 type Part = UIMessage["parts"][number];

@@ -1,5 +1,5 @@
 /** A summariser's output is bounded, and its cost is on the bill, useful or not. */
-import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
+import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";

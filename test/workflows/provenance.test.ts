@@ -1,6 +1,6 @@
 /** The sources of a stored summary's bullets. References are checked when the summary is made, and again when it is read. */
 import { expect, test } from "vitest";
-import { referenceTo } from "../../src/steps/message/reference.ts";
+import { referenceTo } from "../../src/steps/message/message.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

@@ -1,5 +1,5 @@
 /** What is compared: summarisers of ours by threshold and template, and the two that need no summariser. */
-import type { TemplateInput } from "../../../src/steps/draft/template.ts";
+import type { TemplateInput } from "../../../src/steps/draft/prompt.ts";
 import type { Model } from "./keep.ts";
 
 export const CANDIDATES = ["ours", "headtail", "whole"] as const;

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { checkPrices, type PriceList } from "../../../src/costs/prices.ts";
 import type { Format } from "../../../src/import/import.ts";
 import { MIN_WINDOW_TOKENS } from "../../../src/model/chosen.ts";
-import { parseTemplate, type TemplateInput } from "../../../src/steps/draft/template.ts";
+import { parseTemplate, type TemplateInput } from "../../../src/steps/draft/prompt.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
 import type { Choice, NamedTemplate } from "./candidate.ts";
 import type { Endpoint } from "./chat.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { UIMessage } from "ai";
 import { importTranscript, type Conversation, type Format } from "../../../src/import/import.ts";
-import { measureMessage } from "../../../src/steps/message/measure.ts";
+import { measureMessage } from "../../../src/steps/message/message.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
 

@@ -11,7 +11,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { HOOK_TOKENS } from "../../limits.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
-import { cutSection } from "../../steps/draft/cut-section.ts";
+import { cutSection } from "../../steps/draft/audit.ts";
 import type { Needs } from "../core.ts";
 
 /** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */

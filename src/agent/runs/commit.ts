@@ -12,8 +12,8 @@ import { planOf, type Finished, type LiveRun, type Outcome, type RunRecord } fro
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../facts/fact.ts";
 import { keepFacts, type Before, type KeepBudget } from "../../facts/gather.ts";
-import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
-import { besides, opened } from "../../facts/summary-message.ts";
+import { withoutEmptySections } from "../../steps/draft/audit.ts";
+import { besides, opened } from "../../facts/render.ts";
 import { readBefore } from "./before.ts";
 import { describeBoundary, withoutOpening } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";

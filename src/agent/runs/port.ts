@@ -9,7 +9,7 @@
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
 import { planOf, type AskedCall, type LiveRun } from "../../memory/runs/runs.ts";
-import { halveChunk, type ChunkPlan } from "../../steps/plan/chunk.ts";
+import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { findChunk, findFold } from "./drafts/askable.ts";

@@ -13,7 +13,7 @@ import type { LiveRun, LiveSplit, Outcome, RunRecord } from "../../memory/runs/r
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Facts } from "../../facts/fact.ts";
-import { hasResult, toolPart } from "../../steps/message/tool-parts.ts";
+import { hasResult, toolPart } from "../../steps/message/message.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";

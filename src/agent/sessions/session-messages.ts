@@ -7,7 +7,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { inTurns } from "../../steps/view/turns.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";

@@ -11,7 +11,7 @@ import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View } from "../../memory/messages/view.ts";
 import { checkBudget, fitView, type Fitting } from "../../fit/fit-view.ts";
-import { measureMessage } from "../../steps/message/measure.ts";
+import { measureMessage } from "../../steps/message/message.ts";
 import { previewOutputs } from "../../fit/preview.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../fit/truncate.ts";
 import { unseenTokens } from "../reports/usage.ts";

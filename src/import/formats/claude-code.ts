@@ -5,7 +5,7 @@
  * id as `metadata.providerMessageId`. Sub-agents become conversations of their own, whether their lines are side chains or stand in records
  * of progress. What the harness said in the user's role is marked in the metadata.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { attempt, Fields, Misfit, readEach, type Item } from "../items.ts";
 import { metadataOf, noMessage, textPart, type Chat, type ImportedMetadata, type ImportedTurn } from "../turns.ts";
 import { anthropicMessage } from "./anthropic.ts";

@@ -4,7 +4,7 @@
  * Events repeat what items say, so they are read only where a file has no items. The instruction file, the environment and the summary with
  * which Codex went on stand in the user's role and are marked in the metadata. The first versions wrote bare items.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { attempt, Fields, isRecord, Misfit, readEach, type Item } from "../items.ts";
 import {
   metadataOf,

@@ -1,5 +1,5 @@
 /** The stream that the Gemini CLI writes, one event a line. An answer comes in pieces, and calls and results are events of their own. */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { Fields, readEach, type Item } from "../items.ts";
 import { joinReplies, metadataOf, noMessage, textPart, type Chat, type StreamTurn, type TurnPiece } from "../turns.ts";
 

@@ -2,7 +2,7 @@
  * Lists of provider messages in any wrapping. Known are a bare list, one message a line, a request body, a page of a list, and records that
  * each hold one conversation (a fine-tuning file, a benchmark's trajectories).
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { checkCount, Fields, importFailed, isRecord, readEach, type Item } from "../items.ts";
 import type { Chat, ImportedTurn } from "../turns.ts";
 

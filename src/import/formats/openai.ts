@@ -4,8 +4,8 @@
  * Many tools write messages that look alike and carry more. Blocks of the Responses API are read here too, and so are calls under `tools`. Any
  * other field that says something is named in a note, because nothing may be lost in silence.
  */
-import type { Part } from "../../steps/message/tool-parts.ts";
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Part } from "../../steps/message/message.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { attempt, isRecord, Misfit, type Fields, type Item } from "../items.ts";
 import {
   blockReader,

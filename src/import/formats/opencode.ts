@@ -4,7 +4,7 @@
  * A message has parts much like the AI SDK's. What the harness added to the user's message (files that it read, reminders) is a message of its
  * own behind it, which the metadata marks. So is the summary with which OpenCode went on.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { attempt, checkCount, Fields, isRecord, Misfit, readEach, type Item } from "../items.ts";
 import {
   blockReader,

@@ -2,7 +2,7 @@
  * pi session files have a header line, then one entry a line. Older files are a list, newer ones a tree by `id` and `parentId`. Entries
  * that are no messages (model changes, another tool's compactions) are counted, not imported.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { Fields, readEach, type Item } from "../items.ts";
 import {
   blockReader,

@@ -4,7 +4,7 @@
  * A reply is many items: reasoning, text, calls and what came of them, in any order. They become one message of the assistant, up to the next
  * message of anybody else. Reasoning keeps what the provider needs to take it back.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { type Fields, type Item } from "../items.ts";
 import {
   joinReplies,

@@ -4,7 +4,7 @@
  * A line such as `_**User (2026-01-02 03:04:05Z)**_` begins a message. Thoughts and calls stand in elements of their own. SpecStory prints a call
  * for a reader, so what it shows of the input and of the output stays together, as the output. A heading inside a code block begins nothing.
  */
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { checkCount, importFailed, importPace } from "../items.ts";
 import {
   metadataOf,

@@ -1,6 +1,6 @@
 /** UIMessages as the AI SDK defines them, one JSON value each. They are checked and passed on unchanged. */
 import type { UIMessage } from "ai";
-import type { Slices } from "../../steps/text/slices.ts";
+import type { Slices } from "../../steps/text/text.ts";
 import { ownMark } from "../../steps/view/view.ts";
 import { checkCount, Fields, readEach, type Item } from "../items.ts";
 import { disown, UniqueIds, type Assembled } from "../turns.ts";

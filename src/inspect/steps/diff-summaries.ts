@@ -4,8 +4,8 @@
  * Summaries in, bullets out, for people who check a compaction. A reworded bullet counts as kept, and its earlier
  * wording is shown beside it.
  */
-import { meaningfulWords, saysTheSame } from "../../steps/text/same-words.ts";
-import { readBullets, type SummaryBullet } from "../../steps/draft/summary-shape.ts";
+import { meaningfulWords, saysTheSame } from "../../steps/text/text.ts";
+import { readBullets, type SummaryBullet } from "../../steps/draft/audit.ts";
 import { splitReferences } from "../../steps/draft/provenance.ts";
 
 export interface KeptBullet extends SummaryBullet {

@@ -4,7 +4,7 @@
  * Caches both from append to append. It is safe because the cache only follows appends, new content of the leaf and its deletion. Any other
  * change clears it, and it is read again from the rows.
  */
-import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
+import type { RentedView, ViewStep } from "../../steps/decide/decide.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";

@@ -4,7 +4,7 @@
  * Reads only. Its cost grows with branches, not with messages. The rows between two branch starts follow each other, so
  * the last of them is a tip unless a branch hangs on it.
  */
-import { titleOf } from "../../steps/message/title.ts";
+import { titleOf } from "../../steps/message/message.ts";
 import type { Tree } from "./tree.ts";
 
 /** The most branches that a page shows, newest first. Each costs a read of its last message. */

@@ -9,8 +9,7 @@ import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
 import { MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
-import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
-import { messageSteps } from "../../steps/message/slice.ts";
+import { measureMessage, type CountTokens, type Measure, messageSteps } from "../../steps/message/message.ts";
 
 /** The most characters of a message's facts (its steps and tool calls), which share a row with the content. */
 const FACTS_MAX_CHARS = 100_000;

@@ -6,7 +6,7 @@
  * The persisted pages are a copy of the rows, written once for many appends. The first look-up after a cold start reads
  * newer rows again.
  */
-import { hashId } from "../../steps/message/reference.ts";
+import { hashId } from "../../steps/message/message.ts";
 import type { Statements } from "../statements.ts";
 
 /** Hashes in one row, a blob of 512 KiB. */

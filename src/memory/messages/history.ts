@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
-import { sliceMessage } from "../../steps/message/slice.ts";
+import { sliceMessage, type CountTokens } from "../../steps/message/message.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
@@ -16,7 +16,6 @@ import { isPruned } from "./contents.ts";
 import { showDraftsOf } from "../overlays/replacements.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps } from "../overlays/record.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { Overlays } from "../overlays/overlays.ts";

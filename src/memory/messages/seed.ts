@@ -10,9 +10,9 @@
  * path is the visible messages and the records, and each overlay covers its record. C3: an overlay's digest is
  * recomputed from the child's content.
  */
-import type { CountTokens } from "../../steps/message/measure.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { recordMessage } from "../../facts/summary-message.ts";
+import { recordMessage } from "../../facts/render.ts";
 import { encodeMessage } from "./content.ts";
 import type { OverlayDetails } from "../overlays/details.ts";
 import { summarySource, toRecord, type OverlayRecord } from "../overlays/record.ts";

@@ -10,7 +10,7 @@
  */
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../../errors.ts";
-import { hashId } from "../../steps/message/reference.ts";
+import { hashId } from "../../steps/message/message.ts";
 import type { Encoded } from "./content.ts";
 import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";

@@ -5,9 +5,9 @@
 import type { UIMessage } from "ai";
 import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
-import { sliceMessage } from "../../steps/message/slice.ts";
+import { sliceMessage } from "../../steps/message/message.ts";
 import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
-import { summaryMessage } from "../../facts/summary-message.ts";
+import { summaryMessage } from "../../facts/render.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { earlierSummary, summarySource, toRecord } from "../overlays/record.ts";

@@ -1,6 +1,6 @@
 /** The input of a commit and its validation before any look-up. */
 import { PalimpsestError } from "../../errors.ts";
-import { stripInvisible } from "../../steps/text/invisible-characters.ts";
+import { stripInvisible } from "../../steps/text/text.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../facts/fact.ts";
 import type { Before } from "../../facts/gather.ts";

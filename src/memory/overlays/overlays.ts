@@ -14,12 +14,19 @@ import { besideEarlier, type Instruction } from "../../facts/fact.ts";
 import { isSameOne } from "../../facts/instructions.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
-import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import {
+  measureMessage,
+  type CountTokens,
+  sliceMessage,
+  isBareResult,
+  isOpenApproval,
+  isSaid,
+  toolPart,
+  type Part,
+} from "../../steps/message/message.ts";
 import { isSameSpan, type Span } from "../../steps/plan/outline.ts";
-import { sliceMessage } from "../../steps/message/slice.ts";
-import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
-import { stripInvisible } from "../../steps/text/invisible-characters.ts";
-import { summaryMessage } from "../../facts/summary-message.ts";
+import { stripInvisible } from "../../steps/text/text.ts";
+import { summaryMessage } from "../../facts/render.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
 import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";

@@ -4,8 +4,8 @@
  * Shapes and conversions only. overlays.ts decides which overlays are in force, and ../messages/walk.ts which are visible.
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
-import { withoutState } from "../../steps/draft/empty-sections.ts";
-import type { SummarySource } from "../../facts/summary-message.ts";
+import { withoutState } from "../../steps/draft/audit.ts";
+import type { SummarySource } from "../../facts/render.ts";
 import { parseChanges, type OverlayChange, type OverlayState } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
 import type { Steps } from "../messages/content.ts";

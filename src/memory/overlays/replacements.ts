@@ -7,7 +7,7 @@
  * returns. Overlays that the invalidated one had folded in need no work, because they are still in force beneath it.
  */
 import { DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import { keepFacts } from "../../facts/gather.ts";
 import { renderInstructions, renderSaid } from "../../facts/render.ts";
 import type { Drafts } from "../drafts.ts";

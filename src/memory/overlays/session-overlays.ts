@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import type { Instruction } from "../../facts/fact.ts";
 import { gatherFacts, keepFacts } from "../../facts/gather.ts";
 import { overlayMessageId, storedId } from "../../steps/view/view.ts";

@@ -5,11 +5,11 @@
  * column.
  */
 import { assert } from "../../errors.ts";
-import type { CallCost } from "../../model/call-cost.ts";
+import type { CallCost } from "../../model/summarize.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { NothingReason, PlanOptions, Policy, SpanPlan } from "../../steps/plan/plan.ts";
-import type { WhyNot } from "../../steps/decide/why-not.ts";
+import type { WhyNot } from "../../steps/decide/decide.ts";
 import type { StaleReason } from "../overlays/overlays.ts";
 
 /** The most steps kept in a run's record, so that its row stays far under 2 MB. */

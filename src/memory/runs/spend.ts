@@ -3,7 +3,7 @@
  *
  * A day's sum outlives its sessions, so deleting a session frees no budget.
  */
-import { utcDay, type Spend } from "../../steps/decide/budget.ts";
+import { utcDay, type Spend } from "../../steps/decide/decide.ts";
 import { ADDED_UP, type Db } from "../db.ts";
 
 export class SpendTable {

@@ -10,8 +10,7 @@
 import { inWords, PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
-import { titleOf } from "../../steps/message/title.ts";
+import { type CountTokens, titleOf } from "../../steps/message/message.ts";
 import { HOSTED, StoredContents } from "../messages/contents.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";

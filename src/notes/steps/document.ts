@@ -6,10 +6,9 @@
  */
 import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../limits.ts";
 import { checkWhole } from "../../known-fields.ts";
-import { NOTHING, tellsSomething } from "../../steps/draft/summary-shape.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
-import { CAP_STEP, cutSection, isWithin } from "../../steps/draft/cut-section.ts";
-import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../../steps/draft/template.ts";
+import { NOTHING, tellsSomething, CAP_STEP, cutSection, isWithin } from "../../steps/draft/audit.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
+import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../../steps/draft/prompt.ts";
 import { pointTo } from "./pointer.ts";
 
 /** One section with its heading and its text, which is trimmed, and empty when there is nothing yet. */

@@ -16,14 +16,12 @@
  * does not name stays byte for byte. An answer that would remove most of the notes is refused like an invalid one.
  */
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../limits.ts";
-import { findFalseAnswers, type AuditProblem } from "../../steps/draft/audit.ts";
-import { NOTHING } from "../../steps/draft/summary-shape.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
+import { findFalseAnswers, type AuditProblem, NOTHING, isWithin, wordTokens } from "../../steps/draft/audit.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import { splitReferences } from "../../steps/draft/provenance.ts";
-import { normalizeTitle } from "../../steps/draft/template.ts";
+import { normalizeTitle } from "../../steps/draft/prompt.ts";
 import { hasContent, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
-import { isWithin, wordTokens } from "../../steps/draft/cut-section.ts";
-import { findOpenFence, followFence } from "../../steps/text/fences.ts";
+import { findOpenFence, followFence } from "../../steps/text/text.ts";
 import { findForgotten } from "./forgotten.ts";
 import { ADDED, AND_SO_ON, hintsOf } from "./prompt.ts";
 

@@ -5,10 +5,9 @@
  * Answers in the form of edits.ts, with only what changes. Existing text stays word for word, but for an earlier last reply. Where a section
  * or the whole has no room, the oldest of the new lines are left out.
  */
-import { isWithin, wordTokens } from "../../steps/draft/cut-section.ts";
+import { isWithin, wordTokens, LAST_REPLY, NOTHING, topicOf } from "../../steps/draft/audit.ts";
 import { fallbackSummary, SAID_TITLE, type OfflineTask } from "../../steps/draft/fallback.ts";
-import { LAST_REPLY, NOTHING, topicOf } from "../../steps/draft/summary-shape.ts";
-import { normalizeTitle, type Section } from "../../steps/draft/template.ts";
+import { normalizeTitle, type Section } from "../../steps/draft/prompt.ts";
 import { renderNotes } from "./document.ts";
 import { applyChanges, NO_CHANGES, plainLine, splitSections } from "./edits.ts";
 import { ADDED, readSectionTokens } from "./prompt.ts";

@@ -7,13 +7,18 @@
  * may lose words, but it must not be emptied.
  */
 import { GUARDED_SECTION_WORDS, LEAST_NOTES_SHARE, MAX_FORGOTTEN_LINES, NOTES_CONDENSE_SHARE } from "../limits.ts";
-import type { AuditProblem } from "../../steps/draft/audit.ts";
-import { meaningfulWords } from "../../steps/text/same-words.ts";
-import { tellsSomething, topicOf, oneLine, LAST_REPLY } from "../../steps/draft/summary-shape.ts";
-import type { CountTokens } from "../../steps/message/measure.ts";
+import {
+  type AuditProblem,
+  tellsSomething,
+  topicOf,
+  oneLine,
+  LAST_REPLY,
+  wordTokens,
+} from "../../steps/draft/audit.ts";
+import { meaningfulWords } from "../../steps/text/text.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
 import { dropReferences } from "../../steps/draft/provenance.ts";
-import { normalizeTitle } from "../../steps/draft/template.ts";
-import { wordTokens } from "../../steps/draft/cut-section.ts";
+import { normalizeTitle } from "../../steps/draft/prompt.ts";
 import { wholeCharacters } from "../../steps/draft/render.ts";
 import { renderNotes, type NotesSection, type NotesShape } from "./document.ts";
 

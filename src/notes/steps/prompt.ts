@@ -2,8 +2,7 @@
  * The parts of {@link buildPrompt}'s input for an update of notes. Each section's token budget follows its hint, where
  * the offline model reads it too.
  */
-import { SECTION_BUDGET, type Section } from "../../steps/draft/template.ts";
-import { rules, type OwnTask } from "../../steps/draft/prompt.ts";
+import { SECTION_BUDGET, type Section, rules, type OwnTask } from "../../steps/draft/prompt.ts";
 import type { NotesSection, NotesShape } from "./document.ts";
 
 /** The sections of the notes for the model, with the shape's hints where the shape has the section. */

@@ -13,8 +13,15 @@ import {
   NOTES_MAX_SHARE_OF_THRESHOLD,
   NOTES_MIN_SHARE_OF_THRESHOLD,
 } from "../limits.ts";
-import { layOut, tokensBetween, type Layout } from "../../steps/plan/align.ts";
-import { cutHead, latestTail, type KeptHead, type BoundaryMove } from "../../steps/plan/cut.ts";
+import {
+  layOut,
+  tokensBetween,
+  type Layout,
+  cutHead,
+  latestTail,
+  type KeptHead,
+  type BoundaryMove,
+} from "../../steps/plan/cut.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import { freshTokens, spanPlan, type Plan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";

@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../../steps/draft/render.ts";
 import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
-import { Pace, type Slices } from "../../steps/text/slices.ts";
+import { Pace, type Slices } from "../../steps/text/text.ts";
 import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
 
 /** An ask with its weight. The fewer messages have it, the higher the weight. */

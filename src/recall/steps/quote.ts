@@ -15,7 +15,7 @@
  * message can pose as the header of another.
  */
 import { escapeLines, renderTranscript } from "../../steps/draft/render.ts";
-import { referenceTo } from "../../steps/message/reference.ts";
+import { referenceTo } from "../../steps/message/message.ts";
 import type { MessageBlocks, Passage } from "./passages.ts";
 
 /** A message with the passages to quote. */

@@ -1,18 +1,182 @@
 /**
  * Audits a draft before it may replace anything. A draft must be a summary, be complete and be smaller than its source.
  *
- * Its form is the model's own: good prose without our headings is a summary. Each known kind of false answer by models has its own check and
- * a named problem, so that a repair can be asked for.
+ * Its form is the model's own: good prose without our headings is a summary. A heading is known by its words, so summaries and notes with
+ * other templates are read like our own. Each known kind of false answer has its own check and a named problem, so that a repair can be asked
+ * for.
  */
-import { isNothing, withoutEmptySections } from "./empty-sections.ts";
-import { LIST_MARK } from "../text/markdown.ts";
-import { TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
-import { tellsSomething } from "./summary-shape.ts";
-import type { CountTokens } from "../message/measure.ts";
-import type { Policy } from "../plan/policy.ts";
+import { SECTION_BUDGET, PROMPT_TAGS, type Template } from "./prompt.ts";
+import { LIST_MARK, withoutMarkup, followFence, findOpenFence } from "../text/text.ts";
+import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
+import type { CountTokens } from "../message/message.ts";
 import { dropReferences } from "./provenance.ts";
-import { PROMPT_TAGS } from "./prompt.ts";
-import type { Template } from "./template.ts";
+import { wholeCharacters } from "./render.ts";
+import type { Policy } from "../plan/policy.ts";
+
+/** What a section is about. */
+type Topic = "goal" | "constraints" | "decisions" | "done" | "doing" | "files" | "errors" | "questions" | "state";
+
+/** The text of an empty section. */
+export const NOTHING = "None.";
+
+/** Label of the assistant's last words, which a newer one replaces. */
+export const LAST_REPLY = "Last reply: ";
+
+const HEADING_WORDS: readonly (readonly [Topic, RegExp])[] = [
+  ["state", /\b(?:current|state|next|status|situation)\b/i],
+  ["doing", /^(?:in progress|pending|to-?do|remaining|blocked|blockers)\b/i],
+  ["constraints", /\b(?:constraints?|preferences?|rules?|requirements?|instructions?)\b/i],
+  ["goal", /\b(?:goals?|objectives?|intent|purpose|tasks?|requests?|asks?)\b/i],
+  ["decisions", /\b(?:decisions?|agreed|agreements?|rationale|choices)\b/i],
+  ["files", /\b(?:files?|artifacts?|resources?|references?|paths?)\b/i],
+  ["errors", /\b(?:errors?|fix(?:es)?|problems?|issues?|failures?|bugs?)\b/i],
+  ["questions", /\b(?:open|questions?|unresolved|unknowns?)\b/i],
+  ["done", /\b(?:progress|done|completed|work|(?:work)?log|history|happened|results?|accomplishments?|actions?)\b/i],
+];
+
+/** The topic of a heading. Null when its words tell none. */
+export function topicOf(title: string): Topic | null {
+  return HEADING_WORDS.find(([, words]) => words.test(title))?.[0] ?? null;
+}
+
+/**
+ * Whether a summary or a section of it tells anything. False for headings alone, for "None." under each, and for lines
+ * that only repeat one of `hints` or the token budget after it.
+ */
+export function tellsSomething(markdown: string, hints: readonly string[] = []): boolean {
+  const asked = new Set(hints.map(plainWords));
+  return readBullets(markdown).some(({ text }) => {
+    const words = plainWords(text);
+    return words !== "" && !asked.has(words);
+  });
+}
+
+function plainWords(text: string): string {
+  return withoutMarkup(text.replace(SECTION_BUDGET, "").toLowerCase());
+}
+
+export interface SummaryBullet {
+  /** The heading over it. Empty above the first heading. */
+  readonly section: string;
+  readonly text: string;
+}
+
+/** The bullets of a summary with their headings, in order. */
+export function readBullets(markdown: string): SummaryBullet[] {
+  const found: SummaryBullet[] = [];
+  let section = "";
+  let nested = false;
+  for (const raw of markdown.split("\n")) {
+    const line = raw.trim();
+    const title = /^#{1,6}\s+(\S.*)$/.exec(line)?.[1] ?? /^\*\*([^*]{1,80})\*\*:?$/.exec(line)?.[1];
+    if (title !== undefined) {
+      section = title;
+      nested = false;
+      continue;
+    }
+    const text = oneLine(line.replace(LIST_MARK, ""));
+    if (isNothing(text)) continue;
+    const continues = nested && !LIST_MARK.test(line) && /^\s/.test(raw);
+    const last = found.at(-1);
+    if (continues && last !== undefined) found[found.length - 1] = { ...last, text: `${last.text} ${text}` };
+    else found.push({ section, text });
+    nested = true;
+  }
+  return found;
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+const SECTION_HEADING = /^#{1,6}[ \t]/;
+const GOAL = /^#{1,6}[ \t]+goal/i;
+const STATE = /^#{1,6}[ \t]+state[ \t]*$/i;
+/** Phrases that stand for an empty section. */
+const EMPTY_WORDS =
+  /^(?:none|nothing|nil|n\/?a|n a|not applicable|not yet)(?: (?:yet|so far|at (?:this|the) (?:time|moment)|known|noted|recorded|to (?:note|report)|here))?$/i;
+
+/** If every section is empty, the first one stays, because a summary is never blank. */
+export function withoutEmptySections(markdown: string): string {
+  const sections = markdown.split(/^(?=#{1,6}[ \t])/m);
+  const telling = sections.filter((section) =>
+    section.split("\n").some((line) => !SECTION_HEADING.test(line) && !isNothing(line)),
+  );
+  return (telling.length === 0 ? sections.slice(0, 1) : telling).join("").trimEnd();
+}
+
+/**
+ * The text without the section on the state of things, for a summary with a later one behind it, whose state holds.
+ * Empty if it says nothing else. Unchanged without a heading for a goal, because it follows another template then, where
+ * a state may be anything.
+ */
+export function withoutState(markdown: string): string {
+  let [fence, isState]: [string | null, boolean] = [null, false];
+  const lasting = markdown.split("\n").filter((line) => {
+    if (fence === null && SECTION_HEADING.test(line)) isState = STATE.test(line);
+    fence = followFence(fence, line);
+    return !isState;
+  });
+  if (!lasting.some((line) => GOAL.test(line))) return markdown;
+  return lasting.every((line) => SECTION_HEADING.test(line) || isNothing(line)) ? "" : lasting.join("\n").trimEnd();
+}
+
+/** Whether a line tells nothing. It has no word at all, or a phrase such as "None." in any markup. */
+export function isNothing(line: string): boolean {
+  const words = withoutMarkup(line.trim().replace(LIST_MARK, ""));
+  return words === "" || EMPTY_WORDS.test(words);
+}
+
+/** Tokens of the words. The budgets count words only, without references. */
+export function wordTokens(text: string, count: CountTokens): number {
+  return count(dropReferences(text));
+}
+
+/** Whether a text keeps to a budget by its words, and to the larger limit with its references. */
+export function isWithin(text: string, tokens: number, count: CountTokens): boolean {
+  return count(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text, count) <= tokens;
+}
+
+/** The line at the end of a cut text, and the token counter. */
+export interface CutOptions {
+  readonly pointer: string;
+  readonly countTokens: CountTokens;
+}
+
+/** The factor by which a section or a line shrinks in the next round of fitting. */
+export const CAP_STEP = 0.8;
+
+/**
+ * The text's first lines within so many tokens, followed by the pointer. Returns the same text where it fits. If the
+ * first line is too long, its beginning is used. A code fence that the cut leaves open is closed.
+ */
+export function cutSection(text: string, tokens: number, { pointer, countTokens }: CutOptions): string {
+  const fitsIn = (part: string): boolean => isWithin(part, tokens, countTokens);
+  if (fitsIn(text)) return text;
+  const lines = text.split("\n");
+  const cutAt = (count: number): string => closeWith(pointer, lines.slice(0, count).join("\n"));
+  // Binary search, because a person's text may have thousands of lines, and notes are cut whenever they are shown.
+  let [fits, over] = [0, lines.length];
+  while (over - fits > 1) {
+    const middle = (fits + over) >> 1;
+    if (fitsIn(cutAt(middle))) fits = middle;
+    else over = middle;
+  }
+  if (fits > 0) return cutAt(fits);
+  const [first = ""] = lines;
+  for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
+    const cut = closeWith(pointer, wholeCharacters(first, 0, characters).trimEnd());
+    if (fitsIn(cut)) return cut;
+  }
+  return fitsIn(pointer) ? pointer : "";
+}
+
+/** Fewer characters of a line than this say nothing. */
+const LEAST_CUT = 20;
+
+function closeWith(pointer: string, text: string): string {
+  return [text, findOpenFence(text) ?? "", pointer].filter((line) => line !== "").join("\n");
+}
 
 export type AuditProblemKind =
   | "empty"

@@ -4,12 +4,11 @@
  * A prompt's parts in, Markdown out, within a budget. It quotes and counts and invents nothing. It is what a run ends with where no model
  * answers, and what a Worker without a model shows.
  */
-import type { CountTokens } from "../message/measure.ts";
+import type { CountTokens } from "../message/message.ts";
 import { cutMiddle, parseTranscript, wholeCharacters, type Block, type RenderedMessage } from "./render.ts";
-import { isNothing } from "./empty-sections.ts";
+import { isNothing, LAST_REPLY } from "./audit.ts";
 import { joinReferences } from "./provenance.ts";
-import { LAST_REPLY } from "./summary-shape.ts";
-import type { Section } from "./template.ts";
+import type { Section } from "./prompt.ts";
 
 /** The offline model's name, and the name of the summary where a model's answer was no use. */
 export const EXTRACTIVE_NAME = "palimpsest:palimpsest-extractive-2";

@@ -3,14 +3,14 @@
  *
  * A summariser sees numbered messages and is asked to end a bullet with the numbers that it used, as in `[#12, #15]`.
  * Numbers are valid in one transcript only, so they are at once turned into references that are valid everywhere, as in
- * `[@0a1b2c3]` (message/reference.ts). Those survive merges and updates, and a model may pass them to `recall`.
+ * `[@0a1b2c3]` (message/message.ts). Those survive merges and updates, and a model may pass them to `recall`.
  *
  * Text in, text out. A reference is never trusted. One that names no message of the span is removed, and the rest
  * of the text stays as it is.
  */
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import type { UIMessage } from "ai";
-import { referenceTo } from "../message/reference.ts";
+import { referenceTo } from "../message/message.ts";
 import { parseSyntheticId } from "../view/view.ts";
 
 /** The summariser's instruction for ending bullets with references. */

@@ -23,10 +23,9 @@
  * models never see.
  */
 import type { FileUIPart, UIMessage } from "ai";
-import { withoutBytes } from "../message/bytes.ts";
-import { fileBytes } from "../message/measure.ts";
-import { isSummary } from "../view/view.ts";
 import {
+  withoutBytes,
+  fileBytes,
   fieldText,
   hasResult,
   innerParts,
@@ -36,7 +35,8 @@ import {
   toolPart,
   type Part,
   type ToolPart,
-} from "../message/tool-parts.ts";
+} from "../message/message.ts";
+import { isSummary } from "../view/view.ts";
 
 /** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;

@@ -7,7 +7,7 @@
  * how often its oldest text is written.
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import { tokensBetween, type Layout } from "./align.ts";
+import { tokensBetween, type Layout } from "./cut.ts";
 import type { OutlineRow } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
 

@@ -9,7 +9,7 @@
  * One value in, its accepted form out, and the same value where it is accepted. Each form depends on the value alone. So it is the same in
  * every view, and the prefix of a prompt stays.
  */
-import { hashId } from "../message/reference.ts";
+import { hashId } from "../message/message.ts";
 
 const ID = /^[\w-]{1,64}$/;
 const NAME = /^[a-z_][\w-]{0,63}$/i;

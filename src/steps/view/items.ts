@@ -5,7 +5,7 @@
  * before it and what followed the reasoning. So a step that differs from the provider's is sent as words of our own: without ids, and
  * without the reasoning that has one.
  */
-import { toolName, toolPart, type Part } from "../message/tool-parts.ts";
+import { toolName, toolPart, type Part } from "../message/message.ts";
 
 const FIELDS = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"] as const;
 const ITEM_ID = "itemId";

@@ -13,8 +13,8 @@
  */
 import type { FileUIPart, TextUIPart, UIMessage } from "ai";
 import { cutMiddle } from "../draft/render.ts";
-import { messageSteps } from "../message/slice.ts";
 import {
+  messageSteps,
   fieldText,
   hasResult,
   innerParts,
@@ -27,7 +27,7 @@ import {
   toolPart,
   type Part,
   type ToolPart,
-} from "../message/tool-parts.ts";
+} from "../message/message.ts";
 import { acceptedInput, unusedId, wellFormed } from "./accepted.ts";
 import { isCopy, isReasoning, itemOf, withoutItems } from "./items.ts";
 

@@ -11,7 +11,7 @@
  * it that is the summary's. So an echo of it is never taken for one of the stored messages. A message that stands alone is the same object.
  */
 import type { UIMessage } from "ai";
-import { innerParts, isOpenCall, isSaid, toolName, toolPart, type Part } from "../message/tool-parts.ts";
+import { innerParts, isOpenCall, isSaid, toolName, toolPart, type Part } from "../message/message.ts";
 import { acceptedName } from "./accepted.ts";
 import { withoutItem } from "./items.ts";
 import { fittedMessageId, isSummary, parseSyntheticId, RESERVED_PREFIX } from "./view.ts";

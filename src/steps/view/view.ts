@@ -1,5 +1,5 @@
 /**
- * The marks of elements of a view that no caller wrote: summaries (src/facts/summary-message.ts), the visible part of a message, and what
+ * The marks of elements of a view that no caller wrote: summaries (src/facts/render.ts), the visible part of a message, and what
  * stands for messages that do not fit (src/fit/fit-view.ts).
  *
  * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}

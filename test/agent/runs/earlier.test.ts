@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
-import { measureMessage } from "../../../src/steps/message/measure.ts";
+import { measureMessage } from "../../../src/steps/message/message.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { overlayMessageId } from "../../../src/steps/view/view.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";

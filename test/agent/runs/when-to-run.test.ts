@@ -1,8 +1,7 @@
 /** When a run starts and when it waits, with its reason. Waiting never loses a message, and never causes many calls. */
 import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
-import { MAX_WASTED_CALLS } from "../../../src/workflows/retries.ts";
-import { PARALLEL_CHUNKS } from "../../../src/workflows/parallel.ts";
+import { MAX_WASTED_CALLS, PARALLEL_CHUNKS } from "../../../src/workflows/ladder.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";

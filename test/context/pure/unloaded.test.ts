@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { hideUnloadedSkills, skillName, skillsNotCarried } from "../../../src/context/unloaded.ts";
 import { NOTHING_PINNED } from "../../../src/facts/fact.ts";
 import { NOT_DONE } from "../../../src/facts/loaded.ts";
-import { summaryMessage } from "../../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../../src/facts/render.ts";
 
 function loading(id: string, key: string, output: string): UIMessage {
   const call = {

@@ -1,7 +1,7 @@
 /** Messages with every part that the AI SDK produces, well-formed or not. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
-import type { Part } from "../../../src/steps/message/tool-parts.ts";
+import type { Part } from "../../../src/steps/message/message.ts";
 
 const words = fc.string({ unit: "binary", maxLength: 12 });
 const json = fc.jsonValue().map((value) => structuredClone(value) as unknown);

@@ -12,7 +12,7 @@ import {
   resolveNotesShape,
   type NotesSection,
 } from "../../../src/notes/steps/document.ts";
-import { cutSection } from "../../../src/steps/draft/cut-section.ts";
+import { cutSection } from "../../../src/steps/draft/audit.ts";
 import { applyEdits, auditEdits, NO_CHANGES, parseEdits, splitSections } from "../../../src/notes/steps/edits.ts";
 import { extractEdits } from "../../../src/notes/steps/extract.ts";
 import { isUpdateDue, type NotesGrowth } from "../../../src/notes/steps/due.ts";

@@ -9,7 +9,7 @@ import {
   type NotesSection,
   type NotesShape,
 } from "../../../src/notes/steps/document.ts";
-import { isWithin } from "../../../src/steps/draft/cut-section.ts";
+import { isWithin } from "../../../src/steps/draft/audit.ts";
 import { auditEdits } from "../../../src/notes/steps/edits.ts";
 import { extractEdits } from "../../../src/notes/steps/extract.ts";
 import { describeSections } from "../../../src/notes/steps/prompt.ts";

@@ -1,9 +1,9 @@
 /** Code fences in notes. Tests where one ends, and that no open fence swallows the text after it. */
 import { describe, expect, test } from "vitest";
-import { cutSection } from "../../../src/steps/draft/cut-section.ts";
+import { cutSection } from "../../../src/steps/draft/audit.ts";
 import { arrangeSections, resolveNotesShape } from "../../../src/notes/steps/document.ts";
 import { auditEdits, parseEdits, splitSections } from "../../../src/notes/steps/edits.ts";
-import { findOpenFence } from "../../../src/steps/text/fences.ts";
+import { findOpenFence } from "../../../src/steps/text/text.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);

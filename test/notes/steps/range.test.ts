@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { layOut, tokensBetween } from "../../../src/steps/plan/align.ts";
+import { layOut, tokensBetween } from "../../../src/steps/plan/cut.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { tokensToKeep } from "../../../src/notes/steps/due.ts";
 import { planFromNotes, resolveNotesRange, type NotesRange } from "../../../src/notes/steps/range.ts";

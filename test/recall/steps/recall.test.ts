@@ -6,7 +6,7 @@ import { expectLinear } from "../../growth.ts";
 import { diffSummaries } from "../../../src/inspect/steps/diff-summaries.ts";
 import { asksForStatement, readQuestion } from "../../../src/recall/steps/asked.ts";
 import { excerptMessage } from "../../../src/recall/steps/excerpt.ts";
-import { atOnce } from "../../../src/steps/text/slices.ts";
+import { atOnce } from "../../../src/steps/text/text.ts";
 import {
   choosePassages,
   cutMessage,

@@ -12,7 +12,7 @@ import { notesOf } from "../../../src/notes/versions.ts";
 import type { View } from "../../../src/memory/messages/view.ts";
 import { MIN_VIEW_TOKENS } from "../../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
-import { hasResult, isSaid, toolPart } from "../../../src/steps/message/tool-parts.ts";
+import { hasResult, isSaid, toolPart } from "../../../src/steps/message/message.ts";
 import { tables } from "../../rows.ts";
 import { callsAndResults } from "../../steps/conversations.ts";
 import type { PalimpsestAgent } from "../../worker.ts";

@@ -6,8 +6,7 @@
  */
 import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
 import type { View } from "../../../src/memory/messages/view.ts";
-import { readInForce } from "../../../src/facts/render.ts";
-import { recordedInstructions } from "../../../src/facts/summary-message.ts";
+import { readInForce, recordedInstructions } from "../../../src/facts/render.ts";
 import { rulesIn, standingRules } from "../said.ts";
 import { count } from "../tally.ts";
 import { holds, type Seat, type World } from "../world.ts";

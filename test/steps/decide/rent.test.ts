@@ -1,9 +1,16 @@
 /** The rent rule, with the cost of carrying content that could have gone, and the moment when a summary is worth its price. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { decide, type Situation } from "../../../src/steps/decide/decide.ts";
-import { headTokensOf, PAID_SHARE, weighRent, type RentTerms, type ViewStep } from "../../../src/steps/decide/rent.ts";
-import { waitFor } from "../../../src/steps/decide/why-not.ts";
+import {
+  decide,
+  type Situation,
+  headTokensOf,
+  PAID_SHARE,
+  weighRent,
+  type RentTerms,
+  type ViewStep,
+  waitFor,
+} from "../../../src/steps/decide/decide.ts";
 import { never, QUIET } from "./situation.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;

@@ -1,9 +1,16 @@
 /** The budget and the hard line of a session, the valid options for them, and the advice where it waits. */
 import { expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";
-import { explainSpent, resolveBudget, utcDay } from "../../../src/steps/decide/budget.ts";
-import { resolveWhen, type WhenOptions } from "../../../src/steps/decide/when.ts";
-import { isSoft, waitFor, type WhyNot } from "../../../src/steps/decide/why-not.ts";
+import {
+  explainSpent,
+  resolveBudget,
+  utcDay,
+  resolveWhen,
+  type WhenOptions,
+  isSoft,
+  waitFor,
+  type WhyNot,
+} from "../../../src/steps/decide/decide.ts";
 
 test("a budget may be nothing at all", () => {
   const budget = resolveBudget({ sessionTokens: 0 });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditSummary } from "../../../src/steps/draft/audit.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
-import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/template.ts";
+import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const sized = (tokens: number): string => {

@@ -1,6 +1,6 @@
 /** Sections of a summary that a view leaves out. */
 import { expect, test } from "vitest";
-import { withoutState } from "../../../src/steps/draft/empty-sections.ts";
+import { withoutState } from "../../../src/steps/draft/audit.ts";
 
 test("an earlier summary by our template is shown without its state", () => {
   const rest = "## Goal\nShip.\n\n## Progress\n### Today\n```\n## Stage\n```\n- Built.";

@@ -7,7 +7,7 @@ import { findUnfounded } from "../../../src/facts/founded.ts";
 import { fallbackSummary, hasWords, type FallbackInput } from "../../../src/steps/draft/fallback.ts";
 import { numberMessages, parseReferences, referencesIn } from "../../../src/steps/draft/provenance.ts";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/template.ts";
+import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { expectLinear } from "../../growth.ts";
 import { tries } from "../../tries.ts";

@@ -1,8 +1,13 @@
 /** The prompt of the summariser is read back exactly, whatever a conversation holds, and its template is checked. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { buildPrompt, parsePrompt, type PromptInput } from "../../../src/steps/draft/prompt.ts";
-import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/template.ts";
+import {
+  buildPrompt,
+  parsePrompt,
+  type PromptInput,
+  DEFAULT_TEMPLATE,
+  parseTemplate,
+} from "../../../src/steps/draft/prompt.ts";
 import { tries } from "../../tries.ts";
 
 describe("the prompt", () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
 import { MAX_BULLET_REFERENCES } from "../../../src/limits.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../../../src/steps/draft/provenance.ts";
-import { hashId, hashOf, referenceTo } from "../../../src/steps/message/reference.ts";
+import { hashId, hashOf, referenceTo } from "../../../src/steps/message/message.ts";
 import { sliceMessageId, overlayMessageId } from "../../../src/steps/view/view.ts";
 
 const numbers = new Map([

@@ -10,8 +10,8 @@ import {
   renderTranscript,
   type TranscriptElement,
 } from "../../../src/steps/draft/render.ts";
-import type { Part } from "../../../src/steps/message/tool-parts.ts";
-import { recordMessage, summaryMessage } from "../../../src/facts/summary-message.ts";
+import type { Part } from "../../../src/steps/message/message.ts";
+import { recordMessage, summaryMessage } from "../../../src/facts/render.ts";
 import { call, conversation, done, say, stepStart, text } from "../conversations.ts";
 
 function element(message: UIMessage): TranscriptElement {

@@ -5,8 +5,13 @@ import { fitView } from "../../../src/fit/fit-view.ts";
 import { previewOutputs } from "../../../src/fit/preview.ts";
 import { shortenOutput, shortenShown, truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { IMAGE_TOKENS } from "../../../src/limits.ts";
-import { MAX_FILE_TOKENS, holdsBytes, valueTokens, withoutBytes } from "../../../src/steps/message/bytes.ts";
-import { measureMessage } from "../../../src/steps/message/measure.ts";
+import {
+  MAX_FILE_TOKENS,
+  holdsBytes,
+  valueTokens,
+  withoutBytes,
+  measureMessage,
+} from "../../../src/steps/message/message.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { done, say, text } from "../conversations.ts";
 

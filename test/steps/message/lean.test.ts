@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { leanMessage } from "../../../src/steps/message/lean.ts";
+import { leanMessage } from "../../../src/steps/message/message.ts";
 import { say } from "../../conversation.ts";
 import { tries } from "../../tries.ts";
 

@@ -4,13 +4,17 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";
 import { IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS } from "../../../src/limits.ts";
-import { MAX_FILE_TOKENS } from "../../../src/steps/message/bytes.ts";
-import { measureMessage } from "../../../src/steps/message/measure.ts";
+import {
+  MAX_FILE_TOKENS,
+  measureMessage,
+  messageSteps,
+  sliceMessage,
+  stepCount,
+  type Part,
+} from "../../../src/steps/message/message.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
-import { messageSteps, sliceMessage, stepCount } from "../../../src/steps/message/slice.ts";
 import { overlayMessageId, parseSyntheticId, RESERVED_PREFIX, sliceMessageId } from "../../../src/steps/view/view.ts";
-import { summaryMessage } from "../../../src/facts/summary-message.ts";
-import type { Part } from "../../../src/steps/message/tool-parts.ts";
+import { summaryMessage } from "../../../src/facts/render.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "../conversations.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 

@@ -1,6 +1,6 @@
 /** How tools tell that they failed. What tells a failure keeps its words in a view (decision 18). */
 import { expect, test } from "vitest";
-import { tellsError } from "../../../src/steps/message/output.ts";
+import { tellsError } from "../../../src/steps/message/message.ts";
 
 const LOG = "The disk is full, and nothing was written.\n".repeat(20);
 const said = (text: string) => ({ content: [{ type: "text", text }] });

@@ -1,7 +1,7 @@
 /** The title of a conversation from its first words. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { titleOf } from "../../../src/steps/message/title.ts";
+import { titleOf } from "../../../src/steps/message/message.ts";
 
 function titled(...texts: readonly string[]): string | null {
   return titleOf({ id: "m", role: "user", parts: texts.map((text) => ({ type: "text" as const, text })) });

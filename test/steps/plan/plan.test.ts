@@ -7,8 +7,8 @@ import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.
 import { planCut, type Plan } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
-import { sliceMessage } from "../../../src/steps/message/slice.ts";
-import { summaryMessage } from "../../../src/facts/summary-message.ts";
+import { sliceMessage } from "../../../src/steps/message/message.ts";
+import { summaryMessage } from "../../../src/facts/render.ts";
 import { tries } from "../../tries.ts";
 import { callsAndResults, conversation, messageRow, outlineOf, overlayRow } from "../conversations.ts";
 import { readTranscript } from "../transcripts.ts";

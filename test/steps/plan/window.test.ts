@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../../src/limits.ts";
-import { findSmallWindow, fitPolicy, MIN_CHUNK_TOKENS } from "../../../src/steps/plan/window.ts";
+import { findSmallWindow, fitPolicy, MIN_CHUNK_TOKENS } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 
 const windows = fc.integer({ min: 2_000, max: 300_000 });

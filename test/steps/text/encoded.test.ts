@@ -1,7 +1,7 @@
 /** Encoded bytes in the form of text, and text that only looks like them. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isEncoded } from "../../../src/steps/text/encoded.ts";
+import { isEncoded } from "../../../src/steps/text/text.ts";
 
 test("data URLs and long unbroken base64 are bytes", () => {
   const payload = "QUJD".repeat(300);

@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { findInvisible, showInvisible, stripInvisible } from "../../../src/steps/text/invisible-characters.ts";
+import { findInvisible, showInvisible, stripInvisible } from "../../../src/steps/text/text.ts";
 import { tries } from "../../tries.ts";
 
 test.each([

@@ -1,5 +1,5 @@
 /** Calibration by a provider's own counts, and that no report can break it. */
-import { TOOL_OVERHEAD_TOKENS } from "../../../src/steps/message/measure.ts";
+import { TOOL_OVERHEAD_TOKENS } from "../../../src/steps/message/message.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGE_OVERHEAD_TOKENS } from "../../../src/limits.ts";

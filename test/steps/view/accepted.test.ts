@@ -8,10 +8,10 @@ import { acceptedId, acceptedName, callKey, unusedId } from "../../../src/steps/
 import { itemOf } from "../../../src/steps/view/items.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { inTurns } from "../../../src/steps/view/turns.ts";
-import { summaryMessage } from "../../../src/facts/summary-message.ts";
+import { summaryMessage } from "../../../src/facts/render.ts";
 import { overlayMessageId, parseSyntheticId } from "../../../src/steps/view/view.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
-import type { Part } from "../../../src/steps/message/tool-parts.ts";
+import type { Part } from "../../../src/steps/message/message.ts";
 import { say, stepStart, text } from "../conversations.ts";
 import { tries } from "../../tries.ts";
 import { refusals } from "./providers/refusals.ts";

@@ -3,7 +3,7 @@ import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isStub, repairMessages } from "../../../src/steps/view/repair.ts";
-import { isOpenCall, isSaid, type Part } from "../../../src/steps/message/tool-parts.ts";
+import { isOpenCall, isSaid, type Part } from "../../../src/steps/message/message.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "../conversations.ts";
 import { tries } from "../../tries.ts";
 

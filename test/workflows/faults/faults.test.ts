@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_INSTANCE_RESTARTS, MODEL_RETRIES } from "../../../src/limits.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
-import { MODEL_CALL } from "../../../src/workflows/retries.ts";
+import { MODEL_CALL } from "../../../src/workflows/ladder.ts";
 import { sound } from "../../agent/runs.ts";
 import { ENOUGH, newAgent, refusalOf, startRun, stubOf } from "../../agents.ts";
 import { settled } from "../../engine.ts";

@@ -7,9 +7,8 @@
 import type { UIMessage } from "ai";
 import { assert } from "../../../errors.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
-import type { Template } from "../../../steps/draft/template.ts";
-import { measureMessage, type CountTokens } from "../../../steps/message/measure.ts";
-import { leanMessage } from "../../../steps/message/lean.ts";
+import type { Template } from "../../../steps/draft/prompt.ts";
+import { measureMessage, type CountTokens, leanMessage } from "../../../steps/message/message.ts";
 import { storedId } from "../../../steps/view/view.ts";
 import { NO_FACTS, type Facts, type Instruction } from "../../../facts/fact.ts";
 import { mergeFacts } from "../../../facts/gather.ts";
@@ -20,7 +19,7 @@ import { readSlices } from "../read-slices.ts";
 import { tellBudget } from "../../token-counter.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { readAround, readBefore } from "../before.ts";
-import { carriedBy } from "../../../steps/plan/carried.ts";
+import { carriedBy } from "../../../steps/plan/plan.ts";
 import { factsOf, readSource, type Folded } from "./sources.ts";
 
 /** What a model is asked about, with the key of its answer. `read` returns what it is shown. */

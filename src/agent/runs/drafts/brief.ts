@@ -2,11 +2,10 @@
 import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
 import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
 import { digest } from "../../../steps/text/digest.ts";
-import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
-import { PROMPT_VERSION } from "../../../steps/draft/prompt.ts";
-import type { Template } from "../../../steps/draft/template.ts";
+import type { ChunkPlan } from "../../../steps/plan/cut.ts";
+import { PROMPT_VERSION, type Template } from "../../../steps/draft/prompt.ts";
 import type { Brief } from "../../../workflows/port.ts";
-import { carriedBy } from "../../../steps/plan/carried.ts";
+import { carriedBy } from "../../../steps/plan/plan.ts";
 import type { Needs } from "../../core.ts";
 
 /** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is for its frame. */

@@ -2,7 +2,7 @@
 import type { Draft } from "../../../memory/drafts.ts";
 import { isCompaction, type RunRecord, type Verdict } from "../../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblemKind } from "../../../steps/draft/audit.ts";
-import type { CountTokens } from "../../../steps/message/measure.ts";
+import type { CountTokens } from "../../../steps/message/message.ts";
 import type { Brief, DraftReceipt } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
 import type { Needs } from "../../core.ts";

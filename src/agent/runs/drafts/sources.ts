@@ -12,9 +12,8 @@ import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlay
 import { planOf, type LiveRun, type RunRecord } from "../../../memory/runs/runs.ts";
 import { isSameSpan, type Span } from "../../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../../facts/fact.ts";
-import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
-import { carriedBy } from "../../../steps/plan/carried.ts";
-import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
+import { type PlanPart, type SpanPlan, carriedBy } from "../../../steps/plan/plan.ts";
+import type { ChunkPlan } from "../../../steps/plan/cut.ts";
 import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";
 import type { Needs } from "../../core.ts";
 

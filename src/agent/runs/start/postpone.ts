@@ -8,8 +8,7 @@
 import { COOLDOWNS_MS } from "../../../limits.ts";
 import type { MayAsk } from "../../../memory/runs/health.ts";
 import type { LiveRun } from "../../../memory/runs/runs.ts";
-import { explainSpent } from "../../../steps/decide/budget.ts";
-import { waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
+import { explainSpent, waitFor, type Waiting } from "../../../steps/decide/decide.ts";
 import type { Needs } from "../../core.ts";
 
 /** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */

@@ -6,9 +6,9 @@ import {
   type Rent,
   type RentedView,
   type RentTerms,
-} from "../../../steps/decide/rent.ts";
+  type When,
+} from "../../../steps/decide/decide.ts";
 import type { Policy } from "../../../steps/plan/policy.ts";
-import type { When } from "../../../steps/decide/when.ts";
 import type { Core } from "../../core.ts";
 
 /** Tokens of a summariser's prompt beside the source. */

@@ -13,15 +13,23 @@
 import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
 import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
 import { messageShares, type Policy } from "../../../steps/plan/policy.ts";
-import { decide, isDue, type Cause, type Decision, type Thresholds } from "../../../steps/decide/decide.ts";
-import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
+import {
+  decide,
+  isDue,
+  type Cause,
+  type Decision,
+  type Thresholds,
+  isSoft,
+  waitFor,
+  type Waiting,
+  weighTail,
+} from "../../../steps/decide/decide.ts";
 import { promptTokens } from "../../reports/usage.ts";
 import { rentNow } from "./rent.ts";
 import { planNow } from "./dry-run.ts";
 import { findObstacle } from "./postpone.ts";
 import { redactionOf } from "../../redaction.ts";
 import type { History } from "../../../memory/messages/history.ts";
-import { weighTail } from "../../../steps/decide/rent.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;

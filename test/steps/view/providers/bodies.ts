@@ -14,7 +14,7 @@ import {
   type ToolSet,
   type UIMessage,
 } from "ai";
-import { toolName, toolPart } from "../../../../src/steps/message/tool-parts.ts";
+import { toolName, toolPart } from "../../../../src/steps/message/message.ts";
 
 (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
 
