@@ -23,10 +23,12 @@ export abstract class Configured {
   protected abstract tell(call: BuilderCall): this;
 
   /**
-   * Compacts through the durable workflow. A number is the largest estimate of a view in tokens. With `auto` the prices decide. Older
-   * messages become a summary once carrying them has cost one and a half times as much as the summary, and at the ceiling at the latest. Throws `invalid_options`.
+   * Compacts through the durable workflow. A number is the largest estimate of a view in tokens. With `auto`, the default, the prices decide.
+   * Older messages become a summary once carrying them has cost one and a half times as much as the summary, and at the ceiling at the
+   * latest, which is four fifths of the window. Without a window one of 128,000 tokens is assumed, and the log says so. Throws
+   * `invalid_options`.
    */
-  compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
+  compactAfter(threshold: Threshold = "auto", options: CompactAfterOptions = {}): this {
     return this.tell({ settings: changedThreshold(threshold, options) });
   }
 

@@ -263,8 +263,14 @@ export class SettingsTable {
   }
 }
 
-/** Tokens of a view, or `auto`, which weighs its carrying cost up to a ceiling. */
-export type Threshold = number | "auto";
+/**
+ * Tokens of a view, or `auto`, which weighs its carrying cost up to a ceiling. A model with its window, as `workersAi()` returns one, is
+ * `auto` with that window.
+ */
+export type Threshold = number | "auto" | { readonly windowTokens: number };
+
+/** The window that is assumed where none is given (tokens). Today's models for chats have at least that. */
+export const ASSUMED_WINDOW_TOKENS = 128_000;
 
 /** Share of the window that a view may take. The rest is for an answer, and for messages that come in during a run. */
 const CEILING_OF_WINDOW = 0.8;
@@ -273,12 +279,13 @@ export const RENT_TAIL_TOKENS = 8_000;
 
 /** The change of a session's settings by `compactAfter`. Checks at once. Throws `invalid_options`. */
 export function changedThreshold(
-  threshold: Threshold,
+  given: Threshold = "auto",
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
   checkFields("compactAfter", options, COMPACT_AFTER);
   const { overheadTokens, tokenCounter, template, carryBlocks, ceiling, ...rest } = options;
-  const { hardTokens, windowTokens, budget, prices, ...limits } = rest;
+  const { hardTokens, budget, prices, windowTokens: stated, ...limits } = rest;
+  const { threshold, windowTokens } = readWindow(given, { ceiling, windowTokens: stated });
   const thresholdTokens = resolveThreshold(threshold, { ceiling, windowTokens });
   const isAuto = threshold === "auto";
   const defaults = isAuto ? { tailTokenBudget: Math.min(RENT_TAIL_TOKENS, Math.floor(thresholdTokens / 3)) } : {};
@@ -298,8 +305,31 @@ export function changedThreshold(
   });
 }
 
+/** Said once an isolate, because every wake-up declares its sessions again. */
+let isAssumed = false;
+
+/** A model's own window, or else the one that is assumed. */
+function readWindow(
+  given: Threshold,
+  { ceiling, windowTokens }: Pick<CompactAfterOptions, "ceiling" | "windowTokens">,
+): { readonly threshold: number | "auto"; readonly windowTokens: number | undefined } {
+  if (typeof given === "object" && given !== null) {
+    checkWhole("windowTokens", given.windowTokens, 1);
+    return { threshold: "auto", windowTokens: windowTokens ?? given.windowTokens };
+  }
+  if (given !== "auto" || ceiling !== undefined || windowTokens !== undefined)
+    return { threshold: given, windowTokens };
+  if (!isAssumed) {
+    console.info(
+      `[palimpsest] compactAfter() was given no number and no window. It assumes a window of ${ASSUMED_WINDOW_TOKENS} tokens, and compacts by cost, at ${ASSUMED_WINDOW_TOKENS * CEILING_OF_WINDOW} tokens at the latest. Give windowTokens, the window of the conversation's model, or a number.`,
+    );
+  }
+  isAssumed = true;
+  return { threshold: given, windowTokens: ASSUMED_WINDOW_TOKENS };
+}
+
 function resolveThreshold(
-  threshold: Threshold,
+  threshold: number | "auto",
   { ceiling, windowTokens }: Pick<CompactAfterOptions, "ceiling" | "windowTokens">,
 ): number {
   // Code without types may give a setting as it was read.
@@ -307,11 +337,6 @@ function resolveThreshold(
   if (threshold !== "auto") {
     if (ceiling === undefined) return threshold;
     throw invalidOptions('ceiling goes with compactAfter("auto"): a number is a ceiling itself. Leave one out.');
-  }
-  if (ceiling === undefined && windowTokens === undefined) {
-    throw invalidOptions(
-      'compactAfter("auto") needs a bound: give ceiling, the most tokens of a view, or windowTokens, the window of the conversation\'s own model.',
-    );
   }
   if (ceiling === undefined) return Math.floor((windowTokens ?? 0) * CEILING_OF_WINDOW);
   checkWhole("ceiling", ceiling, 1, windowTokens);
@@ -323,7 +348,7 @@ function adviceFor(threshold: unknown): string {
   const number = Number(text === "" ? Number.NaN : text);
   const meant =
     text.toLowerCase() === "auto" ? '"auto"' : Number.isSafeInteger(number) && number >= 1 ? `${number}` : null;
-  const write = meant === null ? 'a number of tokens, or "auto"' : `compactAfter(${meant})`;
+  const write = meant === null ? 'a number of tokens, "auto", or nothing' : `compactAfter(${meant})`;
   return `compactAfter(${JSON.stringify(threshold) ?? String(threshold)}) is no threshold: write ${write}.`;
 }
 

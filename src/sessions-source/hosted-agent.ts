@@ -24,7 +24,7 @@ export type CompactionSettings = (session: Session) => unknown;
 /**
  * Sets when a conversation is compacted, above so many tokens or by its carrying cost (`auto`). Throws `invalid_options` when it is used.
  */
-export function compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): CompactionSettings {
+export function compactAfter(threshold: Threshold = "auto", options: CompactAfterOptions = {}): CompactionSettings {
   return (session) => session.compactAfter(threshold, options);
 }
 

@@ -1,12 +1,13 @@
 /** A client that keeps the messages which the base class pruned, and posts all of them back with each turn, as `useAgentChat` does. */
 import type { UIMessage } from "ai";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { connect, ended, inside, messagesOf, newChat, user } from "./chat.ts";
 
 skipRetryDelays();
 
-const TURNS = 40;
+/** So many that a client's messages are more than the host keeps. */
+const TURNS = 60;
 
 /** All that the client ever saw, after so many turns. */
 async function converse(name: string, edit: (messages: readonly UIMessage[]) => UIMessage[]): Promise<UIMessage[]> {
@@ -21,17 +22,30 @@ async function converse(name: string, edit: (messages: readonly UIMessage[]) => 
   return seen;
 }
 
-test("pruned messages that a client posts back are no edits: summaries stay in force, and no run starts for them", async () => {
-  const { name } = newChat("keeps-20");
+/** Outcomes of runs and states of summaries, after all turns. */
+async function chatted(prefix: string) {
+  const { name } = newChat(prefix);
   await converse(name, (seen) => [...seen]);
   const runs = await ended(name);
   const overlays = await inside(name, async ({ palimpsest }) => palimpsest.session().getCompactions());
-  expect(overlays.length).toBeGreaterThanOrEqual(2);
-  expect(overlays.map(({ state }) => state)).toEqual(overlays.map(() => "active"));
-  expect(runs.filter(({ outcome }) => outcome?.kind === "failed" || outcome?.kind === "stale")).toEqual([]);
-  expect(runs.length).toBeLessThan(TURNS / 4);
-  expect(await messagesOf(name)).toHaveLength(20);
-});
+  return { runs, overlays, kept: await messagesOf(name) };
+}
+
+let runsWithout: Promise<number>;
+beforeAll(() => (runsWithout = chatted("chat").then(({ runs }) => runs.length)), 240_000);
+
+// The host's starter keeps 100.
+test.each([20, 100])(
+  "of all but %i messages that the host pruned none that a client posts back is an edit: summaries stay in force, and no more runs start than without pruning",
+  async (keeps) => {
+    const { runs, overlays, kept } = await chatted(`keeps-${keeps}`);
+    expect(kept).toHaveLength(keeps);
+    expect(overlays.length).toBeGreaterThanOrEqual(2);
+    expect(overlays.map(({ state }) => state)).toEqual(overlays.map(() => "active"));
+    expect(runs.filter(({ outcome }) => outcome?.kind === "failed" || outcome?.kind === "stale")).toEqual([]);
+    expect(runs.length).toBeLessThanOrEqual(await runsWithout);
+  },
+);
 
 test("a pruned message that a client posts back with other words is an edit", async () => {
   const { name } = newChat("keeps-20");

@@ -63,6 +63,8 @@ export interface SessionStatus {
   readonly viewTokens: number;
   /** Tokens of a view from which it is compacted. Null without a policy. */
   readonly thresholdTokens: number | null;
+  /** The window of the conversation's model, as given or as assumed. Null without a policy, and with a number alone. */
+  readonly windowTokens: number | null;
   /** Elements of that view. Each visible message, and each summary, is one. */
   readonly viewMessages: number;
   /** The bound on them. Null where only tokens count. */
@@ -164,6 +166,7 @@ export class Session extends Configured {
         leafId,
         viewTokens: promptTokens(this.#core, this.id),
         thresholdTokens: this.#state.settings.policy?.thresholdTokens ?? null,
+        windowTokens: this.#state.settings.when?.windowTokens ?? null,
         viewMessages: history.size().messages,
         maxMessages: this.#state.settings.policy?.maxMessages ?? null,
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),

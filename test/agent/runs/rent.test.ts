@@ -1,7 +1,7 @@
 /** `compactAfter("auto")`. A view is summarised once carrying it has cost one and a half times as much as the summary. */
 import type { UIMessage } from "ai";
-import { expect, test } from "vitest";
-import type { CompactAfterOptions } from "../../../src/agent/settings.ts";
+import { expect, test, vi } from "vitest";
+import type { CompactAfterOptions, Threshold } from "../../../src/agent/settings.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
@@ -130,17 +130,44 @@ test("plan() tells the rent, and what a summary would save", async () => {
   });
 });
 
-test("auto needs a bound, a number takes none, and nothing is stored before that is said", async () => {
+test("without a number it takes the window of the model, or says once which it assumed, and status tells it", async () => {
+  const info = vi.spyOn(console, "info").mockImplementation(() => undefined);
+  const tells: unknown[] = [];
+  const thresholds = async (sessionId: string, tell: (session: Session) => unknown): Promise<void> => {
+    await inside(newAgent(null), async (_, agent) => {
+      const session = Session.create(agent).forSession(sessionId);
+      tell(session);
+      const { thresholdTokens, windowTokens } = await session.status();
+      tells.push([thresholdTokens, windowTokens]);
+    });
+  };
+  await thresholds("a", (session) => session.compactAfter({ windowTokens: 200_000 }));
+  expect(info).not.toHaveBeenCalled();
+  await thresholds("b", (session) => session.compactAfter());
+  await thresholds("c", (session) => session.compactAfter("auto"));
+  await thresholds("d", (session) => session.compactAfter(undefined, { windowTokens: 32_000 }));
+  await thresholds("e", (session) => session.compactAfter(60_000));
+  expect(tells).toEqual([
+    [160_000, 200_000],
+    [102_400, 128_000],
+    [102_400, 128_000],
+    [25_600, 32_000],
+    [60_000, null],
+  ]);
+  expect(info.mock.calls).toEqual([[expect.stringContaining("assumes a window of 128000 tokens")]]);
+  info.mockRestore();
+});
+
+test("a ceiling over the window, and one beside a number, are refused before anything is stored", async () => {
   await inside(newAgent(null), async (_, agent) => {
-    const told = (threshold: number | "auto", options: CompactAfterOptions) => () =>
+    const told = (threshold: Threshold, options: CompactAfterOptions) => () =>
       Session.create(agent).compactAfter(threshold, options);
     const refused = expect.objectContaining({ code: "invalid_options" });
-    expect(told("auto", {})).toThrow(refused);
     expect(told("auto", { ceiling: 0.5 })).toThrow(refused);
     expect(told("auto", { ceiling: 200_000, windowTokens: 100_000 })).toThrow(refused);
     expect(told(60_000, { ceiling: 60_000 })).toThrow(refused);
-    expect(told("auto", { windowTokens: 200_000 })).not.toThrow();
-    expect((await Session.create(agent).status()).thresholdTokens).toBe(160_000);
+    expect(told({ windowTokens: 0 }, {})).toThrow(refused);
+    expect(told({} as never, {})).toThrow(refused);
   });
 });
 
@@ -178,7 +205,7 @@ test("a threshold that is a text is refused with what to write instead", async (
     };
     expect(told("Auto")).toMatch(/invalid_options.*write compactAfter\("auto"\)/);
     expect(told("60000")).toMatch(/invalid_options.*write compactAfter\(60000\)/);
-    expect(told("often")).toMatch(/invalid_options.*write a number of tokens, or "auto"/);
+    expect(told("often")).toMatch(/invalid_options.*write a number of tokens, "auto"/);
     expect(told(undefined)).toMatch(/invalid_options.*compactAfter\(undefined\)/);
   });
 });
