@@ -16,11 +16,10 @@ import { runEvent } from "./events.ts";
 import { installRooms, joinHooks, type InstalledRoom, type Rooms } from "./extension.ts";
 import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { redactionOf } from "./redaction.ts";
-import { tellAfterCompaction } from "./runs/after-compaction.ts";
+import { tellAfterCompaction, endRun } from "./runs/end-run.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
-import { endRun } from "./runs/end-run.ts";
 import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
-import { Triggers } from "./runs/start/trigger.ts";
+import { Triggers } from "./runs/trigger.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
 interface CoreOptions {

@@ -15,8 +15,8 @@ import { findInvisible, stripInvisible } from "../steps/text/text.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Needs } from "../agent/core.ts";
 import { addProposed } from "../agent/runs/commit.ts";
-import { briefOf } from "../agent/runs/drafts/brief.ts";
-import { factsOf } from "../agent/runs/drafts/sources.ts";
+import { briefOf } from "../agent/runs/drafts.ts";
+import { factsOf } from "../agent/runs/sources.ts";
 import type { ApprovalSettings } from "../agent/settings.ts";
 
 /** How long a summary waits for a person (ms): a day by default, and at most a month, like the retention of finished runs. */

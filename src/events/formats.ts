@@ -322,7 +322,7 @@ function saidParts({ pieces }: ImportedTurn, names: Map<string, string>): Part[]
   });
 }
 
-/** A result apart from its call is a part without input (see steps/message/tool-parts.ts). */
+/** A result apart from its call is a part without input (see steps/message/message.ts). */
 export function resultPart({ callId: toolCallId, toolName, ...came }: Omit<ToolResult, "type">): Part {
   return { type: "dynamic-tool", toolName: toolName ?? "tool", toolCallId, input: undefined, ...cameOf(came) };
 }

@@ -3,10 +3,9 @@ import { HOOK_TOKENS } from "../limits.ts";
 import type { Plan, SpanPlan } from "../steps/plan/plan.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { besides, opened } from "../facts/render.ts";
-import { readCarried, openingOf } from "../agent/runs/boundary.ts";
+import { readCarried, openingOf } from "../agent/runs/commit.ts";
 import type { Needs } from "../agent/core.ts";
-import { planNow } from "../agent/runs/start/dry-run.ts";
-import { rentNow } from "../agent/runs/start/rent.ts";
+import { planNow, rentNow } from "../agent/runs/trigger.ts";
 import { explainFunction, explainServed, explainPlan, explainRent, type PlanReport } from "./explain.ts";
 
 /** The compaction that a plan is asked for. */

@@ -1,7 +1,7 @@
 /**
  * The agent's side of one update of the notes, with its source and its fenced commit.
  *
- * Each call is one synchronous transaction of a live run (src/agent/runs/port-call.ts). Safe because an update is pinned to the version
+ * Each call is one synchronous transaction of a live run (src/agent/runs/port.ts). Safe because an update is pinned to the version
  * that it builds on and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it
  * `stale`, and nothing is written.
  */
@@ -34,13 +34,12 @@ import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
 import type { NotesPlanned, NotesQuestion, NotesReading } from "./workflow-port.ts";
 import type { Needs, StepCall } from "../agent/core.ts";
-import { reuseDraft } from "../agent/runs/drafts/known-draft.ts";
+import { reuseDraft, sentPrompt } from "../agent/runs/drafts.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, isBefore, readRowSlices } from "./source.ts";
-import { mayAsk } from "../agent/runs/start/postpone.ts";
-import { mustDraft, resolveEnds } from "../agent/runs/drafts/sources.ts";
-import { sentPrompt } from "../agent/runs/drafts/sent-prompt.ts";
+import { mayAsk } from "../agent/runs/trigger.ts";
+import { mustDraft, resolveEnds } from "../agent/runs/sources.ts";
 import { tellBudget } from "../agent/token-counter.ts";
 
 /** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */

@@ -21,12 +21,12 @@ import type { Facts } from "../facts/fact.ts";
 import { gatherFacts, keepFacts } from "../facts/gather.ts";
 import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
 import { summaryMessage } from "../facts/render.ts";
-import { openingOf, withoutOpening } from "../agent/runs/boundary.ts";
+import { openingOf, withoutOpening } from "../agent/runs/commit.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
 import type { AskedRun, Needs } from "../agent/core.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
-import { resolveEnds } from "../agent/runs/drafts/sources.ts";
+import { resolveEnds } from "../agent/runs/sources.ts";
 
 export interface ReadyNotes {
   readonly kind: "ready";

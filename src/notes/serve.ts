@@ -5,13 +5,12 @@
  * synchronous transaction, so nothing can come between. A crash before it leaves the run pending, and the watchdog starts it again (R1).
  */
 import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
-import { readCarried } from "../agent/runs/boundary.ts";
-import { layOrPropose } from "../agent/runs/commit.ts";
+import { readCarried, layOrPropose } from "../agent/runs/commit.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Needs } from "../agent/core.ts";
 import { findHelp, findNotes, IS_BEHIND, type NotesVerdict, type ReadyNotes } from "./ready.ts";
 import { startNotes, type Starts } from "./trigger.ts";
-import { findModelObstacle } from "../agent/runs/start/postpone.ts";
+import { findModelObstacle } from "../agent/runs/trigger.ts";
 import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { Carried } from "../memory/overlays/details.ts";

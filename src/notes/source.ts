@@ -14,7 +14,7 @@ import { mergeFacts } from "../facts/gather.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
-import { factsOf } from "../agent/runs/drafts/sources.ts";
+import { factsOf } from "../agent/runs/sources.ts";
 import { openSpan, readSlices, type Gathered } from "../agent/runs/read-slices.ts";
 
 /** A session's messages and its notes. */

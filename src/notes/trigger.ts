@@ -1,7 +1,7 @@
 /**
  * Decides whether a session's notes need an update now, and writes the run's ledger row.
  *
- * Runs inside the transaction of each change that grew the session, like src/agent/runs/start/trigger.ts. With warm caches it reads the newest
+ * Runs inside the transaction of each change that grew the session, like src/agent/runs/trigger.ts. With warm caches it reads the newest
  * two messages' rows and writes none. A session has one update at a time, and growth starts none during a compaction, which may ask for one itself (serve.ts). After
  * a fruitless update, as much growth must come again as before the first.
  */
@@ -15,8 +15,7 @@ import { promptTokens } from "../agent/reports/usage.ts";
 import type { Needs } from "../agent/core.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { SessionSettings } from "../agent/settings.ts";
-import { endIfInVain } from "../agent/runs/start/ask.ts";
-import { findModelObstacle } from "../agent/runs/start/postpone.ts";
+import { endIfInVain, findModelObstacle } from "../agent/runs/trigger.ts";
 
 /** The place from which a session's growth is counted, and the growth at the last look. */
 interface GrowthStart {

@@ -31,15 +31,14 @@ import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import { NO_FACTS } from "../facts/fact.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { readCarried } from "../agent/runs/boundary.ts";
-import { briefOf } from "../agent/runs/drafts/brief.ts";
-import { addSummary } from "../agent/runs/commit.ts";
+import { readCarried, addSummary } from "../agent/runs/commit.ts";
+import { briefOf } from "../agent/runs/drafts.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
 import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
-import { visibleSpan } from "../agent/runs/visible-span.ts";
+import { visibleSpan } from "../agent/runs/sources.ts";
 
 /** The one step of such a run in the ledger. */
 const STEP = "onCompaction";

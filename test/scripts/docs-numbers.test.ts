@@ -28,7 +28,7 @@ import {
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
-import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/after-compaction.ts";
+import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/end-run.ts";
 import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";

@@ -10,13 +10,11 @@
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
-import { tellAfterCompaction } from "./after-compaction.ts";
+import { tellAfterCompaction, billUnanswered } from "./end-run.ts";
 import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
-import { billUnanswered } from "./bill.ts";
 import { endProposal } from "./commit.ts";
 import { startSplit } from "./split.ts";
-import { askForRun } from "./start/ask.ts";
-import { findOverdraft } from "./start/postpone.ts";
+import { askForRun, findOverdraft } from "./trigger.ts";
 
 /** How long a run may wait for the engine to take it (ms). That outlasts an outage, and bounds the wait. */
 export const PENDING_LIMIT_MS = 3_600_000;

@@ -6,34 +6,21 @@
  * their exact source, and the first one wins. The commit is fenced by the digest that the plan was pinned to. So a repeated call, or a late
  * one from an attempt that outlived its timeout, finds its work done.
  */
-import { assert } from "../../errors.ts";
-import { LEAST_TRY_MS, MODEL_RETRIES, MODEL_STEP_MS } from "../../limits.ts";
-import { planOf, type AskedCall, type LiveRun } from "../../memory/runs/runs.ts";
-import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
-import { digest } from "../../steps/text/digest.ts";
-import type { Plan } from "../../steps/plan/plan.ts";
-import { findChunk, findFold } from "./drafts/askable.ts";
-import { auditAnswer } from "./drafts/audit-answer.ts";
-import { readCarried } from "./boundary.ts";
-import { promptTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
-import { reuseDraft } from "./drafts/known-draft.ts";
-import { redactionOf, type Redaction } from "../redaction.ts";
-import { inRun, type PortCall } from "./port-call.ts";
-import { receiptOf, verdictOf } from "./drafts/receipt.ts";
-import { sentPrompt } from "./drafts/sent-prompt.ts";
+import { MODEL_STEP_MS, LEAST_TRY_MS, MODEL_RETRIES } from "../../limits.ts";
 import {
-  findSources,
-  lineageOf,
-  mustDraft,
-  readSource,
-  rereadPlan,
-  resolveEnds,
-  type Sources,
-} from "./drafts/sources.ts";
-import { outlineNow } from "./start/dry-run.ts";
-import { mayAsk } from "./start/postpone.ts";
+  closeStep,
+  markStep,
+  type AskedCall,
+  type LiveRun,
+  type Outcome,
+  type StepRecord,
+  planOf,
+} from "../../memory/runs/runs.ts";
+import { withoutWordsIn, type Finished } from "../../memory/runs/record.ts";
+import { overlayOfRun } from "../../memory/overlays/overlays.ts";
 import {
+  type RunEnded,
+  type StepMark,
   PORT_METHODS,
   type ChunkReading,
   type ChunkRequest,
@@ -48,9 +35,136 @@ import {
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
-  type RunEnded,
-  type StepMark,
 } from "../../workflows/port.ts";
+import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
+import { addToBill } from "./end-run.ts";
+import { addSummary, type Summary, readCarried } from "./commit.ts";
+import { conclude } from "./split.ts";
+import { assert } from "../../errors.ts";
+import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
+import { digest } from "../../steps/text/digest.ts";
+import type { Plan } from "../../steps/plan/plan.ts";
+import { findChunk, findFold, auditAnswer, reuseDraft, receiptOf, verdictOf, sentPrompt } from "./drafts.ts";
+import { promptTokens } from "../reports/usage.ts";
+import { redactionOf, type Redaction } from "../redaction.ts";
+import { findSources, lineageOf, mustDraft, readSource, rereadPlan, resolveEnds, type Sources } from "./sources.ts";
+import { outlineNow, mayAsk } from "./trigger.ts";
+
+export class PortCall implements StepCall {
+  readonly core: Core;
+  readonly mark: StepMark;
+  #run: LiveRun;
+  #ended = false;
+  #readsOnly = false;
+
+  constructor(core: Core, found: LiveRun, mark: StepMark) {
+    const at = core.platform.now();
+    this.core = core;
+    this.mark = mark;
+    this.#run = {
+      ...found,
+      heardAt: at,
+      startedAt: found.startedAt ?? at,
+      // A paused instance finishes its present step, and that step's calls do not resume the run.
+      state: found.state === "paused" ? "paused" : "running",
+      steps: markStep(found.steps, { name: mark.step, attempt: mark.attempt, at }),
+    };
+  }
+
+  get run(): LiveRun {
+    return this.#run;
+  }
+
+  get leftMs(): number {
+    return Math.max(0, MODEL_STEP_MS - (this.step?.askedMs ?? 0));
+  }
+
+  get step(): StepRecord | undefined {
+    return this.#run.steps.find(({ name }) => name === this.mark.step);
+  }
+
+  note(patch: StepPatch): void {
+    this.#run = { ...this.#run, ...patch };
+  }
+
+  /** Writes nothing of this call, because the next call of its step notes all of it. That spares a wait for the disk. */
+  readOnly(): void {
+    this.#readsOnly = true;
+  }
+
+  ask(asking: AskedCall): void {
+    this.#mark({ asking: { ...asking, attempt: this.mark.attempt } });
+  }
+
+  close(result: StepResult = {}): void {
+    // A late report of an attempt that was given up says nothing of the present one.
+    const { asking } = this.step ?? {};
+    const isOwn = asking?.attempt === this.mark.attempt;
+    this.#mark({ ...result, asking: isOwn ? undefined : asking, endedAt: this.core.platform.now() });
+  }
+
+  bill(call: AskedCall): void {
+    this.#run = addToBill(this.core, this.#run, this.mark.step, call);
+  }
+
+  #mark(result: Partial<StepRecord>): void {
+    this.#run = { ...this.#run, steps: closeStep(this.#run.steps, this.mark.step, result) };
+  }
+
+  end(outcome: Outcome): RunEnded {
+    this.close();
+    return this.#over(this.core.endRun(this.#run, outcome));
+  }
+
+  /** As {@link end}, with the outcome of the run's compaction. A split switches to its child first. */
+  conclude(compacted: Outcome): RunEnded {
+    this.close();
+    return this.#over(conclude(this.core, this.#run, compacted));
+  }
+
+  /** Commits the summary of the run, or proposes it. */
+  add(summary: Summary): RunEnded {
+    this.close();
+    return this.#over(addSummary(this.core, this.#run, summary));
+  }
+
+  #over(outcome: Finished): RunEnded {
+    this.#ended = true;
+    return tellEnded(outcome);
+  }
+
+  /** Writes the notes. Null when the run has its outcome, and when there is nothing to write. */
+  save(): LiveRun | null {
+    return this.#ended || this.#readsOnly ? null : this.core.runs.write(this.#run);
+  }
+}
+
+/** Tells a Workflow that its run is over. The engine keeps it, so a provider's or a person's words stay here (S2). */
+function tellEnded(outcome: Finished): RunEnded {
+  return { kind: "ended", outcome: withoutWordsIn(outcome, "See getRun.") };
+}
+
+/** Does the work of one call whole or not at all, and announces the run after the commit. */
+export function inRun<T>(
+  core: Core,
+  place: { runId: string; mark: StepMark },
+  work: (call: PortCall) => T,
+): T | RunEnded {
+  const { runId, mark } = place;
+  const { done, live } = core.db.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
+    const found = core.runs.get(runId);
+    // The session was deleted with its ledger, or a deploy gave the run to a caller's function. A late step has nothing left to do.
+    if (found === null || found.path === "function")
+      return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
+    if (found.outcome !== null) return { done: tellEnded(found.outcome), live: null };
+    if (found.state === "proposed")
+      return { done: tellEnded({ kind: "proposed", overlayId: overlayOfRun(found.id) }), live: null };
+    const call = new PortCall(core, found, mark);
+    return { done: work(call), live: call.save() };
+  });
+  if (live !== null) core.announce(live);
+  return done;
+}
 
 /** A chunk that no model could summarise is cut in two from this many tokens on. Smaller halves say nothing by themselves. */
 const MIN_SPLIT_TOKENS = 3_000;

@@ -17,7 +17,7 @@ import { hasResult, toolPart } from "../../steps/message/message.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
-import { factsOf } from "./drafts/sources.ts";
+import { factsOf } from "./sources.ts";
 import { openSpan } from "./read-slices.ts";
 
 export interface SplitOptions {

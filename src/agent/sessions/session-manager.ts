@@ -14,7 +14,7 @@ import { Configured } from "../configured.ts";
 import type { BuilderCall } from "../settings.ts";
 import { checkGiven, given, inputs, parseInput } from "../inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "../extension.ts";
-import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
+import { inheritDrafts } from "../runs/sources.ts";
 import { coreOf, Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { splitWithSummary, startSplit, type SplitOptions } from "../runs/split.ts";
 

@@ -23,12 +23,9 @@ import type { AgentCore, CoreWith } from "../agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
-import { askForRun } from "../runs/start/ask.ts";
-import { rentNow } from "../runs/start/rent.ts";
-import { settleAtPresentSize } from "../runs/start/trigger.ts";
-import { readBefore } from "../runs/before.ts";
+import { askForRun, rentNow, settleAtPresentSize } from "../runs/trigger.ts";
+import { readBefore, visibleSpan } from "../runs/sources.ts";
 import { openSpan } from "../runs/read-slices.ts";
-import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
 export interface CompactionHost<R extends Rooms = Rooms> {

@@ -6,7 +6,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
-import { MAX_HOOK_ATTEMPTS } from "../../../src/agent/runs/after-compaction.ts";
+import { MAX_HOOK_ATTEMPTS } from "../../../src/agent/runs/end-run.ts";
 import { newAgent, skipRetryDelays, stubOf } from "../../agents.ts";
 import { talk, textOf } from "../../conversation.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../../noted.ts";

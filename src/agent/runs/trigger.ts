@@ -9,27 +9,162 @@
  * fruitless run. After a summary it is enough that a span left the kept messages which brings the view back under its threshold. Three kinds
  * of runs may be followed at once: one that covered only the oldest part of a long view, one that ended for a soft reason, and one that lost
  * a race (`stale`). The last only a few times in a row, because the changes that caused it are likely to go on.
+ *
+ * No soft reason (cost, patience) stops the compaction of a view over the hard line. Such a run asks no model ({@link mayAsk}).
  */
-import { isCompaction, type EndedRun, type LiveRun, type Outcome } from "../../../memory/runs/runs.ts";
-import type { Branch, Needs, RunRequest, RunTrigger } from "../../core.ts";
-import { messageShares, type Policy } from "../../../steps/plan/policy.ts";
+import { COOLDOWNS_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
+import type { MayAsk } from "../../memory/runs/health.ts";
+import { type LiveRun, type RunRecord, isCompaction, type EndedRun, type Outcome } from "../../memory/runs/runs.ts";
 import {
+  explainSpent,
+  waitFor,
+  type Waiting,
+  headTokensOf,
+  weighRent,
+  weighTail,
+  type Rent,
+  type RentedView,
+  type RentTerms,
+  type When,
   decide,
   isDue,
   type Cause,
   type Decision,
   type Thresholds,
   isSoft,
-  waitFor,
-  type Waiting,
-  weighTail,
-} from "../../../steps/decide/decide.ts";
-import { promptTokens } from "../../reports/usage.ts";
-import { rentNow } from "./rent.ts";
-import { planNow } from "./dry-run.ts";
-import { findObstacle } from "./postpone.ts";
-import { redactionOf } from "../../redaction.ts";
-import type { History } from "../../../memory/messages/history.ts";
+} from "../../steps/decide/decide.ts";
+import type { Needs, Core, RunRequest, Branch, RunTrigger } from "../core.ts";
+import { type Policy, messageShares } from "../../steps/plan/policy.ts";
+import type { Outline } from "../../steps/plan/outline.ts";
+import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
+import { unseenTokens, promptTokens } from "../reports/usage.ts";
+import { redactionOf } from "../redaction.ts";
+import type { History } from "../../memory/messages/history.ts";
+
+/** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */
+export function findObstacle(
+  core: Needs<"health" | "platform" | "runs" | "settings" | "spend">,
+  sessionId: string,
+): Waiting | null {
+  const now = core.platform.now();
+  const last = core.runs.latestEnded(sessionId);
+  if (last?.outcome.kind === "failed") {
+    const rung = Math.min(last.fruitless ?? 0, COOLDOWNS_MS.length - 1);
+    const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
+    // Without its reason, because every client may ask why a session waits.
+    if (now < until) return waitFor("cooling-down", `The last run failed; another may start ${after(until)}.`);
+  }
+  // A caller's own function asks none of our models.
+  return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
+}
+
+/** Why no model should be asked for a session now, by any run. None answers, or the budget is spent. */
+export function findModelObstacle(
+  core: Needs<"health" | "platform" | "settings" | "spend">,
+  sessionId: string,
+): Waiting | null {
+  const open = core.health.latestOpen(core.platform.now());
+  if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);
+  const spent = findOverdraft(core, sessionId);
+  return spent === null ? null : waitFor("budget-spent", spent);
+}
+
+/** Whether a run may ask this model. The same run gets the same answer to a probe again. Call inside a transaction. */
+export function mayAsk(core: Needs<"health" | "platform" | "settings" | "spend">, run: LiveRun, model: string): MayAsk {
+  if (run.ignoreBudget === true) return { kind: "yes" };
+  const spent = findOverdraft(core, run.sessionId);
+  if (spent !== null) return { kind: "no", until: null, reason: spent };
+  return core.health.mayAsk(model, core.platform.now(), run.id);
+}
+
+/** What to change where the budget is spent. Otherwise null. */
+export function findOverdraft(core: Needs<"platform" | "settings" | "spend">, sessionId: string): string | null {
+  const { when } = core.settings.get(sessionId);
+  const unbounded = when === null || (when.budget.sessionTokens === null && when.budget.dayTokens === null);
+  return unbounded ? null : explainSpent(when.budget, core.spend.of(sessionId, core.platform.now()));
+}
+
+function after(until: number): string {
+  return `after ${new Date(until).toISOString()}`;
+}
+
+/** Tokens of a summariser's prompt beside the source. */
+const PROMPT_TOKENS = 700;
+
+/** Null for a session with a fixed threshold, or without messages. With warm caches it reads no row. */
+export function rentNow(core: Pick<Core, "settings" | "memory">, sessionId: string): Rent | null {
+  const { policy, when } = core.settings.get(sessionId);
+  if (policy === null || when?.rule !== "rent") return null;
+  const view = core.memory.session(sessionId).active.rented();
+  return view === null ? null : weighRent(view, termsOf(policy, when, view));
+}
+
+function termsOf(policy: Policy, { prices }: Pick<When, "prices">, view: RentedView): RentTerms {
+  return {
+    prices,
+    headTokens: headTokensOf(view.steps, policy),
+    tailTokens: policy.tailTokenBudget,
+    overhangTokens: Math.max(0, weighTail(view, policy).kept - policy.tailTokenBudget),
+    summaryTokens: policy.stackTokens,
+    answerTokens: policy.summaryTokens,
+    promptTokens: PROMPT_TOKENS,
+  };
+}
+
+export interface DryRunOptions extends PlanOptions {
+  readonly policy: Policy;
+  /** The active branch by default. */
+  readonly leafId?: string | undefined;
+}
+
+/** Null for a session without messages. Reads a row per visible element of the branch. Throws `unknown_leaf`. */
+export function planNow(
+  core: Needs<"memory" | "settings" | "usage">,
+  sessionId: string,
+  { policy, leafId, ...options }: DryRunOptions,
+): { readonly outline: Outline; readonly plan: Plan } | null {
+  const outline = outlineNow(core, sessionId, leafId);
+  return outline === null ? null : { outline, plan: planCut(outline, policy, options) };
+}
+
+/** The outline of a branch as a run reads it. Null for a session without messages. Throws `unknown_leaf`. */
+export function outlineNow(
+  core: Needs<"memory" | "settings" | "usage">,
+  sessionId: string,
+  leafId: string | undefined,
+): Outline | null {
+  const history = core.memory.session(sessionId);
+  const overheadTokens = unseenTokens(core, sessionId, history.tokens(leafId));
+  return history.outline(leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS, maxBytes: MAX_OUTLINE_BYTES });
+}
+
+type Asks = Needs<"endRun" | "health" | "platform" | "runs" | "settings" | "spend">;
+
+/** Call inside a transaction. Throws `session_ended`, `not_configured`. */
+export function askForRun(
+  core: Asks & Needs<"rooms" | "trigger">,
+  sessionId: string,
+  request: RunRequest,
+): { run: RunRecord; joined: boolean } {
+  const receipt = core.trigger.startOrJoin(sessionId, request);
+  if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
+  // A caller's own function asks none of our models.
+  if (core.settings.get(sessionId).inline !== null) return receipt;
+  return endIfInVain(core, receipt, (run) => core.rooms.summaries?.isReady(run) === true);
+}
+
+/** Ends a fresh run as `nothing` where a model is needed and none may be asked. */
+export function endIfInVain(
+  core: Asks,
+  receipt: { run: LiveRun; joined: boolean },
+  needsNoModel: (run: LiveRun) => boolean,
+): { run: RunRecord; joined: boolean } {
+  const { run, joined } = receipt;
+  const obstacle = joined ? null : findModelObstacle(core, run.sessionId);
+  if (obstacle === null || needsNoModel(run)) return receipt;
+  core.endRun(run, { kind: "nothing", reason: obstacle.reason, detail: `${obstacle.detail} ${obstacle.advice}` });
+  return { run: core.runs.mustGet(run.id), joined };
+}
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
