@@ -3,7 +3,7 @@ import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare
 import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
 import { costs } from "../src/costs/room.ts";
-import { embeddings } from "../src/embeddings/embeddings.ts";
+import { embeddings } from "../src/embeddings/search.ts";
 import { recall } from "../src/recall/room.ts";
 import { secretRules } from "../src/redact/secret-rules.ts";
 import { ALL_ROOMS, allRooms, type AllRooms } from "../src/rooms.ts";

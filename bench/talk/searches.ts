@@ -11,7 +11,7 @@ import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import { HiddenMessages } from "../../src/recall/hidden-messages.ts";
 import type { Storage } from "../../src/memory/schema.ts";
-import { MessageSearch } from "../../src/recall/search/search.ts";
+import { MessageSearch } from "../../src/recall/search.ts";
 import { atOnce } from "../../src/steps/text/text.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Conversation } from "./conversations.ts";

@@ -1,5 +1,5 @@
 /** All sessions of an agent in families, with the size of each view, and a search over all of them. */
-import type { SearchHit } from "../../src/recall/search/search.ts";
+import type { SearchHit } from "../../src/recall/search.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { showInvisible } from "../reading/inert-text.ts";

@@ -11,7 +11,7 @@ import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/room.ts";
 import { inspectCalls } from "../../src/inspect/calls.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
-import { recallCalls } from "../../src/recall/calls.ts";
+import { recallCalls } from "../../src/recall/room.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
   watch: "Ask for compactions and follow them. Open by default. No answer holds a word of the conversation.",

@@ -3,7 +3,7 @@
  *
  * An entry and its index row change in one transaction and have the same id, so the two never differ.
  */
-import { indexWords, matchExpression } from "../recall/search/words.ts";
+import { indexWords, matchExpression } from "../recall/index-text.ts";
 import { digest } from "../steps/text/digest.ts";
 import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";

@@ -1,13 +1,46 @@
 /**
- * Joins what is near to a query by meaning with what was found by words.
+ * What an embedding model reads of a message, and how what is near by meaning joins with what was found by words.
  *
  * Both are lists, and the place in each list decides (reciprocal rank fusion). A cosine of one model says nothing beside that of another,
  * or beside a score of words, and places need no scale.
  */
-import type { Near } from "../recall/by-meaning.ts";
+import type { UIMessage } from "ai";
 import type { ByMeaning } from "../agent/recalled.ts";
-import { piecesOf } from "./steps/pieces-of-message.ts";
-import { spreadLikeness, type MessageBlocks, type Passage } from "../recall/steps/passages.ts";
+import { cutMessage, spreadLikeness, type Passage, type ReadMessage } from "../recall/passages.ts";
+import type { Near } from "../recall/recall.ts";
+
+/** Characters of a piece, which the smallest windows of embedding models hold. A passage that crosses the end is in it. */
+export const PIECE_CHARS = 1_000;
+/** Most pieces of a message. Of a longer one the first and the last are kept, because the end tells the result. */
+export const MAX_PIECES = 4;
+
+/**
+ * The pieces of a message, in order: what a user or the agent wrote, in whole passages, so that a piece that is found says which passages
+ * to quote. What tools were asked and answered is left out, because it is long and words find it.
+ */
+export function piecesOf({ blocks, passages }: ReadMessage): (readonly Passage[])[] {
+  const pieces: Passage[][] = [];
+  let chars = PIECE_CHARS;
+  for (const passage of passages) {
+    if (blocks[passage.block]?.kind !== "text") continue;
+    if (chars >= PIECE_CHARS) {
+      pieces.push([]);
+      chars = 0;
+    }
+    pieces.at(-1)?.push(passage);
+    chars += passage.text.length;
+  }
+  return pieces.length <= MAX_PIECES ? pieces : [...pieces.slice(0, MAX_PIECES - 1), ...pieces.slice(-1)];
+}
+
+/** The texts of a message's pieces. Empty for a message in which nothing was written. */
+export function pieceTexts(message: UIMessage): string[] {
+  const written = { ...message, parts: message.parts.filter(({ type }) => type === "text") };
+  const texts = piecesOf(cutMessage({ seq: 0, message: written, createdAt: 0 })).map((piece) =>
+    piece.map(({ text }) => text).join(""),
+  );
+  return texts.map((text) => text.trim());
+}
 
 /** A piece of a message that is similar to the query. */
 export interface SimilarPiece {
@@ -59,7 +92,7 @@ export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near 
   return {
     state,
     seqs: new Set(found),
-    rank: (byWords, { isInside }) => fused(byWords, rankLikely(likeness, isInside)),
+    rank: (byWords, isInside) => fused(byWords, rankLikely(likeness, isInside)),
     weigh: (cuts, passages, byWords) =>
       weighBoth(byWords, spreadLikeness(passages, likenessIn(cuts, passages, likeness), NEAR_SHARES)),
   };
@@ -97,7 +130,7 @@ function placeWorth(place: number): number {
 
 /** The likeness of each passage, by the piece that it is in. */
 function likenessIn(
-  cuts: readonly MessageBlocks[],
+  cuts: readonly ReadMessage[],
   passages: readonly Passage[],
   likeness: ReadonlyMap<number, ReadonlyMap<number, number>>,
 ): Float64Array {

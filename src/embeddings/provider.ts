@@ -1,13 +1,86 @@
 /**
- * Calls the embedding model, within a time, a budget of tokens, and with a pause after it failed.
+ * The embedding model of one agent, which is called within a time and a budget of tokens.
  *
  * A failure is a value. Nobody who asks by meaning waits for a model that is down: after a failure it is left alone, for longer each time.
  */
 import type { Core } from "../agent/core.ts";
 import type { ByMeaning } from "../agent/recalled.ts";
+import { inWords, PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
+import { MAX_NAME_CHARS } from "../limits.ts";
 import { utcDay } from "../steps/decide/decide.ts";
-import type { CheckedOptions, EmbedCall } from "./options.ts";
 import type { EmbeddingStatements } from "./statements.ts";
+
+/** What a text is, because some models read a question in another way than the texts that may answer it. */
+export interface EmbedCall {
+  readonly purpose: "query" | "passage";
+  /** Aborted when the call takes too long. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns a vector for each text, all of one length. Any error means that the model did not answer. */
+export type Embed = (
+  texts: readonly string[],
+  call: EmbedCall,
+) => Promise<readonly (readonly number[] | Float32Array)[]>;
+
+/** A model that turns texts into vectors. */
+export interface EmbeddingModel {
+  /** Its name. Vectors of another name are never compared with its own, and are made again. */
+  readonly model: string;
+  readonly embed: Embed;
+}
+
+export interface EmbeddingsOptions extends EmbeddingModel {
+  /** Most tokens that the model reads in one agent and UTC day, by estimate. Default 5,000,000. */
+  readonly dayTokens?: number | undefined;
+}
+
+/** Default tokens a day, some 20,000 messages of two hundred words. */
+export const DEFAULT_EMBEDDING_TOKENS = 5_000_000;
+
+export type CheckedOptions = Required<EmbeddingsOptions> & { readonly dayTokens: number };
+
+/** Throws `invalid_options`. */
+export function checkOptions(options: EmbeddingsOptions): CheckedOptions {
+  checkFields("embeddings", options, { model: true, embed: true, dayTokens: true });
+  const given: Partial<EmbeddingsOptions> | undefined = options;
+  const { model, embed, dayTokens = DEFAULT_EMBEDDING_TOKENS } = given ?? {};
+  if (typeof model !== "string" || model === "" || model.length > MAX_NAME_CHARS) {
+    throw invalid(`embeddings: model is the model's name, a text of 1 to ${MAX_NAME_CHARS} characters.`);
+  }
+  if (typeof embed !== "function") {
+    throw invalid("embeddings: embed is a function that takes texts and returns a vector for each.");
+  }
+  if (!Number.isSafeInteger(dayTokens) || dayTokens < 0) {
+    throw invalid(`embeddings: dayTokens is ${inWords(dayTokens)}: give a whole number of at least 0.`);
+  }
+  return { model, embed, dayTokens };
+}
+
+function invalid(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_options", message);
+}
+
+/** The default model of Workers AI. It reads a hundred languages. */
+const DEFAULT_MODEL = "@cf/baai/bge-m3";
+
+/** A Worker's `AI` binding, as far as it is used here. */
+export interface EmbeddingBinding {
+  run(model: string, input: { text: string[] }): Promise<unknown>;
+}
+
+/** The model of a binding, as in `embeddings(workersAiEmbeddings(env.AI))`. Makes no request. */
+export function workersAiEmbeddings(binding: EmbeddingBinding, model = DEFAULT_MODEL): EmbeddingModel {
+  return {
+    model,
+    embed: async (texts) => {
+      const answer = await binding.run(model, { text: [...texts] });
+      const { data } = (answer ?? {}) as { readonly data?: readonly (readonly number[])[] };
+      return data ?? [];
+    },
+  };
+}
 
 /** Longest time of one call (ms). A model waits for the answer of `recall`. */
 const CALL_MS = 10_000;

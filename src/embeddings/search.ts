@@ -11,16 +11,16 @@
 import type { Core } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { redactionOf } from "../agent/redaction.ts";
-import type { MeaningAsked, MeaningSearch, Near } from "../recall/by-meaning.ts";
+import type { MeaningAsked, Near } from "../recall/recall.ts";
+import type { Embeddings, MeaningSearch } from "../recall/room.ts";
 import type { HiddenMessages } from "../recall/hidden-messages.ts";
 import type { SeqRange } from "../memory/search/search-rows.ts";
 import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
-import { pieceTexts } from "./steps/pieces-of-message.ts";
-import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./steps/vectors.ts";
+import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./vectors.ts";
 import { inSlices, Pace, type Slices } from "../steps/text/text.ts";
-import { nearOf, nothingNear, type SimilarPiece } from "./near.ts";
-import type { Provider } from "./provider.ts";
-import type { EmbeddingStatements, MarksRow } from "./statements.ts";
+import { nearOf, nothingNear, pieceTexts, type SimilarPiece } from "./near.ts";
+import { checkOptions, Provider, type CheckedOptions, type EmbeddingsOptions } from "./provider.ts";
+import { EmbeddingStatements, type MarksRow } from "./statements.ts";
 
 /** Most texts of one call. Providers take a hundred. */
 export const BATCH_TEXTS = 64;
@@ -48,7 +48,18 @@ interface ReadMessage {
 /** `refused` when the model failed for one message alone. */
 type BatchResult = "made" | "nothing" | "failed" | "refused";
 
-export class EmbeddingSearch implements MeaningSearch {
+/**
+ * Embeddings for the room of recall: `recall({ embeddings: embeddings({ model, embed }) })`. They find what was said in other words, stand
+ * beside the search by words, and are never needed. Makes no request. Throws `invalid_options`.
+ */
+export function embeddings(options: EmbeddingsOptions): Embeddings {
+  const checked = checkOptions(options);
+  return {
+    open: (core, placesOf) => new EmbeddingSearch(core, checked, placesOf),
+  };
+}
+
+class EmbeddingSearch implements MeaningSearch {
   readonly #core: Core;
   readonly #sql: EmbeddingStatements;
   readonly #provider: Provider;
@@ -60,21 +71,10 @@ export class EmbeddingSearch implements MeaningSearch {
   #batchTexts = BATCH_TEXTS;
   #last: { readonly query: string; readonly vector: readonly number[] } | null = null;
 
-  constructor(
-    core: Core,
-    {
-      sql,
-      provider,
-      placesOf,
-    }: {
-      readonly sql: EmbeddingStatements;
-      readonly provider: Provider;
-      readonly placesOf: (sessionId: string) => HiddenMessages;
-    },
-  ) {
+  constructor(core: Core, options: CheckedOptions, placesOf: (sessionId: string) => HiddenMessages) {
     this.#core = core;
-    this.#sql = sql;
-    this.#provider = provider;
+    this.#sql = new EmbeddingStatements(core.db);
+    this.#provider = new Provider(core, this.#sql, options);
     this.#placesOf = placesOf;
     core.onRunEnded(({ sessionId, outcome }) => {
       if (outcome.kind === "applied" || outcome.kind === "split") this.#catchUp(sessionId);

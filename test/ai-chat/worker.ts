@@ -15,7 +15,7 @@ import { ownFunction } from "../../src/own-function/room.ts";
 import { promptCache } from "../../src/prompt-cache/remember.ts";
 import { recall } from "../../src/recall/room.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
-import { embeddings } from "../../src/embeddings/embeddings.ts";
+import { embeddings } from "../../src/embeddings/search.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
 import { cachingModel } from "../prompt-cache/caching-provider.ts";
 import { scriptedEmbed } from "../embeddings/scripted-embedder.ts";

@@ -3,7 +3,7 @@
  *
  * One script serves all agents of a Worker. A test begins with {@link scriptEmbedder}.
  */
-import type { Embed } from "../../src/embeddings/options.ts";
+import type { Embed } from "../../src/embeddings/provider.ts";
 
 const MEANINGS: readonly (readonly string[])[] = [
   ["car", "automobile", "vehicle", "sedan", "drive", "driving"],

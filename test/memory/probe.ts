@@ -6,7 +6,7 @@ import type { Draft } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import { NO_FACTS } from "../../src/facts/fact.ts";
 import { Memory, type MemoryOptions } from "../../src/memory/memory.ts";
-import { MessageSearch } from "../../src/recall/search/search.ts";
+import { MessageSearch } from "../../src/recall/search.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
 import { rowsOf } from "../rows.ts";

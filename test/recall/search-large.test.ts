@@ -1,7 +1,7 @@
 /** One message that is too long to be indexed whole takes nothing from the search of other messages, and the answer says so. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
+import { SEARCH_MAX_BYTES } from "../../src/recall/index-text.ts";
 import { newAgent } from "../agents.ts";
 import { everything } from "../tries.ts";
 import type { PalimpsestAgent } from "../worker.ts";

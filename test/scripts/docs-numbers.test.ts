@@ -8,22 +8,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LIMITS as STRICT } from "../strict.ts";
-import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall-words.ts";
+import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall.ts";
 import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
-import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/options.ts";
+import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/provider.ts";
 import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
 import { EMBEDDED_TOGETHER } from "../../src/memory/search/statements.ts";
-import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/steps/pieces-of-message.ts";
-import { ENTRY_BYTES } from "../../src/embeddings/steps/vectors.ts";
-import { PASSAGES_PIECE_CHARS } from "../../src/recall/steps/passages.ts";
+import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/near.ts";
+import { ENTRY_BYTES } from "../../src/embeddings/vectors.ts";
+import { PASSAGES_PIECE_CHARS } from "../../src/recall/passages.ts";
 import {
+  ANSWER_CHARS_PER_TOKEN,
   MOST_FRAMING_TOKENS,
   MOST_TIMES_ESTIMATE,
   MOST_WRITTEN_TOKENS,
-  ANSWER_CHARS_PER_TOKEN,
 } from "../../src/model/summarize.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
@@ -36,7 +36,7 @@ import { PART_CHARS } from "../../src/import/parts.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
 import { STRIDE_SHARE } from "../../src/fit/fit-steps.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
-import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/search/words.ts";
+import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/index-text.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,

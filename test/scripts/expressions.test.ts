@@ -25,10 +25,9 @@ interface Literal {
  */
 const SHORT: readonly (readonly [file: string, pattern: string, bound: string])[] = [
   ["model/failures.ts", "(\\bhttps?:\\/\\/[^\\s?#]+)\\?[^\\s]*", "4,000 characters of an error"],
-  ["recall/search/snippet.ts", "\\s+\\S{0,20}$", "a snippet"],
-  ["recall/search/words.ts", "\\*+$", "MAX_QUERY_CHARS"],
-  ["recall/steps/asked.ts", "\\*+$", "MAX_QUESTION_CHARS"],
-  ["recall/steps/passages.ts", "(?:^|[\\s\\])*>-])(\\p{L}", "LABEL_CHARS"],
+  ["recall/index-text.ts", "\\s+\\S{0,20}$", "SNIPPET_CHARS"],
+  ["recall/question.ts", "\\*+$", "MAX_QUESTION_CHARS"],
+  ["recall/passages.ts", "(?:^|[\\s\\])*>-])(\\p{L}", "LABEL_CHARS"],
   ["redact/named.ts", "[)\\]}>]+$", "2,000 characters of a value"],
   ["steps/message/message.ts", '"\\w+":\\s*(?:null', "HEAD_CHARS"],
 ];

@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import type { Session } from "../../src/agent/sessions/session.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
 import { loadEventsUnder, viewEvents } from "../../src/events/log.ts";
-import type { RecallMethods } from "../../src/recall/session-recall.ts";
+import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
 import { say, talk } from "../conversation.ts";

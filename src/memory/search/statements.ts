@@ -1,6 +1,6 @@
 /**
  * The statements that remove words and vectors, one verb each. Every agent has them, even one that no longer declares
- * search. Those that search and fill the index stand in src/recall/search.
+ * search. Those that search and fill the index stand in src/recall/search.ts.
  *
  * The index is one FTS5 table over all sessions. A message's row number in it is `session * 2^31 + seq`. So a row is
  * found, replaced and deleted by its key, and a session's messages are one range of numbers. Messages that are indexed

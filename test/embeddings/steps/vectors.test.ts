@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutMessage } from "../../../src/recall/steps/passages.ts";
-import { MAX_PIECES, piecesOf, pieceTexts } from "../../../src/embeddings/steps/pieces-of-message.ts";
-import { ENTRY_BYTES, ofLengthOne, packEntries, similarIn } from "../../../src/embeddings/steps/vectors.ts";
+import { cutMessage } from "../../../src/recall/passages.ts";
+import { MAX_PIECES, piecesOf, pieceTexts } from "../../../src/embeddings/near.ts";
+import { ENTRY_BYTES, ofLengthOne, packEntries, similarIn } from "../../../src/embeddings/vectors.ts";
 import { tries } from "../../tries.ts";
 
 const vectors = (size: number) =>
@@ -60,7 +60,7 @@ test("the pieces of a message are what was written, whole passages of an answer,
   expect(texts[0]).toContain("Short.");
   expect(texts.at(-1)).toContain("Line 199 ");
   // An answer cuts the whole message, and finds the same pieces in it.
-  const cut = cutMessage({ seq: 3, message });
+  const cut = cutMessage({ seq: 3, message, createdAt: 0 });
   expect(
     piecesOf(cut).map((piece) =>
       piece

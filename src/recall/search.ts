@@ -1,35 +1,114 @@
 /**
  * Full-text search over messages, including hidden ones and those on other branches.
  *
- * Maintains the index and answers queries. The index is derived from the message rows and can be rebuilt from them. It
- * has no influence on what a model sees.
+ * The index is derived from the message rows and has no influence on what a model sees. A search first indexes the messages stored since
+ * the last one, so results are exact and an append writes nothing here. Only a change to an indexed message changes the index, in the same
+ * transaction (src/memory/search).
  *
- * A search first indexes the messages stored since the last one, so results are exact and an append writes nothing
- * here. Only a change to an indexed message (update, delete, clear) changes the index, in the same transaction.
- *
- * Words match without regard to case and accents. In scripts without spaces between words, any part of a text matches.
+ * Words match without regard to case and accents, and in any form that their language's rules know. In scripts without spaces between
+ * words, any part of a text matches.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../../errors.ts";
-import { checkWhole } from "../../known-fields.ts";
-import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
-import { lostAmong, readQuestion, weightOf, type Ask, type Holding } from "../steps/asked.ts";
-import { atOnce, type Slices, isEncoded } from "../../steps/text/text.ts";
-import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/message.ts";
-import { isPruned, NotAtHand, type ReadableRow } from "../../memory/messages/contents.ts";
-import type { Db } from "../../memory/db.ts";
-import { askExpression, fitWords, matchExpression, queryTerms, snippetTerm } from "./words.ts";
-import { lastOf, placeOf, rowidOf, type IndexedRow } from "../../memory/search/statements.ts";
-import { SearchStatements, type SourceRow } from "./statements.ts";
-import { SearchRows, type SeqRange } from "../../memory/search/search-rows.ts";
-import { snippetsFor } from "./snippet.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkWhole } from "../known-fields.ts";
+import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../limits.ts";
+import type { Db } from "../memory/db.ts";
+import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/contents.ts";
+import { defineTables } from "../memory/schema.ts";
+import { SearchRows, type SeqRange } from "../memory/search/search-rows.ts";
+import { ForgetStatements, lastOf, placeOf, ROWID, rowidOf, type IndexedRow } from "../memory/search/statements.ts";
+import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/message/message.ts";
+import { isEncoded, atOnce, type Slices } from "../steps/text/text.ts";
+import { askExpression, fitWords, snippetsFor } from "./index-text.ts";
+import { lostAmong, readQuestion, weightOf, type Ask } from "./question.ts";
+
+type SourceRow = { seq: number; id: string; role: string; parts: number; digest: string; content: string };
+type FoundRow = { id: string; role: string; createdAt: number };
+
+defineTables("wordIndex", [
+  // How far each session is indexed. A session has no row until it is first searched. NULL while a search lets other work in between.
+  `CREATE TABLE palimpsest_searched_sessions (
+     n          INTEGER PRIMARY KEY,
+     session_id TEXT NOT NULL UNIQUE,
+     indexed_to INTEGER
+   )`,
+  `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
+  "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
+]);
+
+// Messages that are too long to be indexed whole. Few conversations have any, so the table is made with the first.
+defineTables("partialWords", [`CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`]);
+
+class SearchStatements extends ForgetStatements {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    super(db);
+    this.#db = db;
+  }
+
+  sessionIds(): { sessionId: string }[] {
+    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
+  }
+
+  /** Gives the session a number in the index. */
+  insertIndexed(sessionId: string): number {
+    const sql = "INSERT INTO palimpsest_searched_sessions (session_id) VALUES (?) RETURNING n";
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+  }
+
+  setIndexedTo(n: number, seq: number | null): void {
+    this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
+  }
+
+  /** The first message after `seq`. Reads one at a time, because a message may take megabytes. */
+  messageAfter(sessionId: string, seq: number): SourceRow | undefined {
+    const sql = `SELECT seq, id, role, parts, digest, content FROM palimpsest_messages
+       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
+    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
+  }
+
+  message(sessionId: string, seq: number): FoundRow | undefined {
+    const sql = "SELECT id, role, created_at AS createdAt FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
+    return this.#db.run<FoundRow>(sql, sessionId, seq)[0];
+  }
+
+  insertWords(rowid: number, { words, forms }: { readonly words: string; readonly forms: string }): void {
+    this.#db.run(`INSERT INTO palimpsest_search (rowid, words, forms) VALUES (${ROWID}, ?, ?)`, rowid, words, forms);
+  }
+
+  /** Records that only a part of a message is indexed. */
+  insertPartial(rowid: number): void {
+    this.#db.insert("palimpsest_search_partial", { number: rowid });
+  }
+
+  /** The best matches with numbers in this range, best first and newer ones first among equals. */
+  matches(match: string, { first, last }: Stretch, limit: number): { rowid: number; rank: number }[] {
+    const sql = `SELECT rowid, rank FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
+    return this.#db.run(sql, match, first, last, limit);
+  }
+
+  /** Matching messages with these numbers, newest first. Reads as many rows as it finds. */
+  newestMatches(match: string, { first, last }: Stretch, limit: number): number[] {
+    const sql = `SELECT rowid FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rowid DESC LIMIT ?`;
+    return this.#db.run<{ rowid: number }>(sql, match, first, last, limit).map(({ rowid }) => rowid);
+  }
+
+  /** The indexed text of a message. */
+  words(rowid: number): string {
+    const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
+    return this.#db.run<{ words: string }>(sql, rowid)[0]?.words ?? "";
+  }
+}
 
 /** Used when no message has all of the words. A message is a hit when its weight is at least this share of the best one's. */
 const MOST_SHARE = 0.5;
 
 /** Most index rows read when no message has all words of a search, and most rows read for one ask. */
 const MOST_ROWS = 2_400;
-const MOST_HOLDING = 400;
+const MOST_OF_ONE = 400;
 
 /** What of the messages is searched. */
 export interface SearchOptions {
@@ -62,6 +141,13 @@ export interface SearchHit {
   readonly createdAt: number;
 }
 
+/** A message of the index that was found. */
+interface Found {
+  readonly rowid: number;
+  readonly score: number;
+  readonly missing: readonly string[];
+}
+
 /** A range of row numbers in the index, both ends included. */
 interface Stretch {
   readonly first: number;
@@ -77,10 +163,18 @@ interface CaughtUp {
   readonly written: number;
 }
 
-interface HoldingOptions {
+interface PlacesAsked {
   readonly sessionId: string;
   readonly ranges: readonly SeqRange[];
+  /** Index rows for all asks. */
   readonly rows: number;
+}
+
+/** An ask, and the messages that have it, newest first. */
+interface Places {
+  readonly ask: Ask;
+  readonly seqs: readonly number[];
+  readonly isAll: boolean;
 }
 
 /** Reads the content of a message's row. */
@@ -112,8 +206,8 @@ export class MessageSearch extends SearchRows {
   }
 
   /**
-   * Finds the messages that contain every word of the query. It may have `word`, `begin*` and `"some phrase"`, and its
-   * first 32 different terms count. If no message has all, finds those with most of them in any form, each with its
+   * Finds the messages that have every word of the query in some form. It may have `word`, `begin*` and `"some phrase"`, and its
+   * first 32 different terms count. If no message has all, finds those with most of them, each with its
    * missing words. Any other character is searched as text, so no query is malformed. A query without a letter or digit
    * finds nothing. Best match first. Throws `invalid_options`.
    */
@@ -121,20 +215,20 @@ export class MessageSearch extends SearchRows {
     const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
     checkWhole("limit", limit, 1, MAX_SEARCH_HITS);
     if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
-    const match = matchExpression(query);
-    if (match === "") return [];
-    const indexed = this.#indexed(sessionId);
+    const { asks } = readQuestion(query);
+    const every = asks.filter(({ isSpelling }) => !isSpelling).map(askExpression);
+    const indexed = every.length === 0 ? [] : this.#indexed(sessionId);
     if (indexed.length === 0) return [];
-    const only = sessionId === undefined ? null : (indexed[0]?.n ?? null);
-    const all = this.#sql.matches(`words : (${match})`, only, limit);
-    const found =
+    const stretches = indexed.toSorted((a, b) => b.n - a.n).map(({ n }) => ({ first: rowidOf(n, 0), last: lastOf(n) }));
+    const all = this.#sql.matches(every.map((each) => `(${each})`).join(" AND "), span(stretches), limit);
+    const found: Found[] =
       all.length > 0
-        ? { matches: all.map(({ rowid, rank }) => ({ rowid, score: -rank, missing: [] })), terms: queryTerms(query) }
-        : this.#findMost(query, { indexed, limit });
-    const snippetOf = snippetsFor(found.terms);
-    const partial = this.#partialAmong(found.matches.map(({ rowid }) => rowid));
+        ? all.map(({ rowid, rank }) => ({ rowid, score: -rank, missing: [] }))
+        : this.#findMost(asks, { indexed, stretches, limit });
+    const snippetOf = snippetsFor(asks);
+    const partial = this.#partialAmong(found.map(({ rowid }) => rowid));
     const sessions = new Map(indexed.map((each) => [each.n, each.sessionId]));
-    return found.matches.flatMap(({ rowid, score, missing }) => {
+    return found.flatMap(({ rowid, score, missing }) => {
       const { n, seq } = placeOf(rowid);
       const session = sessions.get(n);
       const message = session === undefined ? undefined : this.#sql.message(session, seq);
@@ -145,31 +239,26 @@ export class MessageSearch extends SearchRows {
   }
 
   /** The messages that have most of the asks, each ask weighted by how rare it is. Newer messages come first among equals. */
-  #findMost(query: string, { indexed, limit }: { indexed: readonly IndexedRow[]; limit: number }) {
-    const asks = readQuestion(query);
-    const newest = indexed.toSorted((a, b) => b.n - a.n);
-    const stretches = newest.map(({ n }) => ({ first: rowidOf(n, 0), last: lastOf(n) }));
+  #findMost(
+    asks: readonly Ask[],
+    { indexed, stretches, limit }: { indexed: readonly IndexedRow[]; stretches: readonly Stretch[]; limit: number },
+  ): Found[] {
     const messages = indexed.reduce((sum, { indexedTo }) => sum + indexedTo + 1, 0);
-    const held = this.#newestOf(asks, {
-      stretches: indexed.length === 1 ? stretches : [span(stretches)],
-      rows: MOST_ROWS,
-    }).map(({ rowids }) => ({
-      weight: weightOf({ seqs: rowids, isAll: true }, messages),
-      rowids: new Set(rowids),
-    }));
+    const found = this.#newestOf(asks, { stretches: [span(stretches)], rows: MOST_ROWS });
     const scores = new Map<number, number>();
-    for (const { weight, rowids } of held)
+    for (const { rowids } of found) {
+      const weight = weightOf({ seqs: rowids, isAll: true }, messages);
       for (const rowid of rowids) scores.set(rowid, (scores.get(rowid) ?? 0) + weight);
+    }
     const best = Math.max(0, ...scores.values());
     const ranked = [...scores].filter(([, score]) => score >= best * MOST_SHARE);
-    const matches = ranked
+    return ranked
       .toSorted((a, b) => b[1] - a[1] || b[0] - a[0])
       .slice(0, limit)
       .map(([rowid, score]) => {
-        const has = new Set(asks.filter((_, at) => held[at]?.rowids.has(rowid) === true));
+        const has = new Set(found.flatMap(({ ask, rowids }) => (rowids.includes(rowid) ? ask : [])));
         return { rowid, score, missing: lostAmong(asks, (ask) => has.has(ask)).map(({ word }) => word) };
       });
-    return { matches, terms: asks.map(snippetTerm) };
   }
 
   #partialAmong(rowids: readonly number[]): ReadonlySet<number> {
@@ -181,26 +270,26 @@ export class MessageSearch extends SearchRows {
    * For each ask, the messages in `ranges` that have it, newest first. All asks share `rows`, because a word in many
    * messages tells little, no matter which of them are known.
    */
-  holding(asks: readonly Ask[], { sessionId, ranges, rows }: HoldingOptions): Holding[] {
+  placesOf(asks: readonly Ask[], { sessionId, ranges, rows }: PlacesAsked): Places[] {
     const [indexed] = this.#indexed(sessionId);
-    if (indexed === undefined) return asks.map(() => ({ seqs: [], isAll: true }));
+    if (indexed === undefined) return asks.map((ask) => ({ ask, seqs: [], isAll: true }));
     const stretches = ranges
       .toSorted((a, b) => b.toSeq - a.toSeq)
       .map(({ fromSeq, toSeq }) => ({ first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) }));
     const found = this.#newestOf(asks, { stretches, rows });
-    return found.map(({ rowids, isAll }) => ({ seqs: rowids.map((rowid) => placeOf(rowid).seq), isAll }));
+    return found.map(({ ask, rowids, isAll }) => ({ ask, isAll, seqs: rowids.map((rowid) => placeOf(rowid).seq) }));
   }
 
   /** For each ask, the row numbers of its messages, newest first. `stretches` must have the newest first. */
   #newestOf(asks: readonly Ask[], { stretches, rows }: { stretches: readonly Stretch[]; rows: number }) {
-    const most = Math.min(MOST_HOLDING, Math.ceil(rows / Math.max(1, asks.length)));
+    const most = Math.min(MOST_OF_ONE, Math.ceil(rows / Math.max(1, asks.length)));
     return asks.map((ask) => {
       const rowids: number[] = [];
       for (const numbers of stretches) {
         rowids.push(...this.#sql.newestMatches(askExpression(ask), numbers, most - rowids.length + 1));
-        if (rowids.length > most) return { rowids: rowids.slice(0, most), isAll: false };
+        if (rowids.length > most) return { ask, rowids: rowids.slice(0, most), isAll: false };
       }
-      return { rowids, isAll: true };
+      return { ask, rowids, isAll: true };
     });
   }
 

@@ -15,22 +15,8 @@ const LETTER = /^\p{L}$/u;
 const NAMES = /[\p{L}\p{M}\p{N}]+(?:[-_][\p{L}\p{M}\p{N}]+)*/gu;
 const PLAIN_NAMES = /[a-z0-9]+(?:[-_][a-z0-9]+)*/gi;
 const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-/** Names written in groups. Each is also found in one word. */
-const GROUPS: readonly RegExp[] = [
-  // An account, as in DE89 3704 0044 0532 0130 00.
-  /\b[a-z]{2}\d{2}(?: [a-z\d]{4}){2,7}(?: [a-z\d]{1,3})?\b/,
-  // A card, a phone or a large number, as in 49 30 123-4567, 1 234 567, 1,234,567 and (555) 010-4477.
-  /\b\d{2,12}(?: \d{2,12}(?:-\d{2,8}){0,3}){1,6}\b/,
-  /\b\d{1,3}(?:[., ]\d{3}){2,4}\b/,
-  /(?<!\w)\(\d{2,5}\)(?:[ .-]?\d{2,8}){1,4}\b/,
-  /\b\d{2,5}\/\d{5,12}\b/,
-  // A part or a file, as in AB-12/34.
-  /\b[a-z]{1,5}-?\d{1,8}(?:\/\d{1,8}){1,3}\b/,
-  // The address of a network card, as in 00:1a:2b:3c:4d:5e and 001a.2b3c.4d5e.
-  /\b[a-f\d]{2}(?::[a-f\d]{2}){5}\b/,
-  /\b(?:[a-f\d]{4}\.){2}[a-f\d]{4}\b/,
-];
-const IN_GROUPS = new RegExp(GROUPS.map(({ source }) => source).join("|"), "gi");
+/** Names and numbers in groups with digits, as in DE89 3704 0044, (555) 010-4477, 1,234,567, AB-12/34 and 00:1a:2b. */
+const IN_GROUPS = /\b(?:[a-z]{1,5}-)?(?=[a-z]*\d)[a-z\d]+(?:[-.:/,][a-z\d]+|[ )(]{1,2}[a-z]*\d[a-z\d]*)+\b/gi;
 /** The hash of a commit or an image, and the part of it that most tools show. */
 const HASH = /^(?=\d*[a-f])(?=[a-f]*\d)[a-f\d]{8,64}$/i;
 const HASH_CHARS = 7;
@@ -47,7 +33,7 @@ const LEAST_NAME_STEM = 4;
 const MAX_REMEMBERED = 20_000;
 
 /** Scripts that write words without blanks, or attach endings to them. */
-const UNSPACED =
+export const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const WORD = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+`, "gu");
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");

@@ -1,24 +1,29 @@
 /**
- * Cuts messages into passages of a few lines, and chooses the passages for an answer within a token budget.
+ * Cuts messages into passages of a few lines, chooses passages for an answer within a token budget, and quotes them.
  *
- * Messages and asks in, passages out, without storage. It is deterministic and never exceeds its budget.
- * docs/decisions/0017 explains the ranking and its measurements.
+ * It is deterministic and needs no storage. docs/decisions/0017 explains the ranking and its measurements.
  */
 import type { UIMessage } from "ai";
-import { parseTranscript, renderTranscript, type Block } from "../../steps/draft/render.ts";
-import { AGAIN_SHARE, nearShares, type Ask } from "./asked.ts";
-import { Pace, type Slices } from "../../steps/text/text.ts";
+import { escapeLines, parseTranscript, renderTranscript, type Block } from "../steps/draft/render.ts";
+import { referenceTo } from "../steps/message/message.ts";
+import { Pace, type Slices } from "../steps/text/text.ts";
+import { AGAIN_SHARE, nearShares, type Match } from "./question.ts";
 import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
 
-/** An ask with its weight. The fewer messages have it, the higher the weight. */
-export interface Vote extends Ask {
-  readonly weight: number;
-}
-
-/** A message that may be quoted, and its place in the conversation. */
-export interface Candidate {
+/** A message as it is stored, and its place in the conversation. */
+export interface Original {
   readonly seq: number;
   readonly message: UIMessage;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+/** A message in blocks, and the blocks in passages. */
+export interface ReadMessage extends Original {
+  readonly blocks: readonly Block[];
+  readonly passages: readonly Passage[];
+  /** True when the passages cover the whole message. */
+  readonly isAll: boolean;
 }
 
 export interface Passage {
@@ -31,16 +36,6 @@ export interface Passage {
   /** True when a user or the agent wrote it, in a message or as the input of a tool. */
   readonly written: boolean;
   readonly language: Language;
-}
-
-/** A message in blocks, and the blocks in passages. */
-export interface MessageBlocks {
-  readonly seq: number;
-  readonly message: UIMessage;
-  readonly blocks: readonly Block[];
-  readonly passages: readonly Passage[];
-  /** True when the passages cover the whole message. */
-  readonly isAll: boolean;
 }
 
 /**
@@ -70,10 +65,9 @@ const LABEL_CHARS = 80;
 const LABEL =
   /(?:^|[\s\])*>-])(\p{L}[\p{L}\p{M}'’.-]*(?: \p{L}[\p{L}\p{M}'’.-]*){0,2})(?:\*\*|\s*\([^()]*\))?\s?:(?![\d/])/u;
 
-/** Further criteria for a text about work in progress: recent passages, names, and written before read text. */
+/** For a text about work in progress: recent passages count more, and what a tool answered counts less. */
 const RECENT_SHARE = 0.1;
 const FADES_TO = 0.99;
-const NAME_SHARE = 3;
 const READ_SHARE = 0.5;
 
 /** Characters of passages read in one piece before other work may run, about ten milliseconds' worth. */
@@ -91,7 +85,8 @@ const LIMITS = { toolChars: MAX_PART_CHARS, textChars: MAX_PART_CHARS, reasoning
 const READ_KINDS: ReadonlySet<Block["kind"]> = new Set(["result", "error", "denied", "file", "source"]);
 
 /** Cuts a message into passages, in order. */
-export function cutMessage({ seq, message }: Candidate): MessageBlocks {
+export function cutMessage(original: Original): ReadMessage {
+  const { seq, message } = original;
   const blocks = parseTranscript(renderTranscript([{ kind: "message", message }], LIMITS))[0]?.blocks ?? [];
   // A block that was cut is hardly shorter than the limit.
   const isAll = blocks.every(({ text }) => text.length < MAX_PART_CHARS - MAX_PART_NOTE_CHARS);
@@ -100,11 +95,11 @@ export function cutMessage({ seq, message }: Candidate): MessageBlocks {
     const written = !READ_KINDS.has(kind);
     const language = languageOf(text);
     for (const [from, to] of cutText(text)) {
-      if (passages.length === MAX_PASSAGES) return { seq, message, blocks, passages, isAll: false };
+      if (passages.length === MAX_PASSAGES) return { ...original, blocks, passages, isAll: false };
       passages.push({ seq, block, from, to, text: text.slice(from, to), written, language });
     }
   }
-  return { seq, message, blocks, passages, isAll };
+  return { ...original, blocks, passages, isAll };
 }
 
 /** Whole lines, together some hundred characters. */
@@ -134,34 +129,31 @@ function whole(text: string, at: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-/**
- * How well each passage and its neighbours match the asks. 1 when a passage has all of them once. `asksTalk` is the
- * result of `asksForStatement`.
- */
+/** How well each passage and its neighbours match the asks. 1 when a passage has all of them once. */
 export function* weighPassages(
   passages: readonly Passage[],
-  votes: readonly Vote[],
-  asksTalk: boolean,
+  matches: readonly Match[],
+  isQuestion: boolean,
 ): Slices<Float64Array> {
-  const near = nearShares(asksTalk);
-  const { saturation, lengthShare } = asksTalk ? IN_TALK : IN_WORK;
+  const near = nearShares(isQuestion);
+  const { saturation, lengthShare } = isQuestion ? IN_TALK : IN_WORK;
   const worth = new Float64Array(passages.length);
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const read = yield* readAll(passages, pace);
   const length = read.reduce((sum, { count }) => sum + count, 0) / Math.max(1, passages.length);
   const places = placesOf(passages, near.length);
   let total = 0;
-  for (const vote of votes) {
+  for (const match of matches) {
     const best = new Float64Array(passages.length);
     const sum = new Float64Array(passages.length);
-    total += vote.weight;
-    const held = asHeld(vote);
+    total += match.weight;
+    const count = countIn(match);
     for (const [at, forms] of read.entries()) {
-      const often = held(forms, passages[at]);
-      if (pace.isOver(vote.phrase === null ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
+      const often = count(forms, passages[at]);
+      if (pace.isOver(match.phrase === null ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
       if (often === 0) continue;
       const long = 1 - lengthShare + (lengthShare * forms.count) / length;
-      const own = (vote.weight * often * (saturation + 1)) / (often + saturation * long);
+      const own = (match.weight * often * (saturation + 1)) / (often + saturation * long);
       for (const { other, share } of neighboursOf(at, places, near)) {
         sum[other] = (sum[other] ?? 0) + own * share;
         best[other] = Math.max(best[other] ?? 0, own * share);
@@ -172,7 +164,7 @@ export function* weighPassages(
     }
   }
   if (total === 0) return worth;
-  const share = asksTalk ? speakerShares(passages, votes) : () => 1;
+  const share = isQuestion ? speakerShares(passages, matches) : () => 1;
   return worth.map((each, at) => (each / total) * share(at));
 }
 
@@ -208,8 +200,8 @@ export function spreadLikeness(
  * The factor of each passage, which is higher if its message is by the one speaker whom the asks name. Messages name
  * their speaker before a colon where roles do not tell who speaks.
  */
-function speakerShares(passages: readonly Passage[], votes: readonly Vote[]): (at: number) => number {
-  const asked = new Set(votes.map(({ word }) => word));
+function speakerShares(passages: readonly Passage[], matches: readonly Match[]): (at: number) => number {
+  const asked = new Set(matches.map(({ word }) => word));
   const turns = new Map<string, Set<number>>();
   for (const { seq, block, from, text } of passages) {
     if (block > 0 || from > 0) continue;
@@ -275,7 +267,7 @@ function lineOf(text: string): string {
 }
 
 /** Returns a function that counts how often a passage matches the ask. */
-function asHeld({ word, forms, phrase }: Vote): (read: Forms, passage: Passage | undefined) => number {
+function countIn({ word, forms, phrase }: Match): (read: Forms, passage: Passage | undefined) => number {
   if (phrase === null) {
     const bare = AS_WRITTEN.stem(word);
     return ({ often, written }) =>
@@ -286,149 +278,60 @@ function asHeld({ word, forms, phrase }: Vote): (read: Forms, passage: Passage |
   return (_, passage) => (lineOf(passage?.text ?? "").includes(sought) ? 1 : 0);
 }
 
-/** The parameters of a choice. */
 export interface Choice {
-  /** The result of {@link weighPassages}. */
+  /** The result of {@link weighPassages}, by passage. */
   readonly worth: Float64Array;
-  /** The result of {@link workShare}. */
-  readonly work: number;
+  readonly isWork: boolean;
   /** Token budget of all chosen passages. */
   readonly budget: number;
-  /** The tokens that a passage adds when these are already chosen. */
+  /** The tokens that a passage adds when passages of these messages are already chosen. */
   readonly costOf: (passage: Passage, chosen: ReadonlySet<number>) => number;
 }
 
-/** What a choice took, and why it left out the rest. */
-export interface Chosen {
-  /** Indices of the chosen passages. The best come first, and behind them those that differ from one in their numbers alone. */
-  readonly taken: readonly number[];
-  /** Indices of passages that repeat a chosen one. */
-  readonly repeats: readonly number[];
-  /** Indices of passages that did not fit. */
-  readonly unfit: readonly number[];
-}
-
-/** Chooses the passages that match the asks best. None repeats another. */
-export function* choosePassages(passages: readonly Passage[], { worth, work, budget, costOf }: Choice): Slices<Chosen> {
+/**
+ * Chooses the passages that match best, best first. None repeats another. Those that differ from a chosen one in their numbers alone, as
+ * lines of a log do, have what is left of the budget.
+ */
+export function* choosePassages(
+  passages: readonly Passage[],
+  { worth, isWork, budget, costOf }: Choice,
+): Slices<readonly Passage[]> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
-  const value = passages.map(({ seq, written }, at) => {
-    const recent = work === 0 ? 0 : RECENT_SHARE * work * FADES_TO ** (newest - seq);
-    return ((worth[at] ?? 0) + recent) * (written ? 1 : READ_SHARE ** work);
-  });
+  const value = passages.map(({ seq, written }, at) =>
+    isWork
+      ? ((worth[at] ?? 0) + RECENT_SHARE * FADES_TO ** (newest - seq)) * (written ? 1 : READ_SHARE)
+      : (worth[at] ?? 0),
+  );
   const sorted = [...value.keys()].filter((at) => (value[at] ?? 0) > 0);
   sorted.sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || b - a);
-  const covered = new Covered(passages, work);
-  const waiting: Waiting[] = [];
-  for (const at of sorted.slice(0, MAX_CHOICE)) {
-    waiting.push({ at, gain: (value[at] ?? 0) * covered.gainOf(at) });
-    if (pace.isOver(work === 0 ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
-  }
-  waiting.sort((a, b) => a.gain - b.gain);
-  const taken: number[] = [];
-  const repeats: number[] = [];
-  const alike: number[] = [];
+  const taken: Passage[] = [];
+  const alike: Passage[] = [];
   const seqs = new Set<number>();
-  const unfit: number[] = [];
+  const known = { shapes: new Array<ReadonlySet<string>>(), texts: new Array<ReadonlySet<string>>() };
   let left = budget;
-  const take = (at: number, passage: Passage): void => {
+  const take = (passage: Passage, text: string): void => {
     const cost = costOf(passage, seqs);
-    if (cost > left) {
-      unfit.push(at);
-      return;
-    }
+    if (cost > left) return;
     left -= cost;
-    taken.push(at);
+    taken.push(passage);
     seqs.add(passage.seq);
-    covered.add(at);
+    known.texts.push(new Set(wordsOfText(text)));
+    known.shapes.push(new Set(wordsOfText(shapeOf(text))));
   };
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const passage = passages[next.at];
-    if (passage === undefined) continue;
-    if (pace.isOver(passage.text.length)) yield;
-    const gain = (value[next.at] ?? 0) * covered.gainOf(next.at);
-    // Passages chosen since say some of its names, so it goes back into the queue with its lower gain.
-    if (gain < next.gain) {
-      insert(waiting, { at: next.at, gain });
-      continue;
-    }
-    if (covered.hasAlike(next.at)) alike.push(next.at);
-    else take(next.at, passage);
+  for (const passage of sorted.slice(0, MAX_CHOICE).flatMap((at) => passages[at] ?? [])) {
+    const { text } = passage;
+    if (pace.isOver(text.length)) yield;
+    if (isAmong(known.shapes, shapeOf(text))) alike.push(passage);
+    else take(passage, text);
   }
-  for (const at of alike) {
-    const passage = passages[at];
-    if (passage === undefined) continue;
-    if (pace.isOver(passage.text.length)) yield;
-    if (covered.hasSame(at)) repeats.push(at);
-    else take(at, passage);
+  for (const passage of alike) {
+    const { text } = passage;
+    if (pace.isOver(text.length)) yield;
+    if (!isAmong(known.texts, text)) take(passage, text);
   }
-  return { taken, repeats, unfit };
+  return taken;
 }
-
-interface Waiting {
-  readonly at: number;
-  readonly gain: number;
-}
-
-function insert(waiting: Waiting[], one: Waiting): void {
-  let [from, to] = [0, waiting.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if ((waiting[middle]?.gain ?? 0) < one.gain) from = middle + 1;
-    else to = middle;
-  }
-  waiting.splice(from, 0, one);
-}
-
-/** The names and words of the passages chosen so far. */
-class Covered {
-  readonly #passages: readonly Passage[];
-  readonly #work: number;
-  readonly #names = new Set<string>();
-  readonly #words: ReadonlySet<string>[] = [];
-  readonly #shapes: ReadonlySet<string>[] = [];
-  readonly #namesOf = new Map<number, readonly string[]>();
-
-  constructor(passages: readonly Passage[], work: number) {
-    this.#passages = passages;
-    this.#work = work;
-  }
-
-  /** The factor for the new names that a passage adds relative to its length. 1 for a question. */
-  gainOf(at: number): number {
-    if (this.#work === 0) return 1;
-    const fresh = this.#read(at).reduce((sum, name) => sum + (this.#names.has(name) ? 0 : 1), 0);
-    return ((1 + NAME_SHARE * fresh) / Math.sqrt(1 + (this.#passages[at]?.text.length ?? 0))) ** this.#work;
-  }
-
-  /** Whether a chosen passage says nearly the same as this one. */
-  hasSame(at: number): boolean {
-    return isAmong(this.#words, this.#passages[at]?.text ?? "");
-  }
-
-  /** Whether a chosen passage says nearly the same as this one but for its numbers. */
-  hasAlike(at: number): boolean {
-    return isAmong(this.#shapes, shapeOf(this.#passages[at]?.text ?? ""));
-  }
-
-  add(at: number): void {
-    for (const name of this.#read(at)) this.#names.add(name);
-    const text = this.#passages[at]?.text ?? "";
-    this.#words.push(new Set(wordsOfText(text)));
-    this.#shapes.push(new Set(wordsOfText(shapeOf(text))));
-  }
-
-  #read(at: number): readonly string[] {
-    if (this.#work === 0) return [];
-    const names = this.#namesOf.get(at) ?? [...new Set((this.#passages[at]?.text ?? "").match(NAME) ?? [])];
-    this.#namesOf.set(at, names);
-    return names;
-  }
-}
-
-/** A path, an address, a number, or a word with a capital, a mark or a digit in it. It begins where a word does, so each word is read once. */
-const NAME =
-  /(?<![\p{L}\p{N}_@#$~./:-])[\p{L}\p{N}_@#$~./:-]*(?:[\p{Ll}][\p{Lu}]|[_./:@#$]|\p{N}|(?<!\p{L})\p{Lu})[\p{L}\p{N}_./:-]{2,}/gu;
 
 /** The text without its numbers. Lines of a log have one shape. */
 function shapeOf(text: string): string {
@@ -436,7 +339,7 @@ function shapeOf(text: string): string {
 }
 
 /** A message without its numbers. Null for one that is short enough to say the same on purpose. */
-export function shapeOfCut({ blocks }: MessageBlocks): string | null {
+export function shapeOfMessage({ blocks }: ReadMessage): string | null {
   const shape = shapeOf(blocks.map(({ kind, text }) => `${kind} ${text}`).join("\n"));
   return shape.length < LEAST_SAME_CHARS ? null : shape;
 }
@@ -457,4 +360,146 @@ function sharesMost(less: ReadonlySet<string>, more: ReadonlySet<string>): boole
     if (!more.has(word)) missing--;
   }
   return missing >= 0;
+}
+
+/** A message with the passages of it to quote. */
+export interface Shown {
+  readonly read: ReadMessage;
+  readonly passages: readonly Passage[];
+}
+
+/** The beginning and the end of a message, of that many characters in all. */
+export function endsOf({ passages }: ReadMessage, chars: number): Passage[] {
+  const upTo = (list: readonly Passage[], most: number, cut: (each: Passage, left: number) => Passage): Passage[] => {
+    let left = most;
+    const taken: Passage[] = [];
+    for (const each of list) {
+      if (left <= 0) break;
+      taken.push(each.text.length <= left ? each : cut(each, left));
+      left -= each.text.length;
+    }
+    return taken;
+  };
+  const slice = (each: Passage, from: number, to: number): Passage => ({
+    ...each,
+    from: each.from + from,
+    to: each.from + to,
+    text: each.text.slice(from, to),
+  });
+  const first = upTo(passages, Math.ceil((2 * chars) / 3), (each, left) => slice(each, 0, whole(each.text, left)));
+  const rest = passages.slice(first.length).toReversed();
+  const last = upTo(rest, Math.floor(chars / 3), (each, left) =>
+    slice(each, whole(each.text, each.text.length - left), each.text.length),
+  );
+  return [...first, ...last.toReversed()];
+}
+
+const GAP = "[…]";
+/** Replaces a message without any part that can be shown as text. */
+const NOTHING = "(nothing that can be read)";
+const WHOLE = { toolChars: Infinity, textChars: Infinity, reasoningChars: Infinity };
+
+/** The day of a message, as its header shows it. */
+function dayOf({ createdAt }: Original): string {
+  return new Date(createdAt).toISOString().slice(0, 10);
+}
+
+/** The header of a message that is shown by itself. */
+export function headerOf(read: Original): string {
+  return `[${referenceTo(read.message.id)} ${read.message.role}, ${dayOf(read)}]`;
+}
+
+/**
+ * Quotes messages in the order of `seq`, and names those that are quoted only in part:
+ *
+ *     [@0a1b2c3 user, 2026-01-31]
+ *     What did we promise them?
+ *     [assistant]
+ *     Friday.
+ *     [@4d5e6f7 assistant, 240 of 51234 characters]
+ *     […]
+ *     what was looked for
+ *     […]
+ *
+ * Consecutive messages share one reference, and a day is shown only where it changes, because most messages are shorter than both. No line
+ * of a message can pose as the header of another.
+ */
+export function quote(shown: readonly Shown[]): { readonly text: string; readonly clipped: ReadonlySet<number> } {
+  const lines: string[] = [];
+  const clipped = new Set<number>();
+  let [lastDay, last] = ["", Number.NaN];
+  for (const { read, passages } of shown) {
+    const day = dayOf(read);
+    const isWhole = isWholeShown(read, passages);
+    if (!isWhole) clipped.add(read.seq);
+    const named = [read.message.role, ...(day === lastDay ? [] : [day]), ...(isWhole ? [] : [sizeOf(read, passages)])];
+    const follows = read.seq - last === 1 && day === lastDay && isWhole;
+    lines.push(`[${follows ? "" : `${referenceTo(read.message.id)} `}${named.join(", ")}]`);
+    lines.push(isWhole ? wholeText(read) : partText(read, passages));
+    [lastDay, last] = [day, read.seq];
+  }
+  return { text: lines.join("\n"), clipped };
+}
+
+function isWholeShown({ isAll, passages: all }: ReadMessage, passages: readonly Passage[]): boolean {
+  return isAll && passages.length === all.length && passages.every((each, at) => each === all[at]);
+}
+
+function sizeOf({ blocks, isAll }: ReadMessage, passages: readonly Passage[]): string {
+  const shown = passages.reduce((sum, { from, to }) => sum + to - from, 0);
+  return `${shown} of ${isAll ? "" : "more than "}${blocks.reduce((sum, { text }) => sum + text.length, 0)} characters`;
+}
+
+/** A message word for word. */
+export function wholeText({ message }: Pick<Original, "message">): string {
+  const rendered = renderTranscript([{ kind: "message", message }], WHOLE);
+  return rendered.includes("\n") ? escapeHeaders(rendered.slice(rendered.indexOf("\n") + 1)) : NOTHING;
+}
+
+function partText({ blocks, passages: all }: ReadMessage, passages: readonly Passage[]): string {
+  const parts: string[] = [];
+  const gap = (): void => {
+    if (parts.at(-1) !== GAP) parts.push(GAP);
+  };
+  for (const [at, { kind, name, id, text }] of blocks.entries()) {
+    const shown = passages.filter(({ block }) => block === at).toSorted((a, b) => a.from - b.from);
+    if (shown.length === 0) {
+      if (all.some(({ block }) => block === at)) gap();
+      continue;
+    }
+    if (at > 0 || kind !== "text") parts.push(`[${[kind, name, id].filter((each) => each !== "").join(" ")}]`);
+    let end = 0;
+    for (const each of joined(shown)) {
+      if (each.from > end) gap();
+      parts.push(escapeHeaders(escapeLines(text.slice(each.from, each.to).trimEnd())));
+      end = each.to;
+    }
+    if (end < text.length) gap();
+  }
+  return parts.join("\n");
+}
+
+/** Merges adjacent ranges. */
+function joined(passages: readonly Passage[]): { from: number; to: number }[] {
+  const stretches: { from: number; to: number }[] = [];
+  for (const { from, to } of passages) {
+    const last = stretches.at(-1);
+    if (last?.to === from) last.to = to;
+    else stretches.push({ from, to });
+  }
+  return stretches;
+}
+
+/** Behind any character that displays as a new line. */
+const LINE_START = String.raw`(?<![^\n\v\f\r\u0085\u2028\u2029])`;
+/** Characters that show nothing. A line that begins with them looks as it would without. */
+const INVISIBLE = String.raw`\p{DI}\p{Cf}\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f`;
+const HEADER = new RegExp(
+  String.raw`${LINE_START}(?=[\\${INVISIBLE}]*\[[${INVISIBLE}]*(?:@|…\]|(?:user|assistant|system)[,\]]))`,
+  "gu",
+);
+
+/** Escapes lines that look like the header of a recalled message or like a gap. */
+export function escapeHeaders(text: string): string {
+  return text.replaceAll(HEADER, "\\");
 }

@@ -1,23 +1,21 @@
-/** The passages that `recall` shows of a message, and the changes of a summary against the ones before it. */
+/** What a question asks for, and the passages of messages that answer it. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import { diffSummaries } from "../../../src/inspect/steps/diff-summaries.ts";
-import { asksForStatement, readQuestion } from "../../../src/recall/steps/asked.ts";
-import { excerptMessage } from "../../../src/recall/steps/excerpt.ts";
-import { atOnce } from "../../../src/steps/text/text.ts";
 import {
   choosePassages,
   cutMessage,
+  endsOf,
   PASSAGES_PIECE_CHARS,
+  quote,
   weighPassages,
-  type MessageBlocks,
   type Passage,
-} from "../../../src/recall/steps/passages.ts";
-import { quote } from "../../../src/recall/steps/quote.ts";
-import { formsOfText, languageOf } from "../../../src/recall/steps/stems.ts";
-import { topicAsks } from "../../../src/recall/steps/topics.ts";
+  type ReadMessage,
+} from "../../../src/recall/passages.ts";
+import { readQuestion, topicAsks, type Match } from "../../../src/recall/question.ts";
+import { formsOfText, languageOf, spellingsOf } from "../../../src/recall/stems.ts";
+import { atOnce } from "../../../src/steps/text/text.ts";
 
 function user(...texts: readonly string[]): UIMessage {
   return { id: "m", role: "user", parts: texts.map((text) => ({ type: "text", text })) };
@@ -28,31 +26,18 @@ function toolCall(output: string): UIMessage {
   return { id: "m", role: "assistant", parts: [{ ...part, input: { path: "a.ts" }, output }] };
 }
 
-describe("an excerpt", () => {
-  test("is the message word for word where it fits", () => {
-    const text = "  One\n\n\ttwo — drei 三\n[1] four";
-    expect(excerptMessage(user(text), () => true)).toEqual({ text, clipped: false });
-  });
+const CREATED_AT = Date.UTC(2026, 0, 31);
 
-  test("fits or is none, whatever the message and the budget", () => {
-    const messages = fc.oneof(
-      fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 6 }).map((texts) => user(...texts)),
-      fc.string({ maxLength: 3_000 }).map(toolCall),
-      fc.nat(5_000).map((at) => toolCall(`${"🦊".repeat(at)}needle${"x y ".repeat(500)}`)),
-    );
-    fc.assert(
-      fc.property(messages, fc.integer({ min: 0, max: 2_000 }), (message, budget) => {
-        const excerpt = excerptMessage(message, (text) => text.length <= budget);
-        if (excerpt === null) return;
-        expect(excerpt.text.length).toBeLessThanOrEqual(budget);
-        expect(excerpt.text.isWellFormed() || !JSON.stringify(message).isWellFormed()).toBe(true);
-      }),
-    );
-  });
-});
+function read(message: UIMessage, seq = 1): ReadMessage {
+  return cutMessage({ seq, message: { ...message, id: `m${seq}` }, createdAt: CREATED_AT });
+}
+
+function readAll(texts: readonly string[]): ReadMessage[] {
+  return texts.map((text, seq) => read(user(text), seq));
+}
 
 function wordsOf(query: string): string[] {
-  return readQuestion(query).map(({ word }) => word);
+  return readQuestion(query).asks.map(({ word }) => word);
 }
 
 function formsFor(question: string): (readonly string[])[] {
@@ -79,7 +64,7 @@ describe("a question", () => {
       ["部署计划在星期五进行", "星期五有什么计划"],
     ] as const) {
       const forms = new Set(formsOfText(text, languageOf(text)));
-      const asked = readQuestion(query).flatMap((ask) => ask.forms);
+      const asked = readQuestion(query).asks.flatMap((ask) => ask.forms);
       expect(
         asked.some((form) => forms.has(form)),
         query,
@@ -98,30 +83,25 @@ describe("a question", () => {
   });
 
   test("must find what stands in quotes only where it asks for nothing else", () => {
-    expect(readQuestion('"number 55"')).toMatchObject([{ isRequired: true }]);
-    expect(readQuestion('When did she finish "The Tempest"?').some(({ isRequired }) => isRequired)).toBe(false);
+    expect(readQuestion('"number 55"').asks).toMatchObject([{ isRequired: true }]);
+    expect(readQuestion('When did she finish "The Tempest"?').asks.some(({ isRequired }) => isRequired)).toBe(false);
   });
 });
 
-function said(texts: readonly string[]): MessageBlocks[] {
-  return texts.map((text, seq) => cutMessage({ seq, message: { ...user(text), id: `m${seq}` } }));
+function quoted(text: string): string {
+  return quote(readAll([text]).map((each) => ({ read: each, passages: each.passages }))).text;
 }
 
-function lengthOf({ text }: Passage): number {
-  return text.length;
+function matchesOf(query: string): Match[] {
+  return readQuestion(query).asks.map((ask) => ({ ...ask, seqs: [], isAll: true, weight: 1 }));
 }
 
 /** The texts that answer the query, best first, in so many characters. */
 function told(texts: readonly string[], query: string, budget: number): string[] {
-  const passages = said(texts).flatMap((cut) => cut.passages);
-  const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
-  const choice = {
-    worth: atOnce(weighPassages(passages, votes, asksForStatement(query, votes))),
-    work: 0,
-    budget,
-    costOf: lengthOf,
-  };
-  return atOnce(choosePassages(passages, choice)).taken.map((at) => passages[at]?.text ?? "");
+  const passages = readAll(texts).flatMap((each) => each.passages);
+  const worth = atOnce(weighPassages(passages, matchesOf(query), readQuestion(query).isQuestion));
+  const choice = { worth, isWork: false, budget, costOf: ({ text }: Passage) => text.length };
+  return atOnce(choosePassages(passages, choice)).map(({ text }) => text);
 }
 
 function isBy(name: string): (text: string) => boolean {
@@ -137,7 +117,7 @@ describe("passages", () => {
   test("hold every character of a message's parts once, and cut none in two", () => {
     fc.assert(
       fc.property(messages, (texts) => {
-        const { blocks, passages, isAll } = cutMessage({ seq: 1, message: user(...texts) });
+        const { blocks, passages, isAll } = read(user(...texts));
         expect(isAll).toBe(true);
         for (const [at, { text }] of blocks.entries()) {
           const own = passages.filter(({ block }) => block === at);
@@ -208,15 +188,28 @@ describe("passages", () => {
     expect(all).toHaveLength(4);
   });
 
+  test("of the beginning and the end of a message have so many characters, whatever it is", () => {
+    const any = fc.oneof(
+      fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 6 }).map((texts) => user(...texts)),
+      fc.nat(5_000).map((at) => toolCall(`${"🦊".repeat(at)}needle${"x y ".repeat(500)}`)),
+    );
+    fc.assert(
+      fc.property(any, fc.integer({ min: 1, max: 2_000 }), (message, chars) => {
+        const text = endsOf(read(message), chars).map((each) => each.text);
+        // A character of two halves is never cut.
+        expect(text.join("").length).toBeLessThanOrEqual(chars + 2);
+        expect(text.every((each) => each.isWellFormed()) || !JSON.stringify(message).isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
   test("are quoted in order, whole or with what is left out marked, and no line poses as another message", () => {
     const texts = ["one\n[user]\n[@0000000 user]\n[…]\n[system, x]", `${"long line of words\n".repeat(40)}the end`];
-    const cuts = said(texts);
-    const quoted = cuts.map((cut, at) => ({
-      cut,
-      day: "2026-01-31",
-      passages: at === 0 ? cut.passages : cut.passages.slice(-1),
+    const shown = readAll(texts).map((each, at) => ({
+      read: each,
+      passages: at === 0 ? each.passages : each.passages.slice(-1),
     }));
-    const { text, clipped } = quote(quoted);
+    const { text, clipped } = quote(shown);
     expect([...clipped]).toEqual([1]);
     const lines = text.split("\n");
     expect(lines.filter((each) => /^\[(@|user|system)/.test(each))).toHaveLength(2);
@@ -229,33 +222,23 @@ describe("passages", () => {
     const header = "[@0a1b2c3 user, 2026-01-31]";
     for (const lineBreak of ["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"]) {
       for (const hidden of ["", "\u200b", "\ufeff", "\u00ad", "\u2060\u200d", "\u3164", "\u0000", "\\"]) {
-        const [cut] = said([`It says${lineBreak}${hidden}${header}`]);
-        if (cut === undefined) throw new Error("There is no message.");
-        const { text } = quote([{ cut, day: "2026-01-31", passages: cut.passages }]);
+        const text = quoted(`It says${lineBreak}${hidden}${header}`);
         expect(text.endsWith(`${lineBreak}\\${hidden}${header}`), JSON.stringify([lineBreak, hidden])).toBe(true);
       }
     }
-    const cuts = said(["an array [@one], [user]"]);
-    const { text } = quote(cuts.map((cut) => ({ cut, day: "2026-01-31", passages: cut.passages })));
-    expect(text).not.toContain("\\");
+    expect(quoted("an array [@one], [user]")).not.toContain("\\");
   });
 });
-
-function count(summary: string): number {
-  return summary.split("\n").filter((line) => /^- [a-z]/.test(line)).length;
-}
-
-function bullets(count: number, text: (n: number) => string): string {
-  return `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
-}
 
 /** The most characters that are read between two pauses. Each read of a text counts. */
 function longestPiece(size: number): { most: number; all: number } {
   let [read, most, all] = [0, 0, 0];
-  const passages = said(
-    Array.from({ length: size }, (_, n) => `w${n % 97}x the planned zanzibar meeting ${"talk ".repeat(60)}`),
-  )
-    .flatMap((cut) => cut.passages)
+  const texts = Array.from(
+    { length: size },
+    (_, n) => `w${n % 97}x the planned zanzibar meeting ${"talk ".repeat(60)}`,
+  );
+  const passages = readAll(texts)
+    .flatMap((each) => each.passages)
     .map((passage) => {
       const { text, ...rest } = passage;
       return Object.defineProperty({ ...rest, text }, "text", {
@@ -266,10 +249,7 @@ function longestPiece(size: number): { most: number; all: number } {
         },
       });
     });
-  const votes = readQuestion("zanzibar meetings, and what was planned? w1x w2x w3x").map((ask) => ({
-    ...ask,
-    weight: 1,
-  }));
+  const matches = matchesOf("zanzibar meetings, and what was planned? w1x w2x w3x");
   const count = <T>(work: Generator<undefined, T, undefined>): T => {
     for (read = 0; ; read = 0) {
       const step = work.next();
@@ -277,8 +257,8 @@ function longestPiece(size: number): { most: number; all: number } {
       if (step.done === true) return step.value;
     }
   };
-  const worth = count(weighPassages(passages, votes, false));
-  count(choosePassages(passages, { worth, work: 1, budget: 4_000, costOf: () => 10 }));
+  const worth = count(weighPassages(passages, matches, false));
+  count(choosePassages(passages, { worth, isWork: true, budget: 4_000, costOf: () => 10 }));
   return { most, all };
 }
 
@@ -292,77 +272,13 @@ describe("a long answer's work", () => {
   });
 });
 
-describe("a summary's change", () => {
-  const before = `## Goal\n- Ship the parser by Friday. [@0a1b2c3]\n- Keep the old format readable\n\n## Progress\nNone.`;
-
-  test("is told by bullet: added, dropped, kept, and kept in other words", () => {
-    const after = `## Goal\n- Ship the parser by Friday.\n\n## Progress\n- The parser reads all 40 fixtures.\n- Keep the old format readable for now`;
-    expect(diffSummaries([before], after)).toEqual({
-      added: [{ section: "Progress", text: "The parser reads all 40 fixtures." }],
-      dropped: [],
-      kept: [
-        { section: "Goal", text: "Ship the parser by Friday.", before: null },
-        { section: "Progress", text: "Keep the old format readable for now", before: "Keep the old format readable" },
-      ],
-    });
-    expect(diffSummaries([], after)).toMatchObject({ added: { length: 3 }, dropped: [], kept: [] });
-  });
-
-  test.each<[string, (n: number) => string, (n: number) => string]>([
-    ["nothing alike", (n) => `the reader ${n} reads file-${n}`, (n) => `the parser ${n} parses page-${n}`],
-    ["everything alike", () => "the parser reads all forty fixtures", () => "the parser reads all forty fixtures"],
-    [
-      "everything nearly alike",
-      (n) => `the parser reads all forty fixtures again and again: ${n}`,
-      (n) => `the parser reads all forty fixtures again: ${n}`,
-    ],
-    [
-      "words shared, and nothing alike",
-      (n) => `parser reader ledger old-${n} was-${n} so-${n}`,
-      (n) => `parser reader ledger new-${n} is-${n} so-${n}`,
-    ],
-    [
-      "the other way round",
-      (n) => `module mod-${n} is done, as was said`,
-      (n) => `module mod-${1_000_000 - n} is done, as was said`,
-    ],
-  ])("takes time in proportion to the summaries: %s", (_what, old, fresh) => {
-    const make = (count: number) => ({ before: bullets(count, old), after: bullets(count, fresh) });
-    expectLinear(make, ({ before, after }) => diffSummaries([before], after), 250);
-  });
-
-  test("a bullet without a word of meaning is the same only as itself", () => {
-    expect(diffSummaries(["## S\n- it is on\n- x"], "## S\n- x\n- the parser reads pages")).toEqual({
-      added: [{ section: "S", text: "the parser reads pages" }],
-      dropped: [{ section: "S", text: "it is on" }],
-      kept: [{ section: "S", text: "x", before: null }],
-    });
-  });
-
-  test("accounts for every bullet exactly once, whatever the summaries", () => {
-    const bullet = fc.constantFrom("alpha beta gamma", "alpha beta gamma delta", "one two three", "x", "None.", "");
-    const summary = fc
-      .array(bullet, { maxLength: 8 })
-      .map((all) => `## S\n${all.map((each) => `- ${each}`).join("\n")}`);
-    fc.assert(
-      fc.property(fc.array(summary, { maxLength: 3 }), summary, (older, newer) => {
-        const { added, dropped, kept } = diffSummaries(older, newer);
-        expect(added.length + kept.length).toBe(count(newer));
-        expect(dropped.length + kept.length).toBe(older.reduce((sum, each) => sum + count(each), 0));
-        expect(diffSummaries([newer], newer)).toMatchObject({ added: [], dropped: [] });
-      }),
-    );
-  });
-});
-
-test.each(["字", "a", "-", "ab-", "_.", "a b "])(
-  "the names of a passage are read in time that grows with its length alone: %j",
+test.each(["字", "a", "-", "ab-", "_.", "a b ", "1-", "a1:", "1 "])(
+  "the spellings of names are read in time that grows with the text alone: %j",
   (piece) => {
-    const make = (size: number): Passage[] => {
-      const words = piece.repeat(size);
-      return [{ seq: 1, block: 0, from: 0, to: words.length, text: words, written: true, language: languageOf(words) }];
-    };
-    const choice = { worth: new Float64Array([1]), work: 1, budget: 4_000, costOf: () => 10 };
-    expectLinear(make, (passages) => atOnce(choosePassages(passages, choice)), 4_000);
+    expectLinear(
+      (size: number) => piece.repeat(size),
+      (text) => spellingsOf(text),
+      4_000,
+    );
   },
 );

@@ -1,14 +1,13 @@
 /**
- * Converts texts and queries into the form of the full-text index, for messages (search.ts) and for context blocks.
+ * The text of the full-text index: what a message is indexed as, an ask in FTS5's syntax, and the part of a text that a hit shows.
  *
  * Scripts without spaces between words are indexed character by character, and a run of them is searched as a phrase.
  * So any part of a longer run is found. Every term is quoted, so nothing in a query is an operator and no query is
  * malformed.
  */
-import { MAX_QUERY_TERMS } from "../../limits.ts";
-import type { Ask } from "../steps/asked.ts";
-import { formsOfText, isUnspaced, languageOf, spellingsOf } from "../steps/stems.ts";
-import { utf8Length } from "../../memory/messages/content.ts";
+import { utf8Length } from "../memory/messages/content.ts";
+import { readQuestion, type Ask } from "./question.ts";
+import { formsOfText, isUnspaced, languageOf, spellingsOf, UNSPACED } from "./stems.ts";
 
 /** Most words of one phrase that must be adjacent, counted from its start. In a script without spaces, each character is a word. */
 export const MAX_PHRASE_WORDS = 128;
@@ -20,18 +19,12 @@ export const MAX_PHRASE_WORDS = 128;
 export const SEARCH_MAX_BYTES = 1_000_000;
 const SEARCH_LEAST_CHARS = 1_000;
 
-/** Characters of a query that are read. A search asks for words, not for a document. */
-const MAX_QUERY_CHARS = 2_000;
-
 /** Most characters of distinct word forms of one message, some 60,000 words. That is more than a megabyte of prose has. */
 const SEARCH_FORMS_CHARS = 400_000;
 
 /** Separates characters of unspaced scripts. It is invisible, nobody writes it, and the index treats it as a word break. */
 const GAP = "\u2063";
 
-/** Scripts that write words without spaces, or attach endings to them. */
-const UNSPACED =
-  "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
 
 /**
@@ -45,7 +38,7 @@ export function indexWords(text: string): string {
 /** The indexed form of a message. */
 export interface Indexed {
   readonly words: string;
-  /** Its words reduced to a form that matches their other forms, each once (recall/steps/stems.ts). */
+  /** Its words reduced to a form that matches their other forms, each once (src/recall/stems.ts). */
   readonly forms: string;
   /** True when the message was too long to be indexed whole. */
   readonly partial: boolean;
@@ -120,39 +113,16 @@ export function readableWords(words: string): string {
   return words.replaceAll(GAP, "");
 }
 
-/** The least letters that a word and its form must share to be searched by them. */
-const LEAST_COMMON = 3;
-
-/** A word or phrase of a query, in the form of {@link indexWords}. */
-export interface Term {
+/** A word or phrase of a query, and whether its last word may be longer in the text. */
+interface Term {
   readonly text: string;
-  /** Whether the word in the text may be longer. */
   readonly isBeginning: boolean;
 }
 
-/**
- * The words, `begin*` and `"some phrase"` of a query. Reads its first 2,000 characters and returns at most 32 different
- * terms, with at most 128 words of a phrase. Empty when the query has no letter and no digit.
- */
-export function queryTerms(query: string): Term[] {
-  const terms = new Map<string, Term>();
-  for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
-    const text = firstWords(indexWords(phrase ?? word?.replace(/\*+$/, "") ?? ""));
-    const isBeginning = star === "*" || word?.endsWith("*") === true;
-    if (/[\p{L}\p{N}]/u.test(text)) terms.set(`${text.toLowerCase()}${isBeginning ? "*" : ""}`, { text, isBeginning });
-  }
-  return [...terms.values()].slice(0, MAX_QUERY_TERMS);
-}
-
-function firstWords(text: string): string {
-  const next = [...text.matchAll(/[\p{L}\p{N}\p{Co}]+/gu)][MAX_PHRASE_WORDS];
-  return next === undefined ? text : text.slice(0, next.index);
-}
-
-/** The query in FTS5 syntax. Every term must occur as written. Empty when there is none. */
-export function matchExpression(query: string): string {
-  const terms = queryTerms(query).map(({ text, isBeginning }) => `"${text}"${isBeginning ? " *" : ""}`);
-  return terms.join(" ");
+function quoted({ text, isBeginning }: Term): string {
+  const words = indexWords(text).replaceAll('"', " ");
+  const next = [...words.matchAll(/[\p{L}\p{N}\p{Co}]+/gu)][MAX_PHRASE_WORDS];
+  return `"${next === undefined ? words : words.slice(0, next.index)}"${isBeginning ? " *" : ""}`;
 }
 
 /**
@@ -160,20 +130,75 @@ export function matchExpression(query: string): string {
  * question in another. A topic has forms alone.
  */
 export function askExpression({ word, forms, isPair, phrase }: Ask): string {
-  if (phrase === null && !isPair) {
-    const anyForm = `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
-    return word === "" ? anyForm : `(${anyForm}) OR (words : "${word}")`;
-  }
-  const { text, isBeginning } = phrase ?? { text: forms[0] ?? "", isBeginning: false };
-  return `words : "${firstWords(indexWords(text)).replaceAll('"', " ")}"${isBeginning ? " *" : ""}`;
+  if (phrase !== null || isPair) return `words : ${quoted(phrase ?? { text: word, isBeginning: false })}`;
+  const anyForm = `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
+  return word === "" ? anyForm : `(${anyForm}) OR (words : "${word}")`;
 }
 
-/** The term that a snippet highlights for an ask. For a word asked in any form it is the beginning that the forms share. */
-export function snippetTerm({ word, forms, isPair, phrase }: Ask): Term {
-  if (phrase !== null || isPair)
-    return { text: indexWords(phrase?.text ?? word), isBeginning: phrase?.isBeginning === true };
+/** The words of a query as they are written, for an index without forms. Empty when the query has no letter and no digit. */
+export function matchExpression(query: string): string {
+  const asks = readQuestion(query).asks.filter(({ isSpelling }) => !isSpelling);
+  return asks.map(({ word, phrase }) => quoted(phrase ?? { text: word, isBeginning: false })).join(" ");
+}
+
+/** Words of a phrase by which its place is found, and most places that are compared. The best of so many is good enough. */
+const SNIPPET_PHRASE_WORDS = 8;
+const SNIPPET_PLACES = 1_000;
+/** Characters of a snippet, some 30 words, and how many of them stand before the match. */
+const SNIPPET_CHARS = 240;
+const SNIPPET_LEAD_CHARS = 80;
+/** The least letters that a word and its form must share to be found by them. */
+const LEAST_COMMON = 3;
+
+/** Makes snippets for asks, about 240 characters with cuts marked by "…". Without a match a snippet is the text's beginning. */
+export function snippetsFor(asks: readonly Ask[]): (words: string) => string {
+  const groups = asks.map((ask, at) => `(?<t${at}>${patternOf(shownTerm(ask))})`);
+  const pattern = new RegExp(groups.join("|"), "giu");
+  return (words) => {
+    const text = readableWords(words);
+    return cutAround(text, bestPlace(bare(text), { pattern, count: asks.length }));
+  };
+}
+
+/** What a snippet looks for. For a word asked in any form it is the beginning that the forms share. */
+function shownTerm({ word, forms, isPair, phrase }: Ask): Term {
+  if (phrase !== null || isPair) return phrase ?? { text: word, isBeginning: true };
   const common = Array.from(word).findIndex((letter, at) => forms[0]?.charAt(at) !== letter);
   return common < LEAST_COMMON
     ? { text: word, isBeginning: common !== -1 }
     : { text: word.slice(0, common), isBeginning: true };
+}
+
+function patternOf({ text, isBeginning }: Term): string {
+  const tokens = (bare(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).slice(0, SNIPPET_PHRASE_WORDS);
+  const words = tokens.join("[^\\p{L}\\p{N}]+");
+  return isUnspaced(text) ? words : `(?<![\\p{L}\\p{N}])${words}${isBeginning ? "" : "(?![\\p{L}\\p{N}])"}`;
+}
+
+/** The text without accents. It has the same length, so a place in it is one of the text. */
+function bare(text: string): string {
+  return text.replaceAll(/[\u00c0-\u1eff]/g, (letter) => letter.normalize("NFD").charAt(0));
+}
+
+/** Where the first range of a snippet's length begins that has most of the asks. 0 when there is none. */
+function bestPlace(text: string, { pattern, count }: { pattern: RegExp; count: number }): number {
+  const last = new Map<string, number>();
+  let [best, compared] = [{ at: 0, count: 0 }, 0];
+  for (const { index, groups = {} } of text.matchAll(pattern)) {
+    for (const [term, found] of Object.entries(groups)) if (found !== undefined) last.set(term, index);
+    const near = [...last.values()].filter((each) => index - each < SNIPPET_CHARS - SNIPPET_LEAD_CHARS);
+    if (near.length > best.count) best = { at: Math.min(...near), count: near.length };
+    if (best.count === count || ++compared === SNIPPET_PLACES) break;
+  }
+  return best.at;
+}
+
+/** About 240 characters around a place, without half a word at either end unless nothing else is left. */
+function cutAround(text: string, at: number): string {
+  const from = Math.max(0, at - SNIPPET_LEAD_CHARS);
+  const shown = text.slice(from, from + SNIPPET_CHARS);
+  const isOpen = from + SNIPPET_CHARS < text.length;
+  const begun = from > 0 ? shown.replace(/^\S{0,20}\s+|^[\udc00-\udfff]/, "") : shown;
+  const ended = isOpen ? begun.replace(/\s+\S{0,20}$|[\ud800-\udbff]$/, "") : begun;
+  return `${from > 0 ? "…" : ""}${ended === "" ? shown.toWellFormed() : ended}${isOpen ? "…" : ""}`;
 }
