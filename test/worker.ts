@@ -72,20 +72,19 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
     const threshold = Number(/!(\d+)$/.exec(session.id)?.[1] ?? 2_000);
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     // So that the messages of most tests are one chunk.
-    const tailTokenBudget = Math.floor(threshold / 3);
+    const tail = Math.floor(threshold / 3);
     const model = /^by (.+)$/.exec(session.id)?.[1];
     const share = session.id.includes("terse") ? 1 / 15 : undefined;
-    const options = { chunkTokens, tailTokenBudget, carryBlocks: ["todo"], model, share };
-    session.compactAfter(threshold, options);
+    session.compactAfter(threshold, { chunkTokens, tail, model, share });
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);
     const own = ownFunctions.get(`${this.name}/${session.id}`);
     if (own !== undefined) session.onCompaction(own.compact, { timeoutMs: own.timeoutMs });
-    if (this.name.startsWith("sim-")) session.withContext("todo");
+    if (this.name.startsWith("sim-")) session.withContext("todo", { carry: true });
     if (session.id.startsWith("noted")) {
       const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;
       session
-        .withContext("todo")
+        .withContext("todo", { carry: true })
         .keepNotes({ ...NOTED, waitMs })
         .onAfterCompaction(afterCompaction);
     }

@@ -50,7 +50,7 @@ export class OurChat extends withCompaction(AIChatAgent)<Env> {
   readonly #meter: Meter;
   override compaction = this.name.startsWith(COUNTED)
     ? undefined
-    : compactAfter(THRESHOLD, { tailTokenBudget: TAIL_TOKENS, chunkTokens: CHUNK_TOKENS });
+    : compactAfter(THRESHOLD, { tail: TAIL_TOKENS, chunkTokens: CHUNK_TOKENS });
 
   constructor(ctx: DurableObjectState, env: Env) {
     const meter = new Meter(ctx.storage, true);
@@ -84,7 +84,7 @@ export class StockThink extends Think<Env> {
 }
 
 export class OurThink extends withThinkCompaction(Think)<Env> {
-  override compaction = compactAfter(THRESHOLD, { tailTokenBudget: TAIL_TOKENS, chunkTokens: CHUNK_TOKENS });
+  override compaction = compactAfter(THRESHOLD, { tail: TAIL_TOKENS, chunkTokens: CHUNK_TOKENS });
 
   override getModel() {
     return model(this.env, "chat", this.name);

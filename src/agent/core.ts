@@ -252,8 +252,8 @@ export interface Hooks {
   readonly reminder?: (sessionId: string) => Promise<string | null>;
   /** Searches the messages of all the agent's sessions. Returns text for a model, or null for nothing. */
   readonly searchAll?: (query: string) => Promise<string | null>;
-  /** The text of a block that summaries carry along. Null for a label that the room does not know. */
-  readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
+  /** The present texts that summaries carry along. One that cannot be read is left out. */
+  readonly carriedTexts?: (sessionId: string) => Promise<readonly Carried[]>;
   /** Stores a text from another store under a label. Null where it was taken, or the reason why not. */
   readonly takeText?: (sessionId: string, label: string, text: string) => Promise<string | null>;
   /** Always shows a text to the model, under a label. */

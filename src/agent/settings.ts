@@ -10,7 +10,7 @@ import { checkFields, type FieldNames, checkWhole } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import type { PreviewOptions } from "../fit/preview.ts";
-import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/plan/policy.ts";
+import { resolvePolicy, type HeadOptions, type Policy, type TailOptions } from "../steps/plan/policy.ts";
 import { resolveWhen, type When, type WhenOptions } from "../steps/decide/decide.ts";
 import { ESTIMATE, guardCounter } from "./token-counter.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/prompt.ts";
@@ -76,54 +76,56 @@ export interface SessionSettings {
   readonly approval: ApprovalSettings | null;
   /** What rooms keep of their own settings, by a room's name. */
   readonly rooms: Readonly<Record<string, unknown>>;
-  /** Context blocks whose text is shown behind each new summary. */
-  readonly carryBlocks: readonly string[];
   readonly afterCompaction: AfterCompaction | null;
   readonly onError: OnCompactionError | null;
 }
 
-export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
+export interface CompactAfterOptions {
+  /** The context window of the conversation's own model, in tokens. Past it nothing keeps a run from starting. */
+  readonly windowTokens?: number | undefined;
   /** With `auto` only. Most tokens of a view, overhead included. The default is four fifths of `windowTokens`. */
   readonly ceiling?: number | undefined;
   /** Tokens beside the messages that count against the threshold, for system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
+  /** Messages at the start that stay, or `{ messages, tokens }`. Default 3, within a tenth of the threshold. */
+  readonly head?: HeadOptions | undefined;
+  /** Recent tokens that stay, or `{ tokens, messages }`. Default 20,000, at most a quarter of the threshold, and two messages at any size. */
+  readonly tail?: TailOptions | undefined;
+  /** The part of the threshold that all summaries of a view take, at most a third. Default: a quarter. */
+  readonly share?: number | undefined;
+  /** Compact also when the view has more than this many messages, each summary counted as one. */
+  readonly maxMessages?: number | undefined;
+  /** The session's choice of a summariser, by a name that its Workflow's `model()` knows. */
+  readonly model?: string | undefined;
+  /** The sections of a summary. */
+  readonly template?: TemplateInput | undefined;
   /**
    * Counts the session's tokens, in summaries, blocks, budgets, what rooms keep, and messages stored from now on. Where it throws or returns no
    * number, the built-in estimate replaces it, and a warning is logged once.
    */
   readonly tokenCounter?: CountTokens | undefined;
-  /** The sections of a summary. */
-  readonly template?: TemplateInput | undefined;
-  /** Labels of context blocks, such as a plan or a list of tasks. Their text is shown behind each new summary. */
-  readonly carryBlocks?: readonly string[] | undefined;
+  /** Tokens that summarising may cost, in and out of the summariser. Default: without bound. */
+  readonly budget?: WhenOptions["budget"];
+  /** Price ratios. Default: cache read 0.1, cache write 1.25, input 1, output 5. */
+  readonly prices?: WhenOptions["prices"];
+  /** For the rare model that reads long texts badly: most source tokens in one call of the summariser. It follows from the threshold and the model's window. */
+  readonly chunkTokens?: number | undefined;
 }
 
 const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
-  ceiling: true,
-  protectHead: true,
-  headTokenBudget: true,
-  firstMessageTokens: true,
-  openingTokens: true,
-  tailTokenBudget: true,
-  minTailMessages: true,
-  summaryTokens: true,
-  pinnedTokens: true,
-  loadedTokens: true,
-  stackTokens: true,
-  share: true,
-  maxSummaryRatio: true,
-  minSpanTokens: true,
-  chunkTokens: true,
-  hardTokens: true,
   windowTokens: true,
-  budget: true,
-  prices: true,
+  ceiling: true,
   overheadTokens: true,
-  tokenCounter: true,
-  template: true,
-  carryBlocks: true,
+  head: true,
+  tail: true,
+  share: true,
   maxMessages: true,
   model: true,
+  template: true,
+  tokenCounter: true,
+  budget: true,
+  prices: true,
+  chunkTokens: true,
 };
 
 const UNCONFIGURED: SessionSettings = {
@@ -137,7 +139,6 @@ const UNCONFIGURED: SessionSettings = {
   secretRules: null,
   approval: null,
   rooms: {},
-  carryBlocks: [],
   afterCompaction: null,
   onError: null,
 };
@@ -283,25 +284,23 @@ export function changedThreshold(
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
   checkFields("compactAfter", options, COMPACT_AFTER);
-  const { overheadTokens, tokenCounter, template, carryBlocks, ceiling, ...rest } = options;
-  const { hardTokens, budget, prices, windowTokens: stated, ...limits } = rest;
+  const { windowTokens: stated, ceiling, tokenCounter, template, budget, prices, ...limits } = options;
   const { threshold, windowTokens } = readWindow(given, { ceiling, windowTokens: stated });
   const thresholdTokens = resolveThreshold(threshold, { ceiling, windowTokens });
   const isAuto = threshold === "auto";
-  const defaults = isAuto ? { tailTokenBudget: Math.min(RENT_TAIL_TOKENS, Math.floor(thresholdTokens / 3)) } : {};
-  const hard = hardTokens ?? windowTokens;
-  const policy = resolvePolicy({ ...defaults, ...limits, thresholdTokens, overheadTokens, hardTokens: hard });
-  const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, prices });
+  const autoTail = Math.min(RENT_TAIL_TOKENS, Math.floor(thresholdTokens / 3));
+  const tail = isAuto && typeof limits.tail !== "number" ? { tokens: autoTail, ...limits.tail } : limits.tail;
+  const policy = resolvePolicy({ ...limits, tail, thresholdTokens, hardTokens: windowTokens });
+  const when = resolveWhen(thresholdTokens, { windowTokens, budget, prices });
   const sections = template === undefined ? null : parseTemplate(template);
   const counter = tokenCounter === undefined ? null : guardCounter(tokenCounter);
   return (settings) => ({
     ...settings,
     policy,
     when: { ...when, rule: isAuto ? "rent" : "ceiling" },
-    overheadTokens: overheadTokens ?? settings.overheadTokens,
+    overheadTokens: options.overheadTokens ?? settings.overheadTokens,
     countTokens: counter ?? settings.countTokens,
     template: sections ?? settings.template,
-    carryBlocks: carryBlocks ?? settings.carryBlocks,
   });
 }
 

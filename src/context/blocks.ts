@@ -128,6 +128,15 @@ export class ContextBlocks {
     return Promise.all([...this.#declared.values()].map((declared) => this.#read(declared)));
   }
 
+  /** The present texts that summaries carry along. A block whose provider fails, and an empty one, is left out. */
+  async carriedTexts(): Promise<{ label: string; text: string }[]> {
+    const carried = [...this.#declared.values()].filter(({ config }) => config.carry === true);
+    const blocks = await Promise.all(carried.map((declared) => this.#read(declared).catch(() => null)));
+    return blocks.flatMap((block) =>
+      block === null || block.content.trim() === "" ? [] : [{ label: block.label, text: block.content.trim() }],
+    );
+  }
+
   /**
    * Replaces the block's text. Throws `unknown_block`, `readonly_block`, `invalid_input` (for a keyed block or no text), `block_full`,
    * `provider_failed`, `storage_full` where the block is kept in SQLite.

@@ -33,6 +33,7 @@ const declared = {
   defaultContent: content.optional(),
   readonly: flag,
   shared: flag,
+  carry: flag,
 } satisfies FieldsOf<Omit<BlockOptions, "provider">>;
 
 export const contextCalls = {

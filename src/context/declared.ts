@@ -30,6 +30,8 @@ export interface BlockOptions {
   readonly readonly?: boolean | undefined;
   /** True for one content for all sessions of the agent that declare this label as shared. Default false. */
   readonly shared?: boolean | undefined;
+  /** True for a text that is shown behind each new summary, such as a plan or a list of tasks. Default false. */
+  readonly carry?: boolean | undefined;
 }
 
 export interface BlockConfig extends BlockOptions {
@@ -52,6 +54,7 @@ const BLOCK_OPTIONS: FieldNames<BlockOptions> = {
   defaultContent: true,
   readonly: true,
   shared: true,
+  carry: true,
 };
 
 /** Checks a declaration without making its provider. Throws `invalid_options`. */

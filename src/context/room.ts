@@ -31,10 +31,7 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
     leavesOut: (sessionId, behind) => contexts.session(sessionId).skillsNotCarried(behind),
     tools: (sessionId, newest): ToolSet => contexts.session(sessionId).tools(() => contexts.session(newest())),
     reminder: (sessionId) => contexts.session(sessionId).reminder(),
-    carriedText: async (sessionId, label) => {
-      const block = await contexts.session(sessionId).getContextBlock(label);
-      return block?.content ?? null;
-    },
+    carriedTexts: (sessionId) => contexts.session(sessionId).carriedTexts(),
     takeText: async (sessionId, label, text) => contexts.session(sessionId).takeText(label, text),
     declareText: (sessionId, label, { description, get }) =>
       void contexts.session(sessionId).withContext(label, { description, provider: { get } }),

@@ -45,7 +45,7 @@ const ADVICE = {
   "not-covered": REFRESH,
   "too-short": "Wait for more messages, or lower keep in keepNotes.",
   "too-recent": "Wait for more messages behind the notes, or lower keep in keepNotes.",
-  "too-small": "Wait for more messages, or lower minSpanTokens.",
+  "too-small": "Wait for more messages.",
   "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",
   unsound: MEND,
   "over-threshold": "Call refreshNotes, so that the notes tell of more, or lower keep in keepNotes.",

@@ -74,6 +74,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   whenChanged: "remind",
   readonly: true,
   shared: true,
+  carry: true,
   summary: "a summary",
   fromMessageId: "the-first",
   toMessageId: "the-last",

@@ -15,6 +15,7 @@ import { ENOUGH, newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
 import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
+import { withNumbers } from "./runs.ts";
 
 skipRetryDelays();
 
@@ -137,7 +138,9 @@ test("a summary within its budget may stay as long as it was when it is carried 
   const long = "One of many facts that have to be kept. ".repeat(4);
   const { stub, calls } = newAgent((prompt) => summaryOf(prompt, long));
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const session = Session.create(instance).forSession("carried").compactAfter(2_500, { summaryTokens: 420 });
+    const session = withNumbers(Session.create(instance).forSession("carried").compactAfter(2_500), {
+      summaryTokens: 420,
+    });
     const compact = async (): Promise<unknown> =>
       (await session.ended((await session.compactNow()).run.id)).outcome?.kind;
     await session.appendAll(talk(0, 22));

@@ -142,6 +142,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
       defaultContent: "text",
       readonly: "flag",
       shared: "flag",
+      carry: "flag",
     },
   },
   removeContext: { good: { label: "memory" }, fields: { ...inSession, label: "label" } },

@@ -344,8 +344,8 @@ function declare(agent: PalimpsestAgent): SessionOf<AllRooms> {
     readonly palimpsest = agent.palimpsest;
     // example
     session = Session.create(this)
-      .withContext("todo", { description: "What is left to do" })
-      .compactAfter(60_000, { carryBlocks: ["todo"] })
+      .withContext("todo", { description: "What is left to do", carry: true })
+      .compactAfter(60_000)
       .keepNotes()
       .onAfterCompaction(({ overlay }) => `Compacted ${overlay.spanMessages} messages.`);
     // end

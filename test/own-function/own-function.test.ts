@@ -330,7 +330,7 @@ describe("a person's word", () => {
       runInDurableObject(stub, (instance: PalimpsestAgent) => work(Session.create(instance)));
     const approved = async (summarise: InlineCompaction, begin: (session: FullSession) => Promise<unknown>) => {
       await inside(async (session) => {
-        session.compactAfter(2_000, { carryBlocks: ["todo"] }).withContext("todo");
+        session.compactAfter(2_000).withContext("todo", { carry: true });
         session.requireApproval().onCompaction(summarise);
         await begin(session);
       });
@@ -424,8 +424,8 @@ describe("what it makes", () => {
     const { stub } = newAgent();
     await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
       const session = Session.create(instance)
-        .compactAfter(2_000, { carryBlocks: ["todo"] })
-        .withContext("todo")
+        .compactAfter(2_000)
+        .withContext("todo", { carry: true })
         .onCompaction(cover("we changed files", 2, 12));
       await session.replaceContextBlock("todo", "- [ ] write the tests");
       const rule = { ...say(8), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };

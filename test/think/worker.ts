@@ -36,7 +36,7 @@ export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<C
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
     if (ctx.id.name?.startsWith("auto-") === true)
-      this.compaction = compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
+      this.compaction = compactAfter("auto", { ceiling: 900_000, tail: 2_000 });
     if (ctx.id.name?.startsWith("counted-") === true) this.compaction = compactAfter(60_000, { maxMessages: 12 });
     if (ctx.id.name?.startsWith("guarded-") === true)
       guardConnections(this, ctx, { PALIMPSEST_CALLS_PER_SECOND: "10" });

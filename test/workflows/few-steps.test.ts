@@ -91,15 +91,15 @@ async function runWith(between: (agent: PalimpsestAgent, ctx: DurableObjectState
   planFault(made.name, { fault: null, at: 0 }).behind = async (_, method) => answered.add(method);
   await runInDurableObject(made.stub, (agent: PalimpsestAgent, ctx) => {
     // The commit reads the blocks that it carries along before its transaction begins.
-    const carriedText = async () => {
+    const carriedTexts = async () => {
       stored.push(ctx.storage.sql.exec("SELECT count(*) AS n FROM palimpsest_drafts").one()["n"]);
-      if (stored.length > 1) return null;
+      if (stored.length > 1) return [];
       const [live] = agent.palimpsest.runs.live("");
       await ctx.storage.sync();
       await between(agent, ctx, live?.id ?? "");
-      return null;
+      return [];
     };
-    Object.assign(agent.palimpsest.rooms, { carriedText });
+    Object.assign(agent.palimpsest.rooms, { carriedTexts });
   });
   const run = await startRun(made.agent);
   gate.open();

@@ -52,34 +52,33 @@ test.each(FAULTS)(
 );
 
 test("a window without room for a chunk ends in one line that says what to change, and asks no model", async () => {
-  const { agent, calls } = await withPolicy(sound, { summaryTokens: 10_400, chunkTokens: 24_000 }, 60_000);
+  const { agent, calls } = await withPolicy(sound, { chunkTokens: 24_000 }, 60_000, { summaryTokens: 10_400 });
   const long = Array.from({ length: 40 }, (_, n) => say(n, "A page of the log is read here. ".repeat(300)));
   await agent.appendAll({ messages: long });
   const [run] = await settle(agent);
   expect(run?.outcome).toMatchObject({ kind: "nothing", reason: "window-too-small" });
   expect(run?.outcome).toMatchObject({
-    detail: expect.stringMatching(/32000 tokens.*summaryTokens of at most 9300\.$/),
+    detail: expect.stringMatching(/32000 tokens.*a share of at most 0\.46\.$/),
   });
   expect(run?.modelCalls).toBe(0);
   expect(calls).toEqual([]);
 });
 
 test("a policy that can never shrink anything ends in one line that says what to change, however it is asked", async () => {
-  const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
+  const { agent, calls } = await withPolicy(sound, { tail: { messages: 1_000 } });
   await agent.appendAll({ messages: talk(0, 40) });
   const { run } = await agent.compact({ ignoreBudget: true });
   await agent.waitForRun({ runId: run.id });
   for (const each of await settle(agent)) expect(each.outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
-  expect((await agent.status({})).waiting).toMatchObject({ advice: expect.stringContaining("minTailMessages") });
+  expect((await agent.status({})).waiting).toMatchObject({ advice: expect.stringContaining("Lower head or tail") });
   expect(calls).toEqual([]);
 });
 
 test("a source that no summary can be smaller than is left as it is, typed (V3)", async () => {
-  const { agent } = await withPolicy(
-    (prompt) => summaryOf(prompt, "done"),
-    { summaryTokens: 20, minSpanTokens: 1 },
-    260,
-  );
+  const { agent } = await withPolicy((prompt) => summaryOf(prompt, "done"), {}, 260, {
+    summaryTokens: 20,
+    minSpanTokens: 1,
+  });
   await agent.appendAll({
     messages: Array.from({ length: 30 }, (_, n) => ({
       ...say(n),
@@ -96,10 +95,11 @@ test("a source that no summary can be smaller than is left as it is, typed (V3)"
 
 test.each([
   [{ template: { sections: [] } }, /template\.sections must hold at least one section/],
-  [{ summaryTokens: 0 }, /summaryTokens is 0/],
+  [{ share: 0 }, /share is 0/],
   [{ chunkTokens: 0 }, /chunkTokens is 0/],
-  [{ maxSummaryRatio: 1 }, /maxSummaryRatio is 1/],
-  [{ tailTokenBudget: 2_000 }, /tailTokenBudget \(2000\)/],
+  [{ tail: 2_000 }, /a tail of 2000/],
+  [{ tail: { tokens: -1 } }, /tail\.tokens is -1/],
+  [{ head: 1.5 }, /head is 1\.5/],
 ])("what can never work is refused where it is written: %j", async (options, message) => {
   await expect(withPolicy(sound, options)).rejects.toThrow(message);
   await expect(withPolicy(sound, options)).rejects.toThrow(/\[invalid_options\]/);

@@ -73,8 +73,8 @@ function adapt(agent: Ours, sessionId: string): SessionStore {
       return;
     }
     agent.model = kept.model;
-    const tailTokenBudget = Math.min(kept.keepTokens, Math.floor(thresholdTokens / 3));
-    session.compactAfter(thresholdTokens, { tailTokenBudget });
+    const tail = Math.min(kept.keepTokens, Math.floor(thresholdTokens / 3));
+    session.compactAfter(thresholdTokens, { tail });
   };
   return {
     append: async (message, parentId) => {

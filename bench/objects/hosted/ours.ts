@@ -72,7 +72,7 @@ export class HostedOurs extends withCompaction(Agent, { rooms }) implements Host
     if (this.#terms === null) throw new Error("Begin first.");
     if (tailTokens === this.#tail) return;
     this.#tail = tailTokens;
-    this.#session.compactAfter(this.#terms.thresholdTokens, { tailTokenBudget: tailTokens });
+    this.#session.compactAfter(this.#terms.thresholdTokens, { tail: tailTokens });
     if (readSetting(this.name, "notes") === null) return;
     // Keeps as much as any other policy. By default notes keep more where few messages have text.
     this.#session.keepNotes({ keep: { minTokens: tailTokens, maxTokens: tailTokens } });

@@ -98,13 +98,14 @@ function beginningWords({ parts }: UIMessage, tokens: number, countTokens: Count
 /** The present texts of the blocks that a session's summaries carry along. */
 export async function readCarried(core: Needs<"rooms" | "settings">, sessionId: string): Promise<readonly Carried[]> {
   const settings = core.settings.get(sessionId);
-  const { carryBlocks, countTokens } = settings;
-  const read = carryBlocks.map(async (label): Promise<Carried[]> => {
-    const read = await core.rooms.carriedText?.(sessionId, label).catch(() => null);
-    const text = read?.trim() ?? "";
-    return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
-  });
-  return redactionOf(settings).carried((await Promise.all(read)).flat());
+  const { countTokens } = settings;
+  const read = (await core.rooms.carriedTexts?.(sessionId)) ?? [];
+  return redactionOf(settings).carried(
+    read.map(({ label, text }) => ({
+      label,
+      text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }),
+    })),
+  );
 }
 
 export interface Summary {

@@ -43,14 +43,13 @@ const ADVICE = {
   empty: "Append a message first.",
   "under-threshold": "Nothing to do. To compact earlier, lower the threshold, or call compact.",
   "not-due": "Nothing to do: to wait costs less. To compact all the same, call compact.",
-  "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
-  "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
-  "window-too-small":
-    "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower summaryTokens.",
+  "too-short": "Lower head or tail, so that something lies between head and tail.",
+  "too-small": "Wait for more messages, or call compact.",
+  "window-too-small": "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower share.",
   "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
   "not-covered": "Wait for more of the conversation to be covered.",
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",
-  "would-not-shrink": "Lower summaryTokens, or wait for more messages: the summary was no smaller than its source.",
+  "would-not-shrink": "Lower share, or wait for more messages: the summary was no smaller than its source.",
   "cooling-down": "Look at why the last run failed (runs), and wait, or call compact.",
   "breaker-open":
     "Restore the summariser and wait for the next probe, or call compact with ignoreBudget: true to ask it now.",
@@ -133,7 +132,7 @@ export interface Prices {
 export interface When {
   /** With `ceiling`, a view over the threshold is due. With `rent`, a view is also due once its rent is ({@link weighRent}). */
   readonly rule: "ceiling" | "rent";
-  /** A view larger than this many tokens is compacted at any cost. */
+  /** A view larger than this many tokens is compacted at any cost: the window if it was given, else one and a half thresholds. */
   readonly hardTokens: number;
   /** The context window of the conversation's own model, in tokens. Null when it was not given. */
   readonly windowTokens: number | null;
@@ -142,8 +141,6 @@ export interface When {
 }
 
 export interface WhenOptions {
-  /** Tokens of the view at which waiting ends. Default: the window if it was given, else one and a half thresholds. */
-  readonly hardTokens?: number | undefined;
   /** The context window of the conversation's own model, in tokens. */
   readonly windowTokens?: number | undefined;
   /** Tokens that summarising may cost, in and out of the summariser. Default: without bound. */
@@ -155,12 +152,16 @@ export interface WhenOptions {
 /** Fills in the defaults and checks each number. Throws `invalid_options`. */
 export function resolveWhen(thresholdTokens: number, options: WhenOptions): When {
   const { windowTokens = null } = options;
-  const hardTokens = options.hardTokens ?? windowTokens ?? Math.ceil(thresholdTokens * HARD_LINE);
-  atLeast("windowTokens", windowTokens ?? thresholdTokens, thresholdTokens);
-  atLeast("hardTokens", hardTokens, thresholdTokens);
+  if (windowTokens !== null && !(Number.isSafeInteger(windowTokens) && windowTokens >= thresholdTokens)) {
+    const advice =
+      windowTokens > 0
+        ? `give a threshold below the window, not ${thresholdTokens}`
+        : `give a whole number of at least ${thresholdTokens}, the threshold`;
+    throw new PalimpsestError("invalid_options", `windowTokens is ${inWords(windowTokens)}: ${advice}.`);
+  }
   return {
     rule: "ceiling",
-    hardTokens,
+    hardTokens: windowTokens ?? Math.ceil(thresholdTokens * HARD_LINE),
     windowTokens,
     budget: resolveBudget(options.budget),
     prices: resolvePrices(options.prices ?? {}),
@@ -186,15 +187,6 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
     );
   }
   return prices;
-}
-
-function atLeast(name: keyof WhenOptions, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  const advice =
-    name === "windowTokens" && value > 0
-      ? `give a threshold below the window, not ${least}`
-      : `give a whole number of at least ${least}${least > 1 ? ", the threshold" : ""}`;
-  throw new PalimpsestError("invalid_options", `${name} is ${inWords(value)}: ${advice}.`);
 }
 
 /** A step of a view: a model's answer with its tool outputs, a message of a user, or a summary. */

@@ -25,7 +25,7 @@ import {
 import type { Outline, Span } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
 import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
-import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
+import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS, SUMMARIES_IN_A_STACK } from "../../limits.ts";
 
 export type { Policy } from "./policy.ts";
 
@@ -273,7 +273,8 @@ export function findSmallWindow(policy: Policy, windowTokens: number): Plan | nu
   const budget = budgetBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
   if (budget >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
   const most = Math.floor((besidePrompt(windowTokens) - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
-  const lower = most < 1 ? "" : `, or summaryTokens of at most ${most}`;
+  const share = Math.floor((100 * SUMMARIES_IN_A_STACK * most) / policy.thresholdTokens) / 100;
+  const lower = share <= 0 ? "" : `, or a share of at most ${share}`;
   return {
     kind: "nothing",
     reason: "window-too-small",

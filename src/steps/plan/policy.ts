@@ -2,7 +2,7 @@
  * The policy: every number used for a plan, resolved and validated once, before anything is stored.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { checkWhole } from "../../known-fields.ts";
+import { checkFields, checkWhole } from "../../known-fields.ts";
 import {
   DEFAULT_PROTECT_HEAD,
   HARD_LINE,
@@ -47,7 +47,7 @@ export const MIN_LOADED_TOKENS = 2_000;
 export const MOST_LOADED_OF_THRESHOLD = 5;
 
 /** Largest share of its source that a summary may take. A larger one frees too little for its cost. */
-export const DEFAULT_SUMMARY_RATIO = 0.8;
+export const MOST_OF_A_SOURCE = 0.8;
 
 /** Divisor of the number of messages that bounds the messages of a tail, as with tokens. */
 const TAIL_SHARE_OF_MESSAGES = 3;
@@ -112,120 +112,120 @@ export interface Policy {
   readonly model?: string;
 }
 
-/** Numbers that may be 0. */
-const FROM_NOTHING = [
-  "protectHead",
-  "headTokenBudget",
-  "firstMessageTokens",
-  "openingTokens",
-  "tailTokenBudget",
-  "minTailMessages",
-  "pinnedTokens",
-  "loadedTokens",
-  "minSpanTokens",
-] as const satisfies readonly (keyof Policy)[];
+interface Amounts {
+  readonly messages?: number | undefined;
+  readonly tokens?: number | undefined;
+}
 
-/** A {@link Policy} with defaults for all but the threshold. */
-export type PolicyOptions = {
-  readonly [Key in Exclude<keyof Policy, "thresholdTokens" | "headWithin">]?: Policy[Key] | undefined;
-} & {
+/** The messages at the start that stay: how many, and the most tokens that they may take. A number is the messages. */
+export type HeadOptions = number | Amounts;
+
+/** The recent messages that stay: tokens of them, and messages of any size. A number is the tokens. */
+export type TailOptions = number | Amounts;
+
+/** What a caller may decide of a {@link Policy}. All other numbers follow from the threshold. */
+export interface PolicyOptions {
   readonly thresholdTokens: number;
-  /** The limit of a stated `protectHead` in tokens. Default: one and a half thresholds. */
+  /** The limit of a stated head in tokens. Default: one and a half thresholds. */
   readonly hardTokens?: number | undefined;
   /** Tokens of system prompt and tools, which the view can never use. Default 0. */
   readonly overheadTokens?: number | undefined;
+  readonly head?: HeadOptions | undefined;
+  readonly tail?: TailOptions | undefined;
   /** The share of the threshold that all summaries take together. Default: a quarter. */
   readonly share?: number | undefined;
-};
+  readonly chunkTokens?: number | undefined;
+  readonly maxMessages?: number | undefined;
+  readonly model?: string | undefined;
+}
 
 /** Fills in the defaults and checks each number and how they fit together. Throws `invalid_options`. */
 export function resolvePolicy(options: PolicyOptions): Policy {
-  const threshold = options.thresholdTokens;
+  const { thresholdTokens: threshold, overheadTokens = 0, share, maxMessages, model } = options;
   checkWhole("thresholdTokens", threshold, 1);
-  const share = options.share ?? 1 / STACK_SHARE_OF_THRESHOLD;
-  if (!(share > 0 && share <= MOST_SHARE)) {
-    throw invalid(`share is ${share}: give a share of the threshold over 0 and up to ${MOST_SHARE}.`);
-  }
-  const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
-  const tailTokenBudget =
-    options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
-  const { stackTokens, summaryTokens } = resolveSummaryBudget(options, share);
-  const pinnedTokens =
-    options.pinnedTokens ??
-    Math.min(
-      Math.max(MIN_PINNED_TOKENS, Math.floor(threshold / PINNED_SHARE_OF_THRESHOLD)),
-      Math.floor(threshold / MOST_PINNED_OF_THRESHOLD),
-    );
+  const tail = readAmounts("tail", options.tail, "tokens");
+  const head = readAmounts("head", options.head, "messages");
+  const tailTokenBudget = tail.tokens ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
+  const plannedHead = head.tokens ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
+  const chunk = Math.min(
+    DEFAULT_CHUNK_TOKENS,
+    Math.max(LEAST_CHUNK_TOKENS, Math.floor(threshold * CHUNK_OF_THRESHOLD)),
+  );
   const policy: Policy = {
     thresholdTokens: threshold,
-    ...resolveHead(options, { plannedHead, tailTokenBudget }),
+    ...resolveHead(options, { head, plannedHead, tailTokenBudget }),
     tailTokenBudget,
-    minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
-    summaryTokens,
-    pinnedTokens,
-    loadedTokens:
-      options.loadedTokens ??
-      Math.min(
-        Math.max(MIN_LOADED_TOKENS, Math.floor(threshold / LOADED_SHARE_OF_THRESHOLD)),
-        Math.floor(threshold / MOST_LOADED_OF_THRESHOLD),
-      ),
-    stackTokens,
-    maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
-    minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
-    chunkTokens:
-      options.chunkTokens ??
-      Math.min(DEFAULT_CHUNK_TOKENS, Math.max(LEAST_CHUNK_TOKENS, Math.floor(threshold * CHUNK_OF_THRESHOLD))),
-    ...(options.maxMessages !== undefined && { maxMessages: options.maxMessages }),
-    ...(options.model !== undefined && { model: checkChoice(options.model) }),
+    minTailMessages: tail.messages ?? DEFAULT_MIN_TAIL_MESSAGES,
+    ...resolveSummaryBudget(threshold, share),
+    pinnedTokens: shareOf(threshold, PINNED_SHARE_OF_THRESHOLD, MIN_PINNED_TOKENS, MOST_PINNED_OF_THRESHOLD),
+    loadedTokens: shareOf(threshold, LOADED_SHARE_OF_THRESHOLD, MIN_LOADED_TOKENS, MOST_LOADED_OF_THRESHOLD),
+    maxSummaryRatio: MOST_OF_A_SOURCE,
+    minSpanTokens: Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
+    chunkTokens: options.chunkTokens ?? chunk,
+    ...(maxMessages !== undefined && { maxMessages }),
+    ...(model !== undefined && { model: checkChoice(model) }),
   };
-  for (const name of ["summaryTokens", "stackTokens", "chunkTokens"] as const) checkWhole(name, policy[name], 1);
-  for (const name of FROM_NOTHING) checkWhole(name, policy[name], 0);
-  if (!(policy.maxSummaryRatio > 0 && policy.maxSummaryRatio < 1)) {
-    throw invalid(`maxSummaryRatio is ${policy.maxSummaryRatio}: give a share between 0 and 1.`);
-  }
-  requireFit({ ...policy, headTokenBudget: plannedHead }, options.overheadTokens ?? 0);
+  checkWhole("chunkTokens", policy.chunkTokens, 1);
+  requireFit({ ...policy, headTokenBudget: plannedHead }, overheadTokens);
   requireMessagesFit(policy);
   return policy;
 }
 
+/** Reads and checks `head` or `tail`. A number alone is of `unit`. */
+function readAmounts(name: "head" | "tail", given: number | Amounts | undefined, unit: keyof Amounts): Amounts {
+  const amounts = typeof given === "object" ? given : { [unit]: given };
+  checkFields<Amounts>(`compactAfter: ${name}`, amounts, { messages: true, tokens: true });
+  for (const [each, value] of Object.entries(amounts)) {
+    if (value !== undefined) checkWhole(amounts === given ? `${name}.${each}` : name, value as number, 0);
+  }
+  return amounts;
+}
+
+/** A part of the threshold, at least so many tokens, and at most another part. */
+function shareOf(threshold: number, part: number, least: number, most: number): number {
+  return Math.min(Math.max(least, Math.floor(threshold / part)), Math.floor(threshold / most));
+}
+
 /** Resolves the budget of all summaries and of one. A stated share holds in the smallest view as well. */
-function resolveSummaryBudget(options: PolicyOptions, share: number): Pick<Policy, "stackTokens" | "summaryTokens"> {
-  const { thresholdTokens: threshold } = options;
-  const isStated = options.share !== undefined || options.stackTokens !== undefined;
-  const stack = options.stackTokens ?? Math.max(1, Math.floor(threshold * share));
-  const least = isStated ? 1 : Math.min(MIN_SUMMARY_TOKENS, Math.ceil(threshold / 5));
-  const summaryTokens =
-    options.summaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, Math.max(least, Math.ceil(stack / SUMMARIES_IN_A_STACK)));
-  return { stackTokens: options.stackTokens ?? Math.max(stack, summaryTokens), summaryTokens };
+function resolveSummaryBudget(
+  threshold: number,
+  share: number | undefined,
+): Pick<Policy, "stackTokens" | "summaryTokens"> {
+  const part = share ?? 1 / STACK_SHARE_OF_THRESHOLD;
+  if (!(part > 0 && part <= MOST_SHARE)) {
+    throw invalid(`share is ${part}: give a share of the threshold over 0 and up to ${MOST_SHARE}.`);
+  }
+  const stack = Math.max(1, Math.floor(threshold * part));
+  const least = share === undefined ? Math.min(MIN_SUMMARY_TOKENS, Math.ceil(threshold / 5)) : 1;
+  const summaryTokens = Math.min(MAX_SUMMARY_TOKENS, Math.max(least, Math.ceil(stack / SUMMARIES_IN_A_STACK)));
+  return { stackTokens: Math.max(stack, summaryTokens), summaryTokens };
 }
 
 type Head = Pick<Policy, "protectHead" | "headTokenBudget" | "headWithin" | "firstMessageTokens" | "openingTokens">;
 
 /**
- * Resolves the limits of the head. A `protectHead` that the caller stated may take up to the hard line, because no view
- * could hold more. Without it, the user's first message has a share of its own.
+ * Resolves the limits of the head. Messages that the caller stated may take up to the hard line, because no view could hold more. Without
+ * them, the user's first message has a share of its own.
  */
 function resolveHead(
-  options: PolicyOptions,
-  { plannedHead, tailTokenBudget }: { plannedHead: number; tailTokenBudget: number },
+  { thresholdTokens, overheadTokens = 0, hardTokens = Math.ceil(thresholdTokens * HARD_LINE) }: PolicyOptions,
+  { head, plannedHead, tailTokenBudget }: { head: Amounts; plannedHead: number; tailTokenBudget: number },
 ): Head {
-  const { thresholdTokens, overheadTokens = 0, hardTokens = Math.ceil(thresholdTokens * HARD_LINE) } = options;
-  const isStated = options.protectHead !== undefined && options.headTokenBudget === undefined;
-  const hasOwnBudget = options.headTokenBudget !== undefined;
+  const isStated = head.messages !== undefined && head.tokens === undefined;
   const share = Math.floor(
     Math.min(
       thresholdTokens / FIRST_MESSAGE_SHARE_OF_THRESHOLD,
       (thresholdTokens - overheadTokens - tailTokenBudget) / 2,
     ),
   );
-  const protectHead = options.protectHead ?? DEFAULT_PROTECT_HEAD;
+  const protectHead = head.messages ?? DEFAULT_PROTECT_HEAD;
   const opening = Math.min(OPENING_TOKENS, Math.floor(thresholdTokens / OPENING_SHARE_OF_THRESHOLD));
   return {
     protectHead,
     headTokenBudget: isStated ? Math.max(plannedHead, hardTokens - overheadTokens) : plannedHead,
     headWithin: isStated ? "hard-line" : "budget",
-    firstMessageTokens: options.firstMessageTokens ?? (isStated || hasOwnBudget ? 0 : Math.max(0, share)),
-    openingTokens: options.openingTokens ?? (protectHead === 0 ? 0 : opening),
+    firstMessageTokens: isStated || head.tokens !== undefined ? 0 : Math.max(0, share),
+    openingTokens: protectHead === 0 ? 0 : opening,
   };
 }
 
@@ -240,7 +240,7 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   const isStackTooLarge = stackTokens >= left && stackTokens > summaryTokens;
   if (headTokenBudget < left && !isStackTooLarge && summaryTokens < left) return;
   throw invalid(
-    `thresholdTokens (${thresholdTokens}) leaves nothing to compact beside overheadTokens (${overheadTokens}), headTokenBudget (${headTokenBudget}), tailTokenBudget (${tailTokenBudget}), summaryTokens (${summaryTokens}) and stackTokens (${stackTokens}). Raise it or lower one of them.`,
+    `thresholdTokens (${thresholdTokens}) leaves nothing to compact beside overheadTokens (${overheadTokens}), a head of ${headTokenBudget} tokens, a tail of ${tailTokenBudget} and summaries of ${stackTokens}. Raise it, or lower overheadTokens, head, tail or share.`,
   );
 }
 
@@ -273,7 +273,7 @@ function requireMessagesFit(policy: Policy): void {
   checkWhole("maxMessages", maxMessages, 1, MAX_OUTLINE_ROWS);
   if (protectHead + shares.overlays + shares.tail + shares.span <= maxMessages + 1) return;
   throw invalid(
-    `maxMessages (${maxMessages}) leaves nothing to compact between the first ${protectHead} messages (protectHead), ${shares.overlays} summaries and the last ${shares.tail}. Raise maxMessages, or lower protectHead or minTailMessages.`,
+    `maxMessages (${maxMessages}) leaves nothing to compact between the first ${protectHead} messages, ${shares.overlays} summaries and the last ${shares.tail}. Raise maxMessages, or lower head or tail.messages.`,
   );
 }
 

@@ -11,6 +11,7 @@ import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
 import { summaryOf, withInstructions, type Script } from "../../scripted-model.ts";
+import { withNumbers } from "../runs.ts";
 
 skipRetryDelays();
 
@@ -38,18 +39,9 @@ interface Stacked {
 async function stacked(look: (made: Stacked) => Promise<void>, added: string | null = null): Promise<void> {
   const { stub } = newAgent(naming);
   await runInDurableObject(stub, async (agent) => {
-    const policy = {
-      protectHead: 1,
-      tailTokenBudget: 400,
-      summaryTokens: 300,
-      stackTokens: 2_400,
-      pinnedTokens: 0,
-      minSpanTokens: 100,
-    };
-    const session = Session.create(agent)
-      .forSession("stacked")
-      .compactAfter(20_000, policy)
-      .onAfterCompaction(async () => added);
+    const numbers = { summaryTokens: 300, stackTokens: 2_400, pinnedTokens: 0, minSpanTokens: 100 };
+    const made = Session.create(agent).forSession("stacked").compactAfter(20_000, { head: 1, tail: 400 });
+    const session = withNumbers(made, numbers).onAfterCompaction(async () => added);
     const compact = async (): Promise<void> => {
       const { run } = await session.compactNow();
       expect((await session.ended(run.id)).outcome?.kind).toBe("applied");

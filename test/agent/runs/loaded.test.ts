@@ -7,6 +7,7 @@ import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
 import { summaryOf, withInstructions } from "../../scripted-model.ts";
+import { withNumbers } from "../runs.ts";
 
 skipRetryDelays();
 
@@ -38,9 +39,8 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
     }),
   );
   await runInDurableObject(stub, async (agent) => {
-    const session = Session.create(agent)
-      .forSession("loaded")
-      .compactAfter(12_000, { protectHead: 1, tailTokenBudget: 400, minSpanTokens: 100, loadedTokens });
+    const made = Session.create(agent).forSession("loaded").compactAfter(12_000, { head: 1, tail: 400 });
+    const session = withNumbers(made, { minSpanTokens: 100, loadedTokens });
     await session.appendAll([
       say(0),
       used("old-rules", "read_file", { path: "AGENTS.md" }, `An older version.\n${RULES}`),

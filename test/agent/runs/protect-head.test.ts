@@ -125,7 +125,7 @@ describe("by default", () => {
 
 describe("what a caller states", () => {
   test("wins over every default: messages of two thirds of the threshold are kept whole", async () => {
-    await begin(6_000, { protectHead: 2 }, async (session, lastRun) => {
+    await begin(6_000, { head: 2 }, async (session, lastRun) => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 2, kept: 2, why: null, inWords: [], beginningOf: null });
@@ -134,7 +134,7 @@ describe("what a caller states", () => {
   });
 
   test("ends at the hard line, and plan() and the run's record say what was kept instead", async () => {
-    await begin(16_000, { protectHead: 2 }, async (session, lastRun) => {
+    await begin(16_000, { head: 2 }, async (session, lastRun) => {
       const run = lastRun();
       expect(run?.outcome?.kind).toBe("applied");
       expect(run?.plan?.head).toEqual({ asked: 2, kept: 0, why: "hard-line", inWords: [], beginningOf: "m0" });
@@ -143,7 +143,7 @@ describe("what a caller states", () => {
       expect(text).toContain(RULE);
     });
     // A window that is said moves the line.
-    await begin(16_000, { protectHead: 1, windowTokens: 40_000 }, async (session) => {
+    await begin(16_000, { head: 1, windowTokens: 40_000 }, async (session) => {
       const { run } = await session.compactNow();
       const ended = await session.ended(run.id);
       expect(ended.plan?.head).toMatchObject({ kept: 1, why: null });
@@ -152,14 +152,14 @@ describe("what a caller states", () => {
   });
 
   test("nothing is nothing: neither the first message nor its beginning", async () => {
-    await begin(2_000, { protectHead: 0 }, async (session, lastRun) => {
+    await begin(2_000, { head: 0 }, async (session, lastRun) => {
       expect(lastRun()?.plan?.head).toEqual({ asked: 0, kept: 0, why: null, inWords: [], beginningOf: null });
       expect(await shown(session)).not.toContain(BEGINNING);
     });
   });
 
   test("a budget of its own wins as well", async () => {
-    await begin(2_000, { headTokenBudget: 500 }, async (session, lastRun) => {
+    await begin(2_000, { head: { tokens: 500 } }, async (session, lastRun) => {
       expect(lastRun()?.plan?.head).toMatchObject({ kept: 0, why: "budget", beginningOf: "m0" });
     });
   });

@@ -66,7 +66,7 @@ test("a person who asks right after a run failed is not told to cool down", asyn
 });
 
 test("a policy that can never shrink anything ends in one typed reason, once, not at every append", async () => {
-  const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
+  const { agent, calls } = await withPolicy(sound, { tail: { messages: 1_000 } });
   for (let n = 0; n < 100; n++) {
     await agent.append({ message: say(n) });
     await settle(agent);
@@ -186,7 +186,7 @@ test("a huge output that a summary had to keep is hidden as soon as the newest m
     const { stub } = newAgent(sound);
     await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
       const bound = threshold === "auto" ? { ceiling: 12_000 } : {};
-      const session = Session.create(instance).compactAfter(threshold, { ...bound, protectHead: 1 });
+      const session = Session.create(instance).compactAfter(threshold, { ...bound, head: 1 });
       const sizes: number[] = [];
       const add = async (message: UIMessage): Promise<void> => {
         await session.appendMessage(message);
@@ -210,7 +210,7 @@ test("a huge output that a summary had to keep is hidden as soon as the newest m
 test("while the huge output is among the newest messages, no run is started that leaves the view over its threshold", async () => {
   const { stub } = newAgent(sound);
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const session = Session.create(instance).compactAfter(12_000, { protectHead: 1 });
+    const session = Session.create(instance).compactAfter(12_000, { head: 1 });
     const add = async (message: UIMessage): Promise<number> => {
       await session.appendMessage(message);
       return (await settle(instance)).length;
@@ -229,7 +229,7 @@ test("while the huge output is among the newest messages, no run is started that
 test("so it is in a reply that grows by steps, and where the huge step stays nothing is asked for again", async () => {
   const { stub } = newAgent(sound);
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const session = Session.create(instance).compactAfter(12_000, { protectHead: 1 });
+    const session = Session.create(instance).compactAfter(12_000, { head: 1 });
     const parts: UIMessage["parts"] = [];
     const step = async (n: number, tokens: number): Promise<number> => {
       parts.push({ type: "step-start" }, ...read(`r${n}`, tokens).parts);

@@ -3,18 +3,22 @@ import type { UIMessage } from "ai";
 import { expect, test, vi } from "vitest";
 import type { CompactAfterOptions, Threshold } from "../../../src/agent/settings.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
+import type { Policy } from "../../../src/steps/plan/policy.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { FullManager } from "../../rooms.ts";
 import { summaryOf } from "../../scripted-model.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
+import { withNumbers } from "../runs.ts";
 
 skipRetryDelays();
 
 const WORDS = ["ledger", "fence", "outline", "watchdog", "parser", "scheduler"];
 /** So large that no summary is ever due here. */
-const CEILING: CompactAfterOptions = { ceiling: 900_000, tailTokenBudget: 2_000 };
+const CEILING: CompactAfterOptions = { ceiling: 900_000, tail: 2_000 };
+
+const SMALL = { stackTokens: 2_000, summaryTokens: 400 };
 
 /** A step of an agent, with a call and some four hundred tokens of output. */
 function work(n: number, output: unknown = listing(n)): UIMessage {
@@ -35,9 +39,10 @@ function listing(n: number): string {
 async function auto<T>(
   test: (session: ReturnType<FullManager["getSession"]>, agent: PalimpsestAgent) => Promise<T>,
   options: CompactAfterOptions = CEILING,
+  numbers: Partial<Policy> = {},
 ): Promise<T> {
   return inside(newAgent(null), async (_, agent) => {
-    const session = Session.create(agent).compactAfter("auto", options);
+    const session = withNumbers(Session.create(agent).compactAfter("auto", options), numbers);
     await session.appendMessage(say(0));
     return test(session, agent);
   });
@@ -90,35 +95,32 @@ test("a view that is due for its rent is summarised under its ceiling, and rents
       expect(viewTokens).toBeLessThan(10_000);
       expect(rent?.paid).toBeLessThan(1_000);
     },
-    {
-      ceiling: 900_000,
-      tailTokenBudget: 2_000,
-      stackTokens: 2_000,
-      summaryTokens: 400,
-      minSpanTokens: 500,
-      protectHead: 1,
-    },
+    { ...CEILING, head: 1 },
+    { ...SMALL, minSpanTokens: 500 },
   );
 });
 
 test("the price of a summary has the messages that it would keep, and what it frees does not, however large they are", async () => {
-  const options = { ...CEILING, stackTokens: 2_000, summaryTokens: 400 };
-  await auto(async (session) => {
-    for (let n = 1; n <= 40; n++) await session.appendMessage(work(n));
-    const before = (await session.status()).rent;
-    await session.appendMessage(large(100, 60));
-    const huge = (await session.status()).viewTokens - (await session.getView("w40")).tokens;
-    const beside = (await session.status()).rent;
-    expect(huge).toBeGreaterThan(20_000);
-    // Its 2,000 tokens of other messages are no longer in the tail.
-    expect(beside?.freedTokens).toBeLessThanOrEqual((before?.freedTokens ?? 0) + 2_000);
-    expect(beside?.price).toBeGreaterThan((before?.price ?? 0) + 1.1 * (huge - 2_000));
-    // Two messages later it is no part of the tail.
-    for (const n of [101, 102]) await session.appendMessage(work(n));
-    const behind = (await session.status()).rent;
-    expect(behind?.freedTokens).toBeGreaterThan((before?.freedTokens ?? 0) + huge - 2_000);
-    expect(behind?.price).toBeLessThan(beside?.price ?? 0);
-  }, options);
+  await auto(
+    async (session) => {
+      for (let n = 1; n <= 40; n++) await session.appendMessage(work(n));
+      const before = (await session.status()).rent;
+      await session.appendMessage(large(100, 60));
+      const huge = (await session.status()).viewTokens - (await session.getView("w40")).tokens;
+      const beside = (await session.status()).rent;
+      expect(huge).toBeGreaterThan(20_000);
+      // Its 2,000 tokens of other messages are no longer in the tail.
+      expect(beside?.freedTokens).toBeLessThanOrEqual((before?.freedTokens ?? 0) + 2_000);
+      expect(beside?.price).toBeGreaterThan((before?.price ?? 0) + 1.1 * (huge - 2_000));
+      // Two messages later it is no part of the tail.
+      for (const n of [101, 102]) await session.appendMessage(work(n));
+      const behind = (await session.status()).rent;
+      expect(behind?.freedTokens).toBeGreaterThan((before?.freedTokens ?? 0) + huge - 2_000);
+      expect(behind?.price).toBeLessThan(beside?.price ?? 0);
+    },
+    CEILING,
+    SMALL,
+  );
 });
 
 test("plan() tells the rent, and what a summary would save", async () => {
@@ -172,25 +174,22 @@ test("a ceiling over the window, and one beside a number, are refused before any
 });
 
 test("while the summariser is down no run is begun for a view that is only dear", async () => {
-  const options = {
-    ...CEILING,
-    stackTokens: 2_000,
-    summaryTokens: 400,
-    minSpanTokens: 500,
-    protectHead: 1,
-    model: "down",
-  } as const;
-  await auto(async (session, agent) => {
-    const { health, platform } = agent.palimpsest;
-    for (let n = 1; n <= 120; n++) {
-      health.noteFailure("down", "auth", platform.now());
-      await session.appendMessage(work(n));
-    }
-    const { rent, liveRunIds } = await session.status();
-    expect(rent?.isDue).toBe(true);
-    expect(liveRunIds).toEqual([]);
-    expect(agent.palimpsest.runs.list(session.id, { limit: 5 })).toEqual([]);
-  }, options);
+  const options = { ...CEILING, head: 1, model: "down" };
+  await auto(
+    async (session, agent) => {
+      const { health, platform } = agent.palimpsest;
+      for (let n = 1; n <= 120; n++) {
+        health.noteFailure("down", "auth", platform.now());
+        await session.appendMessage(work(n));
+      }
+      const { rent, liveRunIds } = await session.status();
+      expect(rent?.isDue).toBe(true);
+      expect(liveRunIds).toEqual([]);
+      expect(agent.palimpsest.runs.list(session.id, { limit: 5 })).toEqual([]);
+    },
+    options,
+    { ...SMALL, minSpanTokens: 500 },
+  );
 });
 
 test("a threshold that is a text is refused with what to write instead", async () => {

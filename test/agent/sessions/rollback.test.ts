@@ -49,7 +49,7 @@ test("a leaf that was taken back is on no run's branch: the same id elsewhere st
 });
 
 test("a view that was taken back keeps no trigger quiet: the next append is measured by what is stored (R4)", async () => {
-  const { agent, stub } = await withPolicy(sound, { minTailMessages: 40 });
+  const { agent, stub } = await withPolicy(sound, { tail: { messages: 40 } });
   await agent.appendAll({ messages: talk(0, 30) });
   expect(await settle(agent)).toMatchObject([{ outcome: { kind: "nothing", reason: "too-short" } }]);
   await takeBack(stub, (_, session) => session.appendMessage({ ...say(500), id: "huge", parts: hugeParts() }));

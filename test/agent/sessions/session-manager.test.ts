@@ -246,7 +246,7 @@ test("compacting a fork asks no model for what its parent has a draft of (R3)", 
     await parent.rollback(overlayId);
     const paid = made.calls.length;
     const fork = manager.getSession((await manager.fork("!9000", "m79")).id);
-    fork.compactAfter(9_000, { chunkTokens: 1_500, tailTokenBudget: 3_000 });
+    fork.compactAfter(9_000, { chunkTokens: 1_500, tail: 3_000 });
     const again = await compact(fork);
     expect(paid).toBeGreaterThan(1);
     expect(made.calls.length).toBe(paid);

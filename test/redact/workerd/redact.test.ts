@@ -142,12 +142,8 @@ test("a rule that holds a password is pinned without it, and nothing that is kep
   );
   const session = "s";
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const configured = Session.create(instance).forSession(session).withContext("todo");
-    await configured
-      .compactAfter(2_000, { carryBlocks: ["todo"] })
-      .requireApproval()
-      .redactSecrets(secretRules())
-      .status();
+    const configured = Session.create(instance).forSession(session).withContext("todo", { carry: true });
+    await configured.compactAfter(2_000).requireApproval().redactSecrets(secretRules()).status();
     await configured.replaceContextBlock("todo", `- log in, password=${PASSWORD}`);
   });
   const messages = talk(0, 14).map((each, n) => (n === 2 ? say(n, RULE) : each));

@@ -34,12 +34,10 @@ test("a day begins at midnight in UTC", () => {
 test("the hard line is the window where one is given, else one and a half thresholds", () => {
   expect(resolveWhen(60_000, {}).hardTokens).toBe(90_000);
   expect(resolveWhen(60_000, { windowTokens: 200_000 }).hardTokens).toBe(200_000);
-  expect(resolveWhen(60_000, { windowTokens: 200_000, hardTokens: 100_000 }).hardTokens).toBe(100_000);
 });
 
 const WRONG: readonly WhenOptions[] = [
-  { hardTokens: 999 },
-  { hardTokens: Number.NaN },
+  { windowTokens: Number.NaN },
   { windowTokens: 999 },
   { budget: { sessionTokens: -1 } },
   { budget: { dayTokens: Number.POSITIVE_INFINITY } },

@@ -13,7 +13,7 @@ const sized = (tokens: number): string => {
 };
 
 describe("the audit", () => {
-  const policy = resolvePolicy({ thresholdTokens: 10_000, summaryTokens: 400 });
+  const policy = { ...resolvePolicy({ thresholdTokens: 10_000 }), summaryTokens: 400 };
   const template = parseTemplate({ sections: [{ title: "Goal" }, { title: "Next" }] });
   const audit = (text: string, finishReason = "stop", spanTokens = 5_000): string[] => {
     const result = auditSummary({ countTokens: estimateTokens, text, finishReason, spanTokens, policy, template });
@@ -142,7 +142,7 @@ describe("the audit", () => {
   });
 
   test("takes an answer up to twice as long as it was asked for, and none that is longer still", () => {
-    const longer = resolvePolicy({ thresholdTokens: 40_000, summaryTokens: 1_000 });
+    const longer = { ...resolvePolicy({ thresholdTokens: 40_000 }), summaryTokens: 1_000 };
     const problems = (text: string): string[] => {
       const given = {
         text,
@@ -198,7 +198,7 @@ describe("the audit", () => {
 });
 
 test("where bullets come from is not counted against a summary's budget, only against its source (V3)", () => {
-  const policy = resolvePolicy({ thresholdTokens: 60_000, summaryTokens: 400 });
+  const policy = { ...resolvePolicy({ thresholdTokens: 60_000 }), summaryTokens: 400 };
   const bullets = Array.from(
     { length: 24 },
     (_, n) => `- The ledger keeps its promise number ${n}. [@0a1b2c${n % 10}, @0b1b2c3]`,

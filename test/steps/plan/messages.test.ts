@@ -16,8 +16,8 @@ const FAR = 1_000_000;
 const bound = fc
   .record({
     maxMessages: fc.integer({ min: 7, max: 300 }),
-    protectHead: fc.nat(5),
-    minTailMessages: fc.integer({ min: 1, max: 6 }),
+    head: fc.nat(5),
+    tail: fc.record({ messages: fc.integer({ min: 1, max: 6 }) }),
   })
   .filter((options) => resolved({ thresholdTokens: FAR, ...options }) !== null)
   .map((options) => resolvePolicy({ thresholdTokens: FAR, ...options }));
@@ -62,7 +62,7 @@ test("a view with one message too many has a plan, however short its messages ar
 test("a bound on messages changes no plan of a view that is within it and whose tail is", () => {
   fc.assert(
     fc.property(scene, fc.boolean(), ({ outline }, manual) => {
-      const policy = resolvePolicy({ thresholdTokens: 2_000, minSpanTokens: 50 });
+      const policy = { ...resolvePolicy({ thresholdTokens: 2_000 }), minSpanTokens: 50 };
       const wide = { ...policy, maxMessages: MAX_OUTLINE_ROWS };
       fc.pre(!outline.truncated);
       expect(planCut(outline, wide, { manual })).toEqual(
@@ -112,8 +112,8 @@ test("a bound that no view could keep is refused before anything is stored, with
   for (const maxMessages of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "50", null, true, 6]) {
     expect(refused({ maxMessages }), String(maxMessages)).toMatch(/^\[invalid_options\] maxMessages/);
   }
-  expect(refused({ maxMessages: 30, protectHead: 20 })).toMatch(/^\[invalid_options\] maxMessages \(30\).*protectHead/);
-  expect(refused({ maxMessages: 30, minTailMessages: 28 })).toMatch(/^\[invalid_options\] .*minTailMessages/);
+  expect(refused({ maxMessages: 30, head: 20 })).toMatch(/^\[invalid_options\] maxMessages \(30\).*head/);
+  expect(refused({ maxMessages: 30, tail: { messages: 28 } })).toMatch(/^\[invalid_options\] .*tail\.messages/);
   expect(refused({ maxMessages: MAX_OUTLINE_ROWS + 1 })).toMatch(/^\[invalid_options\] .*from 1 to 4000/);
   for (const maxMessages of [7, 60, MAX_OUTLINE_ROWS, undefined]) expect(refused({ maxMessages })).toBe("taken");
 });

@@ -267,13 +267,13 @@ describe("policies", () => {
     );
   });
 
-  test("what is stated means what it says: the share, one summary, and all of them", () => {
+  test("a stated share means what it says, in the smallest view as well", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 100, max: 1_000_000 }),
         fc.double({ min: 0.001, max: 1 / 3, noNaN: true }),
         (thresholdTokens, share) => {
-          const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share, tailTokenBudget: 0 });
+          const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share, tail: 0 });
           expect(stackTokens).toBe(Math.max(1, Math.floor(thresholdTokens * share)));
           expect(summaryTokens).toBe(Math.min(8_000, Math.ceil(stackTokens / 3)));
         },
@@ -281,11 +281,6 @@ describe("policies", () => {
     );
     expect(budgetsOf({ share: 1 / 30 })).toEqual([667, 2_000]);
     expect(budgetsOf({ share: 1 / 30, thresholdTokens: 3_000 })).toEqual([34, 100]);
-    expect(budgetsOf({ summaryTokens: 300 })).toEqual([300, 15_000]);
-    expect(budgetsOf({ stackTokens: 900 })).toEqual([300, 900]);
-    expect(budgetsOf({ summaryTokens: 300, stackTokens: 900 })).toEqual([300, 900]);
-    // One summary larger than a share would hold is what was asked for.
-    expect(budgetsOf({ summaryTokens: 16_000 })).toEqual([16_000, 16_000]);
   });
 
   test.each([0, -1, 0.4, Number.NaN])("a share of %d is refused", (share) => {
@@ -325,15 +320,14 @@ describe("policies", () => {
     [{ thresholdTokens: Number.NaN }, /thresholdTokens is NaN/],
     [{ thresholdTokens: -5 }, /thresholdTokens is -5/],
     [{ thresholdTokens: 10.5 }, /thresholdTokens is 10.5/],
-    [{ thresholdTokens: 1_000, tailTokenBudget: 1_000 }, /thresholdTokens \(1000\).*tailTokenBudget \(1000\)/],
-    [
-      { thresholdTokens: 1_000, tailTokenBudget: 500, summaryTokens: 500 },
-      /tailTokenBudget \(500\).*summaryTokens \(500\)/,
-    ],
+    [{ thresholdTokens: 1_000, tail: 1_000 }, /thresholdTokens \(1000\).*a tail of 1000/],
+    [{ thresholdTokens: 1_000, tail: { tokens: 800 }, share: 1 / 4 }, /a tail of 800.*summaries of 250/],
     [{ thresholdTokens: 1_000, overheadTokens: 1_000 }, /thresholdTokens \(1000\).*overheadTokens \(1000\)/],
-    [{ thresholdTokens: 1_000, maxSummaryRatio: 1 }, /maxSummaryRatio is 1/],
     [{ thresholdTokens: 1_000, chunkTokens: 0 }, /chunkTokens is 0/],
-    [{ thresholdTokens: 1_000, protectHead: -1 }, /protectHead is -1/],
+    [{ thresholdTokens: 1_000, head: -1 }, /head is -1/],
+    [{ thresholdTokens: 1_000, head: { messages: 0.5 } }, /head\.messages is 0\.5/],
+    [{ thresholdTokens: 1_000, tail: { rows: 1 } as never }, /tail: rows: no such option/],
+    [{ thresholdTokens: 1_000, tail: null as never }, /tail takes an object with: messages, tokens/],
   ])("refused with its numbers and what to change: %j", (options, message) => {
     expect(() => resolvePolicy(options)).toThrow(message);
     expect(() => resolvePolicy(options)).toThrow(/\[invalid_options\]/);

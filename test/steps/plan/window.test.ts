@@ -36,13 +36,16 @@ test("where a chunk has room, so has the fold of two summaries", () => {
   );
 });
 
-test("where there is no room, the size that is named for a summary makes room, and one more does not", () => {
-  const policy = resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 4_000 });
-  const nothing = findSmallWindow(policy, 8_192);
+test("where there is no room, the share that is named for summaries makes room, and a hundredth more does not", () => {
+  const [thresholdTokens, window] = [100_000, 8_192];
+  const policy = resolvePolicy({ thresholdTokens });
+  const nothing = findSmallWindow(policy, window);
   const detail = nothing?.kind === "nothing" ? nothing.detail : "";
-  const most = Number(/at most (\d+)\.$/.exec(detail)?.[1]);
-  expect(most).toBe(1_761);
-  const kinds = [most, most + 1].map((summaryTokens) => findSmallWindow({ ...policy, summaryTokens }, 8_192)?.kind);
+  const most = Number(/at most ([\d.]+)\.$/.exec(detail)?.[1]);
+  expect(most).toBe(0.05);
+  const kinds = [most, most + 0.01].map(
+    (share) => findSmallWindow(resolvePolicy({ thresholdTokens, share }), window)?.kind,
+  );
   expect(kinds).toEqual([undefined, "nothing"]);
   expect(findSmallWindow(policy, 2_000)).toMatchObject({
     detail: expect.stringMatching(/a larger window\.$/),
