@@ -4,7 +4,6 @@
  * The SDK would send the bytes as text, a token for each two or three characters. A list of contents, as MCP has it, becomes the SDK's own, so
  * the model sees the picture. Elsewhere no model could read the bytes, and a line says what was there.
  */
-import * as sdk from "ai";
 import type { Tool, ToolSet, UIMessage } from "ai";
 import {
   bytesOf,
@@ -15,6 +14,7 @@ import {
   toolName,
   toolPart,
 } from "../steps/message/message.ts";
+import { convertsSteps } from "./step-parts.ts";
 
 type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
 type Sent = Awaited<ReturnType<ToModelOutput>>;
@@ -48,6 +48,6 @@ function itemOf(item: { readonly type: string; readonly text?: unknown }): objec
   const bytes = bytesOf(item);
   if (bytes === null) return { type: "text", text: JSON.stringify(item) };
   const { mediaType, data } = bytes;
-  if ("toUIMessageStream" in sdk) return { type: "file", mediaType, data: { type: "data", data } };
+  if (convertsSteps()) return { type: "file", mediaType, data: { type: "data", data } };
   return { type: mediaType.startsWith("image/") ? "image-data" : "file-data", mediaType, data };
 }

@@ -44,8 +44,7 @@ async function converted(chunks: readonly Streamed[], tools: ToolSet | undefined
       controller.close();
     },
   });
-  // One property, because a bundler keeps the whole SDK for a namespace that is taken apart.
-  const toUIMessageStream = (sdk as MayConvert).toUIMessageStream;
+  const toUIMessageStream = streamConverter();
   if (toUIMessageStream === undefined) {
     throw new PalimpsestError(
       "not_configured",
@@ -56,6 +55,16 @@ async function converted(chunks: readonly Streamed[], tools: ToolSet | undefined
   let message: UIMessage | null = null;
   for await (message of readUIMessageStream({ stream: shown }));
   return message?.parts ?? [];
+}
+
+/** One property, because a bundler keeps the whole SDK for a namespace that is taken apart or asked for its names. */
+function streamConverter(): MayConvert["toUIMessageStream"] {
+  return (sdk as MayConvert).toUIMessageStream;
+}
+
+/** Whether the AI SDK is of version 7 at least. */
+export function convertsSteps(): boolean {
+  return streamConverter() !== undefined;
 }
 
 /** The SDK drops an output that it cannot clone. */
