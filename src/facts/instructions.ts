@@ -34,9 +34,9 @@ interface Named {
 }
 
 const HEADING = /^ {0,3}(?:#{1,6}[ \t]|\*\*.*\*\*:?$)/;
-/** Bounded, because a mark may have no other. */
+/** Bounded, because a mark may have no other. A piece holds no mark that begins it, or a text of such marks would be read for each. */
 const QUOTED =
-  /"((?:[^"\\]|\\.){1,700})"|“([^”]{1,700})”|„([^“”]{1,700})[“”]|«([^»]{1,700})»|「([^」]{1,700})」|『([^』]{1,700})』/g;
+  /"((?:[^"\\]|\\.){1,700})"|“([^“”]{1,700})”|„([^„“”]{1,700})[“”]|«([^«»]{1,700})»|「([^「」]{1,700})」|『([^『』]{1,700})』/g;
 const FIRST_MARK = /["“„«「『]/;
 const LAST_MARK = /["”“»」』][^"”“»」』]*$/;
 const ENDED_BY = / ended by /i;

@@ -91,11 +91,12 @@ function cutSteps(
 ): Omit<FittedSteps, "reserved"> {
   const tokensOf = (messages: readonly ModelMessage[]): number => valueTokens(messages, count);
   const whole = budget * WHOLE_SHARE;
-  // No step is so large that it is behind the line while it is the newest. So none changes before the line does.
   const most = Math.max(whole - stride, whole / 2);
   const shown = inOrder(steps.map((step) => within(step, most, tokensOf)));
   const total = shown.reduce((sum, { tokens }) => sum + tokens, 0);
-  const line = stride * Math.ceil(total / stride) - whole;
+  // The newest step stays whole in any case, because a loop that does not see it makes the same call again.
+  const newest = shown.findLast(({ isUsers }) => !isUsers)?.start ?? 0;
+  const line = Math.min(stride * Math.ceil(total / stride) - whole, newest);
   const kept = new Map<Step, readonly ModelMessage[]>();
   const leftOut: Step[] = [];
   let left = budget - whole - NOTE_TOKENS;

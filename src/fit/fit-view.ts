@@ -226,10 +226,10 @@ function summarizeGone(scene: Scene, gone: readonly Zone[]): FitState {
   const summarized: Unit[] = [];
   let saved = 0;
   const close = (gap: Unit[]): void => {
-    if (gap.length === 0) return;
+    const gone = putTogether(messages, gap);
+    if (gone.length === 0) return;
     const weight = weigh(gap, count);
     const tokens = Math.floor((scene.scale * FIT_EXTRACT_SHARE * weight) / all);
-    const gone = putTogether(messages, gap);
     const rules = scene.rules.pick(gone).filter((line) => kept.has(line));
     const summary = extractiveMessage(gone, {
       tokens,

@@ -14,6 +14,7 @@ import {
   messageSteps,
   innerParts,
   isOpenCall,
+  isSaid,
   textPart,
   type Part,
 } from "../steps/message/message.ts";
@@ -176,7 +177,7 @@ function isRun(run: Run | UIMessage): run is Run {
   return Array.isArray(run);
 }
 
-/** Groups units that follow one another in one message. */
+/** Groups units that follow one another in one message. Units that say nothing alone, such as the mark of a step, are no message. */
 function runs(pieces: readonly FitElement[]): (Run | UIMessage)[] {
   const found: ([Unit, ...Unit[]] | UIMessage)[] = [];
   let last: Unit | null = null;
@@ -187,5 +188,5 @@ function runs(pieces: readonly FitElement[]): (Run | UIMessage)[] {
     else found.push([piece]);
     last = isUnit(piece) ? piece : null;
   }
-  return found;
+  return found.filter((run) => !Array.isArray(run) || run.some((unit) => shownParts(unit).some(isSaid)));
 }

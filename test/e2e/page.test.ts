@@ -151,6 +151,12 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     const [covered] = talk(12, 13);
     const parts = [{ type: "text", text: "Step 12: never mind." }];
     await stage.call("update", { sessionId: "edited", message: { ...covered, parts } });
+    // The messages of the draft with the edited one get a layer of their own.
+    const isMended = async (): Promise<boolean> => {
+      const runs = (await stage.call("runs", { sessionId: "edited" })) as { trigger: string; outcome: unknown }[];
+      return runs.some(({ trigger, outcome }) => trigger === "edit" && outcome !== null);
+    };
+    await expect.poll(isMended, { timeout: 60_000 }).toBe(true);
     const page = await stage.visit("#session?agent=demo&id=edited");
     await page.getByRole("button", { name: /^Layer 1, given way/ }).click();
     const panel = page.locator(".layer-panel");
@@ -159,6 +165,10 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
       await panel.getByText("Its words are withheld.").waitFor();
     }
     await panel.getByRole("button", { name: "What lies beneath" }).click();
+    const deeper = panel.getByRole("button", { name: "A deeper layer: look beneath" });
+    await deeper.first().waitFor();
+    // Each that is opened is called otherwise from then on.
+    for (let left = await deeper.count(); left > 0; left--) await deeper.first().click();
     await panel.getByText("Step 12: never mind.").waitFor();
     await expectAccessible(page);
   });

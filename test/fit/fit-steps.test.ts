@@ -71,6 +71,12 @@ test("the oldest results are cut first, then steps are counted in a note, and th
   expect(results[0]).toBeLessThan(500);
 });
 
+test("the newest step is whole beside a long request, also where it takes half of the room", () => {
+  const own = [0, 0, 72, 125, 1_878].flatMap((chars, n) => step(n, chars, n % 3 === 0 ? words(chars) : ""));
+  const { messages } = fitSteps(own, { ...options, room: 3_000, view: 3_000, request: 863 });
+  expect(JSON.stringify(messages)).toContain(words(1_878));
+});
+
 test("a step that is cut is no reference to the provider's own copy, and its reasoning goes", () => {
   const providerOptions = { openai: { itemId: "fc_1" } };
   const [, result] = step(0, 20_000) as [ModelMessage, ModelMessage];

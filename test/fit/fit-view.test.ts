@@ -181,6 +181,20 @@ describe("any conversation, any budget", () => {
     );
   });
 
+  test("a step that holds nothing but its mark is no message of a fitted view (V2)", () => {
+    const reply = say(
+      "a1",
+      "assistant",
+      ...[1, 2, 3].flatMap((n) => [stepStart, done(`c${n}`, "word ".repeat(800))]),
+      stepStart,
+    );
+    const asked = say("u2", "user", text("Go on."));
+    for (let budget = MIN_VIEW_TOKENS; budget < weight([reply, asked]); budget += 100) {
+      const { messages } = fitView([reply, asked], { countTokens: estimateTokens, budget });
+      expect(repairMessages(messages)).toBe(messages);
+    }
+  });
+
   test("nothing is said to be left out behind a call that waits, where its message goes on (V2)", () => {
     const call = { type: "tool-remove", toolCallId: "open", state: "input-available", input: {} } as unknown as Part;
     const words = "and then the page was read again by the worker ".repeat(25);

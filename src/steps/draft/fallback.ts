@@ -38,6 +38,7 @@ export type OfflineTask = FallbackInput & { readonly sections: readonly Section[
 const QUOTED_CHARS = 400;
 const REPLY_CHARS = 1_200;
 const INPUT_CHARS = 100;
+const LEAST_QUOTED = 40;
 /** In fewer characters the mark of a cut would have no room, and the text would not become shorter. */
 const LEAST_MARKED = 100;
 /** Each try to fit keeps this share of the lines. */
@@ -56,18 +57,26 @@ interface Lines {
 export function fallbackSummary(input: FallbackInput): string {
   const { countTokens, summaryTokens, drafts, previous } = input;
   const messages = parseTranscript(input.transcript ?? "");
+  const isReferred = input.references === true;
   const stored = messages.flatMap(({ role, blocks }) => (role === "summary" ? blocks.map(({ text }) => text) : []));
   const earlier = [previous ?? "", ...stored, ...drafts].filter((text) => text.trim() !== "");
-  const lines = readLines(messages, input.references === true);
+  const lines = readLines(messages, { isReferred, chars: QUOTED_CHARS });
   const isFold = lines.asked.length + lines.calls.length === 0 && lines.reply === null;
   const most = Math.floor(summaryTokens * (isFold ? 1 : SHARE_OF_EARLIER));
   const kept = keepEarlier(earlier, most, countTokens);
-  for (let share = 1; ; share *= SHRINK) {
-    const text = write(input.titles, kept, lines, share);
-    const isLeast = Math.round(Math.max(lines.asked.length, lines.calls.length) * share) <= LEAST_LINES;
-    if (countTokens(text) <= summaryTokens) return text;
-    if (isLeast) return cutToTokens(text, summaryTokens, countTokens);
+  let share = 1;
+  let text = write(input.titles, kept, lines, share);
+  while (countTokens(text) > summaryTokens && Math.max(lines.asked.length, lines.calls.length) * share > LEAST_LINES) {
+    share *= SHRINK;
+    text = write(input.titles, kept, lines, share);
   }
+  // Where the newest lines have no room either, their texts are cut, so that their references stay.
+  for (let chars = QUOTED_CHARS; countTokens(text) > summaryTokens; chars *= SHRINK) {
+    if (chars < LEAST_QUOTED) return cutToTokens(text, summaryTokens, countTokens);
+    share *= SHRINK;
+    text = write(input.titles, kept, readLines(messages, { isReferred, chars }), share);
+  }
+  return text;
 }
 
 /** Whether a source has a word that a summary could tell. */
@@ -101,13 +110,16 @@ function write(titles: readonly string[], earlier: readonly string[], lines: Lin
   return all.length === 0 ? `## ${first}\n- Nothing was said.` : all.join("\n\n");
 }
 
-function readLines(messages: readonly RenderedMessage[], references: boolean): Lines {
+function readLines(
+  messages: readonly RenderedMessage[],
+  { isReferred, chars }: { readonly isReferred: boolean; readonly chars: number },
+): Lines {
   const line = ({ index }: RenderedMessage, text: string): string =>
-    joinReferences(`- ${text}`, references ? [`#${index}`] : []);
+    joinReferences(`- ${text}`, isReferred ? [`#${index}`] : []);
   const asked = messages.flatMap((message) => {
     if (message.role !== "user" && !message.blocks.some(({ kind }) => kind === "meanwhile")) return [];
     const said = message.blocks.filter(({ kind }) => kind === (message.role === "user" ? "text" : "meanwhile"));
-    return said.flatMap(({ text }) => (text.trim() === "" ? [] : [line(message, quote(text))]));
+    return said.flatMap(({ text }) => (text.trim() === "" ? [] : [line(message, cut(text, chars))]));
   });
   const calls = messages.flatMap((message) =>
     message.blocks.flatMap((block, at) =>
@@ -162,10 +174,6 @@ function cutToTokens(text: string, tokens: number, countTokens: CountTokens): st
     cutText = length < LEAST_MARKED ? wholeCharacters(cutText, 0, Math.max(0, length)) : cutMiddle(cutText, length);
   }
   return cutText;
-}
-
-function quote(text: string): string {
-  return cut(text, QUOTED_CHARS);
 }
 
 /** On one line. */

@@ -133,22 +133,28 @@ interface PlanInput {
 function planFresh(input: PlanInput, manual: boolean): Plan {
   const { layout, outline, policy, head } = input;
   const fresh = freshTokens(layout);
-  const gain = (to: number): number => (fresh[to] ?? 0) - (fresh[head.at] ?? 0);
+  const gain = (from: number, to: number): number => (fresh[to] ?? 0) - (fresh[from] ?? 0);
   const hidden = hasTooMany(outline, policy) ? freshMessages(layout) : null;
   const leastMessages = messageShares(policy)?.span ?? 0;
+  const isWorth = (from: number, to: number, least: number): boolean =>
+    gain(from, to) >= least ||
+    (hidden !== null && gain(from, to) > 0 && (hidden[to] ?? 0) - (hidden[from] ?? 0) >= leastMessages);
   const cutWhere = (least: number): Cut | null => {
-    const isWorth = (to: number): boolean =>
-      gain(to) >= least ||
-      (hidden !== null && gain(to) > 0 && (hidden[to] ?? 0) - (hidden[head.at] ?? 0) >= leastMessages);
-    const worth = (to: number): boolean => to > head.at && isWorth(to);
+    const worth = (to: number): boolean => to > head.at && isWorth(head.at, to, least);
     return outline.truncated ? cutEnd(layout, worth) : cutTail(layout, policy, worth);
   };
-  const tail = cutWhere(manual ? 1 : Math.max(1, policy.minSpanTokens));
+  const least = manual ? 1 : Math.max(1, policy.minSpanTokens);
+  const tail = cutWhere(least);
   if (tail === null) {
     const smaller = cutWhere(0);
-    return smaller === null ? tooShort(outline, policy) : tooSmall(gain(smaller.at), manual ? 1 : policy.minSpanTokens);
+    if (smaller === null) return tooShort(outline, policy);
+    return tooSmall(gain(head.at, smaller.at), manual ? 1 : policy.minSpanTokens);
   }
-  const stacked = stackUp(layout, { from: head.at, to: tail.at }, policy);
+  const stacked = stackUp(
+    layout,
+    { from: head.at, to: tail.at },
+    { policy, isWorth: (from) => isWorth(from, tail.at, least) },
+  );
   return spanPlan(input, stacked, [...head.moves, ...tail.moves]);
 }
 

@@ -57,8 +57,15 @@ export function coverAll(layout: Layout, from: number): Stacked | null {
   return { from, to: last + 1, level: Math.max(...levels), rebuild: true };
 }
 
-/** The part after the last overlay of the range, together with the overlays before it that are folded in. */
-export function stackUp(layout: Layout, range: { from: number; to: number }, policy: Policy): Stacked {
+/**
+ * The part after the last overlay of the range, together with the overlays before it that are folded in. `isWorth` says from which
+ * boundaries on the part holds enough that no summary covers yet. It is true of the whole range.
+ */
+export function stackUp(
+  layout: Layout,
+  range: { from: number; to: number },
+  { policy, isWorth }: { readonly policy: Policy; readonly isWorth: (from: number) => boolean },
+): Stacked {
   const overlays = layout.cells.flatMap(({ row }, at) =>
     row.kind === "overlay" && at >= range.from && at < range.to ? [{ at, ...shapeOf(row) }] : [],
   );
@@ -67,7 +74,13 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   const isFull = textTokens(last) > policy.summaryTokens * FULL;
   const closed = isFull ? overlays : overlays.slice(0, -1);
   const folded = hasRoom(closed, policy) ? overlays.slice(closed.length) : overlays;
-  const from = alignDown(layout, overlays, folded[0]?.at ?? last.at + 1, range.from);
+  const start = folded[0]?.at ?? last.at + 1;
+  const earlier = overlays.flatMap(({ at }) => (at < start ? [at] : []));
+  // A boundary within a pair moves back. So does one that leaves too little behind it, where what is new stands between summaries.
+  const isOpen = (at: number): boolean => layout.ties[at] === null && isWorth(at);
+  const found = [start, ...earlier.toReversed()].find(isOpen) ?? range.from;
+  // An uncovered part before the oldest summary is taken along, because no later fold would reach it.
+  const from = found === overlays[0]?.at ? range.from : found;
   const inside = overlays.filter((each) => each.at >= from);
   const level = inside.reduce((most, each) => Math.max(most, each.level + 1), 0);
   const newTokens = tokensBetween(layout, last.at + 1, range.to);
@@ -81,14 +94,6 @@ function hasRoom(closed: readonly Standing[], policy: Policy): boolean {
   const standing = closed.reduce((sum, each) => sum + textTokens(each), 0);
   const places = (messageShares(policy)?.overlays ?? Number.POSITIVE_INFINITY) - 1;
   return standing + policy.summaryTokens <= policy.stackTokens && closed.length <= places;
-}
-
-/** A boundary within a pair moves back. An uncovered part before the oldest summary is taken along, because no later fold would reach it. */
-function alignDown(layout: Layout, overlays: readonly Standing[], start: number, least: number): number {
-  let from = start;
-  const earlier = overlays.map(({ at }) => at).filter((at) => at < start);
-  while (layout.ties[from] !== null && earlier.length > 0) from = earlier.pop() ?? least;
-  return overlays[0]?.at === from || layout.ties[from] !== null ? least : from;
 }
 
 /** Whether the messages under folded summaries are read again, together with what is new, in one call. */

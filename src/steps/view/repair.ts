@@ -43,8 +43,9 @@ const STUBS = {
   "approved-only": "This call was approved, but no result of it was recorded: it may not have run.",
 } as const;
 
-/** Stands for an output without a word, which Bedrock refuses. */
+/** Stand for an output and an error without a word, which Bedrock refuses. */
 const NO_OUTPUT = "(no output)";
+const FAILED = "The call failed.";
 
 /** Shorter ids of calls are numbers or names, which occur again. */
 const LEAST_RANDOM_CHARS = 16;
@@ -283,7 +284,7 @@ function normalized(part: ToolPart): ToolPart {
 function failure(part: ToolPart): string {
   const value: unknown = part.errorText ?? part.approval?.reason;
   if (value !== undefined && value !== null) return fieldText(value);
-  return part.state === "output-error" ? "The call failed." : "The call was refused.";
+  return part.state === "output-error" ? FAILED : "The call was refused.";
 }
 
 function asText(part: ToolPart): Part {
@@ -343,8 +344,10 @@ function withAcceptedValues(tool: ToolPart): ToolPart {
     const told = typeof output === "string" && output.trim() === "" ? NO_OUTPUT : output;
     if (told !== tool.output) changes.output = told;
   }
-  if (typeof tool.errorText === "string" && !tool.errorText.isWellFormed())
-    changes.errorText = tool.errorText.toWellFormed();
+  if (typeof tool.errorText === "string") {
+    const told = tool.errorText.trim() === "" ? FAILED : tool.errorText.toWellFormed();
+    if (told !== tool.errorText) changes.errorText = told;
+  }
   return Object.keys(changes).length === 0 ? tool : ({ ...tool, ...changes } as ToolPart);
 }
 

@@ -81,6 +81,17 @@ describe("the summary without a model", () => {
     expect(referencesIn(parsed)).toHaveLength(referencesIn(summary).length);
   });
 
+  test("cuts the newest texts before it drops their numbers, in a budget for less than one of them", () => {
+    const messages = [0, 1, 2, 3].map((n) => {
+      const said = `Step ${n}: the store keeps its promise, and its test says so. `.repeat(6);
+      return say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(said));
+    });
+    const summary = summarise(render(messages), { references: true, summaryTokens: 60 });
+    expect(estimateTokens(summary)).toBeLessThanOrEqual(60);
+    expect(summary).toMatch(/^- Step 2: .+ \[…\] \[#3\]$/m);
+    expect(summary).toMatch(/^- Last reply: Step 3: .+ \[…\]$/m);
+  });
+
   test("has the earlier summaries in front, in their order, and alone where nothing else is given", () => {
     const fold = summarise(null, { previous: "## Goal\n- Count.", drafts: ["## Done\n- One.", "", "## Done\n- Two."] });
     expect(fold).toBe("## Goal\n- Count.\n\n## Done\n- One.\n\n## Done\n- Two.");

@@ -225,6 +225,21 @@ test("a gap between overlays gets an overlay of its own, over exactly the gap, w
   );
 });
 
+test("messages between closed summaries, too few each for an overlay of their own, are folded in with them (V1)", () => {
+  const rows = [...plain("a1"), closed("o1"), ...plain("a2"), closed("o2"), ...plain("u3", "a4")];
+  const policy = { ...small, protectHead: 0, summaryTokens: 300, stackTokens: 9_000, tailTokenBudget: 200 };
+  const least = (minSpanTokens: number): unknown =>
+    planCut(outlineOf(rows), { ...policy, thresholdTokens: 100, minSpanTokens });
+  expect(least(150)).toMatchObject({ span: { fromId: "a1", toId: "o2" }, overlayIds: ["o1", "o2"] });
+  expect(least(250)).toMatchObject({ kind: "nothing", reason: "too-small" });
+});
+
+/** A summary that is full. */
+function closed(id: string): OutlineRow {
+  const overlay = { level: 0, generation: 1, degraded: false, summaryTokens: 400 };
+  return { ...overlayRow(id, 400), overlay };
+}
+
 /** Rows of 100 tokens. An id that begins with `u` is a user's, any other an assistant's. */
 function plain(...ids: string[]): OutlineRow[] {
   return ids.map((id) => ({

@@ -143,6 +143,12 @@ describe("messages that say nothing", () => {
     const view = await accepted([asked("u1"), say("a1", "assistant", tool("c", { output: "" })), asked("u2")]);
     expect(JSON.stringify(view)).toContain("(no output)");
   });
+
+  test("an error without a word says so", async () => {
+    const failed = tool("c", { state: "output-error", output: undefined, errorText: " " });
+    const view = await accepted([asked("u1"), say("a1", "assistant", failed), asked("u2")]);
+    expect(JSON.stringify(view)).toContain("The call failed.");
+  });
 });
 
 describe("what was stored twice", () => {
