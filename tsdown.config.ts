@@ -68,6 +68,8 @@ const subpaths = defineConfig({
 const IN_THE_PACKAGE = [
   ["/redact/secret-rules.ts", "../package/redact.js"],
   ["/explain-call.ts", "../package/client.js"],
+  ["/import/import.ts", "../package/import.js"],
+  ["/import/parts.ts", "../package/import.js"],
 ] as const;
 
 /** The command line, which Node runs and nobody imports. */

@@ -201,7 +201,7 @@ function kindsOf(found: readonly string[]): string {
  */
 export function chooseConversation(
   { conversations, notes }: ImportResult,
-  index: number | undefined,
+  index?: number,
 ): { readonly conversation: Conversation; readonly notes: readonly string[] } {
   const [first, ...others] = conversations;
   const isMain = first !== undefined && !first.isSubAgent && others.every(({ isSubAgent }) => isSubAgent);

@@ -6,7 +6,7 @@ export {
   type TranscriptMethods,
   type TranscriptsExtension,
 } from "./room.ts";
-export type { Part, PartEntry, PartReceipt, SentPart } from "./parts.ts";
+export { partsOf, type Part, type PartEntry, type PartReceipt, type SentPart } from "./parts.ts";
 export {
   fromLegacyTables,
   fromSessions,
@@ -18,10 +18,12 @@ export {
   type TakenIn,
 } from "./stores.ts";
 export {
+  chooseConversation,
   detectFormat,
   exportJsonl,
   FORMATS,
   importTranscript,
+  type Conversation,
   type Format,
   type ImportOptions,
   type ImportResult,
