@@ -1,6 +1,6 @@
 /** The interface of one case of the benchmark. */
 import type { Finding } from "./report/finding.ts";
-import type { Lab } from "./lab.ts";
+import type { Lab } from "./lab/lab.ts";
 
 export interface Case {
   /** In kebab case, as `--only` takes it. */

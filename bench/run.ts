@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { Lab } from "./lab.ts";
+import { Lab } from "./lab/lab.ts";
 import { once, settle, type Settled } from "./report/noise.ts";
 import { renderFinding } from "./report/render.ts";
 import { readResults, renderResults, writeResults, type Results, type Stamp } from "./report/results.ts";

@@ -1,6 +1,6 @@
 /** Policies whose conversations live in a Durable Object of the Worker under measurement. */
 import type { UIMessage } from "ai";
-import type { HostedName, Lab } from "../lab.ts";
+import type { HostedName, Lab } from "../lab/lab.ts";
 import type { HostedMethods } from "../objects/hosted/hosted.ts";
 import type { Appended, Host, Policy, Spent } from "./host.ts";
 import { keepTails, type Tail } from "./tail.ts";

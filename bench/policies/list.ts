@@ -1,5 +1,5 @@
 /** Every policy under which conversations are compared. */
-import type { Lab } from "../lab.ts";
+import type { Lab } from "../lab/lab.ts";
 import { headAndTail } from "./head-and-tail.ts";
 import type { Policy } from "./host.ts";
 import { policyIn } from "./in-object.ts";

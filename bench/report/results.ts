@@ -8,7 +8,7 @@ import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./render.ts";
 import { fourDigits } from "./stats.ts";
-import { SOURCES } from "../transcripts.ts";
+import { SOURCES } from "../talk/transcripts.ts";
 import { isInHistory } from "../versions.ts";
 import { listLosses, READ } from "./worse.ts";
 

@@ -1,6 +1,6 @@
 /** A row that only some repetitions of an operation write shows in the operation's figure. */
 import { expect, test } from "vitest";
-import { OPERATIONS } from "../../bench/operations.ts";
+import { OPERATIONS } from "../../bench/lab/operations.ts";
 import { typicalRows } from "../../bench/report/stats.ts";
 
 const appends = (rowsOfEach: number) =>

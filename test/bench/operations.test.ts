@@ -1,6 +1,6 @@
 /** The counted and the timed operations of one list. */
 import { describe, expect, it } from "vitest";
-import { listTimed, OPERATIONS } from "../../bench/operations.ts";
+import { listTimed, OPERATIONS } from "../../bench/lab/operations.ts";
 
 describe("the operations", () => {
   const timed = OPERATIONS.flatMap(listTimed);

@@ -1,17 +1,17 @@
 /** What real sessions cost under the rent rule beside other policies, request by request. */
 import type { UIMessage } from "ai";
-import { type Prices as Ratios, PAID_SHARE } from "../../src/steps/decide/decide.ts";
-import type { Case } from "../case.ts";
-import { cheapest } from "../cost/optimum.ts";
-import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";
-import { readSteps, type Played } from "../cost/view.ts";
-import { makeReturning } from "../conversation.ts";
-import { mean } from "../report/stats.ts";
-import type { Cell, Check, Finding, Table } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { headAndTail } from "../policies/head-and-tail.ts";
-import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";
-import { ABSENT, listSessions } from "../transcripts.ts";
+import { type Prices as Ratios, PAID_SHARE } from "../../../src/steps/decide/decide.ts";
+import type { Case } from "../../case.ts";
+import { cheapest } from "../../cost/optimum.ts";
+import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../../cost/policies.ts";
+import { readSteps, type Played } from "../../cost/view.ts";
+import { makeReturning } from "../../talk/coding-session.ts";
+import { mean } from "../../report/stats.ts";
+import type { Cell, Check, Finding, Table } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { headAndTail } from "../../policies/head-and-tail.ts";
+import { priceOf, PRICE_LISTS, type Prices } from "../../prices.ts";
+import { ABSENT, listSessions } from "../../talk/transcripts.ts";
 
 /** A session of fewer tokens is short. Compacting it gains nothing, so it should be left alone. */
 const LONG_TOKENS = 60_000;

@@ -1,10 +1,10 @@
 /** Whether an append takes longer during a summariser's call. */
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import type { Case } from "../case.ts";
-import type { Cell, Finding, Spread } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import type { AppendTimes } from "../objects/client.ts";
-import { median, quantile, quantileRatio } from "../report/stats.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Finding, Spread } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import type { AppendTimes } from "../../objects/client.ts";
+import { median, quantile, quantileRatio } from "../../report/stats.ts";
 
 const DELAY_MS = 5_000;
 /** Shorter than the summariser's time, with room for the run's start before and the last look after. */

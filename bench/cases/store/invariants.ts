@@ -5,12 +5,12 @@ import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Case } from "../case.ts";
-import type { Check, Finding, Table } from "../report/finding.ts";
-import { Simulated, tablesOf } from "../invariants/simulated.ts";
-import type { Lab } from "../lab.ts";
+import type { Case } from "../../case.ts";
+import type { Check, Finding, Table } from "../../report/finding.ts";
+import { Simulated, tablesOf } from "../../invariants/simulated.ts";
+import type { Lab } from "../../lab/lab.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+const ROOT = join(import.meta.dirname, "../../..");
 const OPERATIONS = 5_000;
 const QUICK_OPERATIONS = 300;
 /** Each measurement draws a seed below this, so each plays other operations. The seed stays short enough to type. */

@@ -1,8 +1,8 @@
 /** Time of the same operations on two versions of the SDK's sessions, over their time on ours. */
-import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../report/finding.ts";
-import type { ContenderName, Lab, Subject } from "../lab.ts";
-import { MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "../objects/batch.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Finding } from "../../report/finding.ts";
+import type { ContenderName, Lab, Subject } from "../../lab/lab.ts";
+import { MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "../../objects/batch.ts";
 import {
   DRAWN,
   LAST_OF_SDK,
@@ -12,11 +12,11 @@ import {
   type Measured,
   type Timed,
   VISIBLE,
-} from "../operations.ts";
-import type { Panel, Plot } from "../report/plot.ts";
-import { renderCell } from "../report/render.ts";
-import { median, ratios } from "../report/stats.ts";
-import { listContenders, prepareSubject } from "../subjects.ts";
+} from "../../lab/operations.ts";
+import type { Panel, Plot } from "../../report/plot.ts";
+import { renderCell } from "../../report/render.ts";
+import { median, ratios } from "../../report/stats.ts";
+import { listContenders, prepareSubject } from "../../lab/subjects.ts";
 
 const LARGEST = 100_000;
 const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, LARGEST];

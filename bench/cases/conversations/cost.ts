@@ -1,16 +1,16 @@
 /** What a conversation costs under each policy, for the agent's own requests with a prompt cache and for the summariser. */
 import type { UIMessage } from "ai";
-import type { Case } from "../case.ts";
-import type { Check, Finding, Table } from "../report/finding.ts";
-import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
-import { makeConversation } from "../conversation.ts";
-import type { Lab } from "../lab.ts";
-import type { Panel } from "../report/plot.ts";
-import type { Terms } from "../policies/host.ts";
-import { listPolicies, NOTES_BEHIND } from "../policies/list.ts";
-import { weigh } from "../policies/weigh.ts";
-import { PRICES } from "../prices.ts";
-import { ABSENT, readConversations } from "../transcripts.ts";
+import type { Case } from "../../case.ts";
+import type { Check, Finding, Table } from "../../report/finding.ts";
+import { billOf, replayUnder, viewAfter, type Cost } from "../../cost/replay.ts";
+import { makeConversation } from "../../talk/coding-session.ts";
+import type { Lab } from "../../lab/lab.ts";
+import type { Panel } from "../../report/plot.ts";
+import type { Terms } from "../../policies/host.ts";
+import { listPolicies, NOTES_BEHIND } from "../../policies/list.ts";
+import { weigh } from "../../policies/weigh.ts";
+import { PRICES } from "../../prices.ts";
+import { ABSENT, readConversations } from "../../talk/transcripts.ts";
 
 const QUICK_TURNS = 12;
 const TURNS = 300;

@@ -1,5 +1,5 @@
 /** The operations that the stores are compared in, with their names and the state that each needs. */
-import type { Counted, Operation } from "./objects/rig.ts";
+import type { Counted, Operation } from "../objects/rig.ts";
 
 /** One operation whose rows are counted. */
 export interface Measured {

@@ -1,6 +1,6 @@
 /** From the cost of one operation to the bill of a month and to the platform's limits, for docs/costs.md. */
-import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
-import { rounded, writeCosts, type CostsPage, type Times } from "../bill/page.ts";
+import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../../bill/cloudflare.ts";
+import { rounded, writeCosts, type CostsPage, type Times } from "../../bill/page.ts";
 import {
   ASSUMED,
   boundsOf,
@@ -11,17 +11,17 @@ import {
   type Counted,
   type Month,
   type RunUnits,
-} from "../bill/workload.ts";
-import type { Case } from "../case.ts";
-import type { Finding, Table } from "../report/finding.ts";
-import type { Lab, Subject } from "../lab.ts";
-import type { RunCost } from "../objects/ours.ts";
-import type { Rows } from "../objects/meter.ts";
-import { messageAt } from "../objects/messages.ts";
-import { priceOf, SMALL_PRICES } from "../prices.ts";
-import { tellSmall } from "../report/render.ts";
-import { mean, median } from "../report/stats.ts";
-import { countRunOf, prepareRuns, STORED } from "./run-cost.ts";
+} from "../../bill/workload.ts";
+import type { Case } from "../../case.ts";
+import type { Finding, Table } from "../../report/finding.ts";
+import type { Lab, Subject } from "../../lab/lab.ts";
+import type { RunCost } from "../../objects/ours.ts";
+import type { Rows } from "../../objects/meter.ts";
+import { messageAt } from "../../objects/messages.ts";
+import { priceOf, SMALL_PRICES } from "../../prices.ts";
+import { tellSmall } from "../../report/render.ts";
+import { mean, median } from "../../report/stats.ts";
+import { countRunOf, prepareRuns, STORED } from "../runs/run-cost.ts";
 
 /** Several stretches of the index of ids, which is rewritten every 64 appends. */
 const APPENDS = 640;

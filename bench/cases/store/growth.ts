@@ -1,13 +1,13 @@
 /** Rows that each operation reads and writes as the stored conversation grows and its visible part does not, store by store. */
-import type { Case } from "../case.ts";
-import type { Cell, Check, Finding } from "../report/finding.ts";
-import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
-import type { Rows } from "../objects/meter.ts";
-import { DRAWN, LAST_OF_SDK, OPERATIONS, SLOW_OF_020, VISIBLE, type Measured } from "../operations.ts";
-import type { Panel, Plot } from "../report/plot.ts";
-import { tellSmall } from "../report/render.ts";
-import { ratio, typicalRows } from "../report/stats.ts";
-import { listContenders, prepareSubject } from "../subjects.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Check, Finding } from "../../report/finding.ts";
+import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../../lab/lab.ts";
+import type { Rows } from "../../objects/meter.ts";
+import { DRAWN, LAST_OF_SDK, OPERATIONS, SLOW_OF_020, VISIBLE, type Measured } from "../../lab/operations.ts";
+import type { Panel, Plot } from "../../report/plot.ts";
+import { tellSmall } from "../../report/render.ts";
+import { ratio, typicalRows } from "../../report/stats.ts";
+import { listContenders, prepareSubject } from "../../lab/subjects.ts";
 
 const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, 100_000];
 const QUICK_SIZES = [100, 300];

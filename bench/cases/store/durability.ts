@@ -1,6 +1,6 @@
 /** Kills the Worker with SIGKILL in the middle of a run and measures how long it takes to go on by itself, and at what cost. */
-import type { Case } from "../case.ts";
-import type { Cell, Check, Finding, Table } from "../report/finding.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Check, Finding, Table } from "../../report/finding.ts";
 import {
   behindAnswer,
   FINISHED_CHUNKS,
@@ -10,9 +10,9 @@ import {
   recover,
   type Moment,
   type Recovery,
-} from "../kills/recovery.ts";
-import type { Lab } from "../lab.ts";
-import { spread } from "../report/stats.ts";
+} from "../../kills/recovery.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { spread } from "../../report/stats.ts";
 
 /** Kills of each moment, for a median and its spread. */
 const KILLS = 5;

@@ -1,10 +1,10 @@
 /** Measures how much of the evidence for a question one answer of `recall` holds, beside a plain full-text index. */
-import type { Case } from "../case.ts";
-import { mean } from "../report/stats.ts";
-import type { Cell, Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { makeConversation, type Kind } from "../talk/conversations.ts";
-import { fullText, ours, type Search } from "../talk/searches.ts";
+import type { Case } from "../../case.ts";
+import { mean } from "../../report/stats.ts";
+import type { Cell, Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { makeConversation, type Kind } from "../../talk/conversations.ts";
+import { fullText, ours, type Search } from "../../talk/searches.ts";
 
 const CONVERSATIONS = 10;
 /** Tokens of an answer: the default, and less. The conversations are a few times as long as the first. */

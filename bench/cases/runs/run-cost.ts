@@ -1,8 +1,8 @@
 /** What a run costs its object and its workflow as the span grows. docs/costs.md uses these figures. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import type { Lab, Subject } from "../lab.ts";
-import type { RunCost } from "../objects/ours.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import type { Lab, Subject } from "../../lab/lab.ts";
+import type { RunCost } from "../../objects/ours.ts";
 
 /** High enough that no run begins by itself. The tail is 20,000 tokens, as with a threshold of 60,000. */
 const THRESHOLD_TOKENS = 1_000_000;

@@ -1,9 +1,9 @@
 /** A million tokens that were never compacted, and a summariser that takes 16,000 at a time. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { messagesBetween } from "../objects/messages.ts";
-import { weigh } from "../policies/weigh.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { messagesBetween } from "../../objects/messages.ts";
+import { weigh } from "../../policies/weigh.ts";
 
 /** Enough messages that the largest view has a million tokens, although the first runs hide some before all are stored. */
 const MESSAGES = 12_000;

@@ -4,14 +4,15 @@
  * The only module that knows how the Worker is run. Its own traces are off, because they cost more than the measured work. Its state lives
  * in a temporary directory of the harness.
  */
+import { join } from "node:path";
 import type { createTestHarness } from "wrangler";
-import type { RunRecord } from "../src/memory/runs/runs.ts";
-import type { AppendTimes, GatheringTimes } from "./objects/client.ts";
-import type { FleetTimes } from "./objects/fleet.ts";
-import type { HostedMethods } from "./objects/hosted/hosted.ts";
-import type { LargeSession, Ours, RunCost } from "./objects/ours.ts";
-import type { RigMethods } from "./objects/rig.ts";
-import type { EmptyParams } from "./objects/workflows.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { AppendTimes, GatheringTimes } from "../objects/client.ts";
+import type { FleetTimes } from "../objects/fleet.ts";
+import type { HostedMethods } from "../objects/hosted/hosted.ts";
+import type { LargeSession, Ours, RunCost } from "../objects/ours.ts";
+import type { RigMethods } from "../objects/rig.ts";
+import type { EmptyParams } from "../objects/workflows.ts";
 
 export const CONTENDERS = ["Ours", "Sdk032", "Sdk020"] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
@@ -76,7 +77,10 @@ export class Lab {
     process.env["X_LOCAL_OBSERVABILITY"] = "false";
     process.env["CLOUDFLARE_CF_FETCH_ENABLED"] = "false";
     const { createTestHarness } = await import("wrangler");
-    const harness = createTestHarness({ root: import.meta.dirname, workers: [{ configPath: "./wrangler.jsonc" }] });
+    const harness = createTestHarness({
+      root: join(import.meta.dirname, ".."),
+      workers: [{ configPath: "./wrangler.jsonc" }],
+    });
     await harness.listen();
     return new Lab(harness, await harness.getWorker<Record<BindingName, Namespace>>().getEnv(), options.quick);
   }

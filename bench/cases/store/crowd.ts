@@ -2,13 +2,13 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import { gatherCrowd, type CrowdReport } from "../crowd/crowd.ts";
-import type { Lab } from "../lab.ts";
-import { messagesBetween } from "../objects/messages.ts";
-import { median, quantile, spread } from "../report/stats.ts";
+import { freePort, LocalWorker } from "../../../scripts/demo/local-worker.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import { gatherCrowd, type CrowdReport } from "../../crowd/crowd.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { messagesBetween } from "../../objects/messages.ts";
+import { median, quantile, spread } from "../../report/stats.ts";
 
 const CLIENTS = 20;
 const DROPPERS = 8;

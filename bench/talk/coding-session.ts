@@ -1,6 +1,6 @@
 /** Generates a long coding session with names, rules and tool calls like a real one. The same seed gives the same session. */
 import type { UIMessage } from "ai";
-import { mulberry } from "./random.ts";
+import { mulberry } from "../random.ts";
 
 const ROOMS = ["parser", "ledger", "outline", "fence", "search", "billing", "session", "router"] as const;
 const RULES = [

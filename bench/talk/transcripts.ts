@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
-import { importTranscript } from "../src/import/import.ts";
-import { readTranscript } from "../test/steps/transcripts.ts";
+import { importTranscript } from "../../src/import/import.ts";
+import { readTranscript } from "../../test/steps/transcripts.ts";
 
 const FILES = { coding: "pi-coding-session.jsonl", service: "tau-airline-100.json" } as const;
 
@@ -15,7 +15,7 @@ export function readConversations(which: keyof typeof FILES): (readonly UIMessag
 
 /** Real sessions of many sources as lines of messages, one per file. A file's name begins with its source. Empty where they are absent. */
 export function listSessions(): readonly { readonly name: string; readonly text: string }[] {
-  const root = process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../shared/transcripts");
+  const root = process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../../shared/transcripts");
   const folder = join(root, "sessions");
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".jsonl")) : [];
   return files

@@ -1,8 +1,8 @@
 /** What a compaction costs beside its model, as time over an empty workflow's and as counts. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { ratios, spread } from "../report/stats.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { ratios, spread } from "../../report/stats.ts";
 
 /** Enough rounds that one busy second of the machine does not move the median. */
 const ROUNDS = 40;

@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import { InspectedWorker, type Taken } from "../inspected.ts";
-import type { Lab } from "../lab.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import { InspectedWorker, type Taken } from "../../lab/inspected.ts";
+import type { Lab } from "../../lab/lab.ts";
 
 const SIZES = [1_000, 10_000, 100_000];
 const QUICK_SIZES = [100, 300];

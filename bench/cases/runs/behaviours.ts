@@ -1,11 +1,11 @@
 /** What a store does when something goes wrong, as counts of the conformance suite's facts and as known weaknesses. */
-import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../report/finding.ts";
-import { checkFacts } from "../conformance/check.ts";
-import { FACTS } from "../conformance/facts.ts";
-import { STORE_NAMES, STORES, type Line } from "../conformance/report.ts";
-import type { Verdict } from "../conformance/verdict.ts";
-import { WEAKNESSES, type Weakness } from "../conformance/weaknesses.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Finding } from "../../report/finding.ts";
+import { checkFacts } from "../../conformance/check.ts";
+import { FACTS } from "../../conformance/facts.ts";
+import { STORE_NAMES, STORES, type Line } from "../../conformance/report.ts";
+import type { Verdict } from "../../conformance/verdict.ts";
+import { WEAKNESSES, type Weakness } from "../../conformance/weaknesses.ts";
 
 const QUICK_AREA = "races";
 /**

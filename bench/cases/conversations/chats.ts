@@ -3,16 +3,16 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
-import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import { Person } from "../../test/examples/chat-person.ts";
-import type { Case } from "../case.ts";
-import { Provider, type Call } from "../chats/provider.ts";
-import { ROWS_PATH, type RowsOf } from "../chats/rows.ts";
-import { COUNTED, THRESHOLD, WINDOW } from "../chats/terms.ts";
-import type { Rows } from "../objects/meter.ts";
-import type { Cell, Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { median } from "../report/stats.ts";
+import { freePort, LocalWorker } from "../../../scripts/demo/local-worker.ts";
+import { Person } from "../../../test/examples/chat-person.ts";
+import type { Case } from "../../case.ts";
+import { Provider, type Call } from "../../chats/provider.ts";
+import { ROWS_PATH, type RowsOf } from "../../chats/rows.ts";
+import { COUNTED, THRESHOLD, WINDOW } from "../../chats/terms.ts";
+import type { Rows } from "../../objects/meter.ts";
+import type { Cell, Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { median } from "../../report/stats.ts";
 
 const CHATS = {
   "stock-chat": "AIChatAgent",
@@ -51,7 +51,7 @@ async function measure(lab: Lab): Promise<Finding> {
     stateDir: await mkdtemp(join(tmpdir(), "palimpsest-chats-")),
     port: await freePort(),
     vars: { PROVIDER_URL: provider.url, PALIMPSEST_WATCHDOG_SECONDS: WATCHDOG_SECONDS },
-    configPath: join(import.meta.dirname, "../chats/wrangler.jsonc"),
+    configPath: join(import.meta.dirname, "../../chats/wrangler.jsonc"),
   });
   try {
     await worker.start();

@@ -7,7 +7,7 @@
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { unstable_startWorker } from "wrangler";
-import type { Knocked } from "./objects/door.ts";
+import type { Knocked } from "../objects/door.ts";
 
 /** Mean bytes between two samples. */
 const SAMPLE_BYTES = 4_096;
@@ -52,7 +52,7 @@ export class InspectedWorker {
     const { unstable_startWorker: startWorker } = await import("wrangler");
     const before = new Set(await listWorkerds());
     const worker = await startWorker({
-      config: `${import.meta.dirname}/wrangler.jsonc`,
+      config: `${import.meta.dirname}/../wrangler.jsonc`,
       dev: { inspector: { port: 0 }, server: { port: 0 }, persist: stateDir, logLevel: "none", watch: false },
     });
     await worker.ready;

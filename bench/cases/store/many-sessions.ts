@@ -1,9 +1,9 @@
 /** Whether a session costs more because its agent has a thousand of them. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { SESSION_OPERATIONS, type SessionOperation } from "../objects/many-sessions.ts";
-import type { Rows } from "../objects/meter.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { SESSION_OPERATIONS, type SessionOperation } from "../../objects/many-sessions.ts";
+import type { Rows } from "../../objects/meter.ts";
 
 const COUNTS = [60, 1_000];
 const QUICK_COUNTS = [60, 120];

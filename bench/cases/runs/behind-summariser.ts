@@ -1,9 +1,9 @@
 /** How long appends wait for a slow summariser, store by store. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
-import type { Behind } from "../objects/rig.ts";
-import { median, quantile } from "../report/stats.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import { CONTENDERS, type ContenderName, type Lab } from "../../lab/lab.ts";
+import type { Behind } from "../../objects/rig.ts";
+import { median, quantile } from "../../report/stats.ts";
 
 const DELAY_MS = 5_000;
 const THRESHOLD_TOKENS = 18_000;

@@ -1,8 +1,8 @@
 /** Many agents that compact at the same moment. */
-import type { Case } from "../case.ts";
-import type { Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { median, quantile } from "../report/stats.ts";
+import type { Case } from "../../case.ts";
+import type { Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { median, quantile } from "../../report/stats.ts";
 
 const AGENTS = 200;
 const QUICK_AGENTS = 20;

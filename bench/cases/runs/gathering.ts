@@ -1,10 +1,10 @@
 /** Whether an append takes longer while the agent gathers the facts of a large session. */
-import { MAX_OUTLINE_ROWS } from "../../src/limits.ts";
-import { MAX_SLICE_BYTES } from "../../src/memory/messages/span-reader.ts";
-import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../report/finding.ts";
-import type { Lab } from "../lab.ts";
-import { mean, quantile, quantileRatio } from "../report/stats.ts";
+import { MAX_OUTLINE_ROWS } from "../../../src/limits.ts";
+import { MAX_SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
+import type { Case } from "../../case.ts";
+import type { Cell, Finding } from "../../report/finding.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { mean, quantile, quantileRatio } from "../../report/stats.ts";
 
 const MESSAGES = 20_000;
 const QUICK_MESSAGES = 200;
