@@ -6,10 +6,10 @@ import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { approvalCalls } from "../../src/approval/room.ts";
 import { contextCalls } from "../../src/context/calls.ts";
-import { costCalls } from "../../src/costs/calls.ts";
+import { costCalls } from "../../src/costs/room.ts";
 import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/room.ts";
-import { inspectCalls } from "../../src/inspect/calls.ts";
+import { inspectCalls } from "../../src/inspect/room.ts";
 import { notesCalls } from "../../src/notes/calls.ts";
 import { recallCalls } from "../../src/recall/room.ts";
 

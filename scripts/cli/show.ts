@@ -2,7 +2,7 @@
 import type { HealthReport } from "../../src/inspect/health.ts";
 import type { UsageDollars } from "../../src/agent/reports/usage-report.ts";
 import type { Proposal } from "../../src/approval/approval.ts";
-import type { PlanReport } from "../../src/inspect/explain.ts";
+import type { PlanReport } from "../../src/inspect/plan.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import type { UIMessage } from "ai";

@@ -5,17 +5,92 @@
  * It writes one row for each recorded call, in the same transaction. A change of an older message writes one for each model once, so that
  * the next call reads the whole path again. It stores numbers and names of models, and no word of a message.
  */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import type { Methods } from "../agent/compose.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
+import { sessionId } from "../agent/inputs.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
-import type { Tree } from "../memory/messages/tree.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
 import { checkFields } from "../known-fields.ts";
+import type { Db } from "../memory/db.ts";
+import type { Tree } from "../memory/messages/tree.ts";
+import { defineTables } from "../memory/schema.ts";
 import { calibrationRatio } from "../steps/tokens/calibrate.ts";
-import { costCalls } from "./calls.ts";
 import { checkPrices, type PriceList } from "./prices.ts";
-import { CostStatements, type CostRow } from "./statements.ts";
-import { addCall, addSummary, dollarsByModel } from "./sums.ts";
-import { SessionCosts, type CostMethods } from "./session-costs.ts";
+import { addCall, addSummary, dollarsByModel, reportCosts, type Costs, type CostRow } from "./sums.ts";
+
+type Stored = { model: string; summarises: number; sums: string };
+
+defineTables("costs", [
+  `CREATE TABLE palimpsest_costs (
+     session_id TEXT NOT NULL,
+     model      TEXT NOT NULL,
+     summarises INTEGER NOT NULL,
+     sums       TEXT NOT NULL,
+     PRIMARY KEY (session_id, model, summarises)
+   ) WITHOUT ROWID`,
+]);
+
+class CostStatements {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  costs(sessionId: string): CostRow[] {
+    const sql = "SELECT model, summarises, sums FROM palimpsest_costs WHERE session_id = ? ORDER BY summarises, model";
+    return this.#db.run<Stored>(sql, sessionId).map(readRow);
+  }
+
+  cost(sessionId: string, { model, summarises }: Pick<CostRow, "model" | "summarises">): CostRow | null {
+    const sql = `SELECT model, summarises, sums FROM palimpsest_costs
+       WHERE session_id = ? AND model = ? AND summarises = ?`;
+    const [found] = this.#db.run<Stored>(sql, sessionId, model, summarises);
+    return found === undefined ? null : readRow(found);
+  }
+
+  put(sessionId: string, { model, summarises, ...sums }: CostRow): void {
+    this.#db.replace("palimpsest_costs", { sessionId, model, summarises, sums: JSON.stringify(sums) });
+  }
+}
+
+function readRow({ sums, ...row }: Stored): CostRow {
+  return { ...row, ...(JSON.parse(sums) as Omit<CostRow, "model" | "summarises">) };
+}
+
+class SessionCosts {
+  readonly #state: SessionState;
+  readonly #sql: CostStatements;
+  readonly #prices: PriceList;
+
+  /** @internal */
+  constructor(state: SessionState, sql: CostStatements, prices: PriceList) {
+    this.#state = state;
+    this.#sql = sql;
+    this.#prices = prices;
+  }
+
+  /** What the recorded model calls of this session cost, by model, and what they would have cost without compaction. */
+  async getCosts(): Promise<Costs> {
+    this.#state.apply();
+    return reportCosts(this.#sql.costs(this.#state.id), this.#prices);
+  }
+}
+
+/** The methods that the room adds to a session. */
+export interface CostMethods extends Methods<SessionCosts> {}
+
+export const costCalls = {
+  /** Tells what a conversation's model calls cost, by model, and what they would have cost without compaction. */
+  getCosts: callOf<CostMethods>()({
+    group: "read",
+    input: z.strictObject({ sessionId }),
+    run: ({ session }, { sessionId: id }) => session(id).getCosts(),
+  }),
+};
 
 /** Options of {@link costs}. */
 export interface CostsOptions {

@@ -9,7 +9,30 @@
 import type { SummariserCall } from "../agent/core.ts";
 import type { UsageDollars } from "../agent/reports/usage-report.ts";
 import { dollarsOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
-import type { CostRow } from "./statements.ts";
+
+/** Sums over the calls of one model of a session. */
+export type CostRow = {
+  model: string;
+  /** 0 for the agent's own model, 1 for a summariser. */
+  summarises: number;
+  calls: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** The part of the input that was read from the provider's cache, and the part that was written to it. */
+  cachedTokens: number;
+  writtenTokens: number;
+  /** Input as it would have been without compaction, and the part of it that the call before would have left in the cache. */
+  wholeTokens: number;
+  wholeCached: number;
+  /** That input at the last call. */
+  lastWhole: number;
+  /**
+   * The newest message at the last call, and the estimated tokens of the path before it. The message is -1 before a call, and once the
+   * path was changed.
+   */
+  pathSeq: number;
+  pathTokens: number;
+};
 
 /** One call of the agent's own model. */
 export interface OwnCall {

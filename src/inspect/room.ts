@@ -3,10 +3,138 @@
  *
  * It reads what the core stores and writes nothing.
  */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import type { Methods } from "../agent/compose.ts";
 import type { Extension } from "../agent/extension.ts";
+import {
+  checkGiven,
+  defined,
+  flag,
+  given,
+  id,
+  leafId,
+  page,
+  parseInput,
+  sessionId,
+  wholeNumber,
+  type FieldsOf,
+} from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
-import { inspectCalls } from "./calls.ts";
-import { SessionInspection, type InspectMethods } from "./session-inspection.ts";
+import type { History } from "../memory/messages/history.ts";
+import { discloseOverlay, listReplaced } from "../memory/overlays/time-travel.ts";
+import { splitReferences, type BulletSource } from "../steps/draft/provenance.ts";
+import { hashOf } from "../steps/message/message.ts";
+import { reportHealth } from "./health.ts";
+import { reportPlan, type PlanQuestion, type PlanReport } from "./plan.ts";
+import { diffSummaries, type SummaryDiff } from "./steps/diff-summaries.ts";
+
+const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>;
+
+class SessionInspection {
+  readonly #state: SessionState;
+
+  /** @internal */
+  constructor(state: SessionState) {
+    this.#state = state;
+  }
+
+  /**
+   * Forecasts a run without starting it, with the run's own planning code. With `manual` it plans as if asked for by hand, and with
+   * `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`, because the summariser's window is known only where it is
+   * called.
+   */
+  async plan(question: PlanQuestion = {}): Promise<PlanReport> {
+    const asked = parseInput(z.strictObject(planQuestion), question);
+    const { core, id } = this.#state;
+    const policy = this.#state.mustHavePolicy();
+    const report = await core.read(id, () => reportPlan(core, id, { ...asked, policy }));
+    if (report === null) throw this.#state.empty();
+    return report;
+  }
+
+  /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
+  async getProvenance(overlayId: string): Promise<BulletSource[]> {
+    checkGiven(given.overlay, { overlayId });
+    return findProvenance(this.#state.stored, overlayId);
+  }
+
+  /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */
+  async diffCompaction(overlayId: string): Promise<CompactionDiff> {
+    checkGiven(given.overlay, { overlayId });
+    return diffCompaction(this.#state.stored, overlayId);
+  }
+}
+
+/** The methods that the room adds to a session. */
+export interface InspectMethods extends Methods<SessionInspection> {}
+
+/**
+ * Bullets of a summary compared with those that it replaced. `gone` when the messages under it were deleted, `withheld` when messages under
+ * it or under the replaced ones were edited since.
+ */
+export type CompactionDiff =
+  | ({ readonly kind: "diff"; readonly overlayId: string; readonly replaced: readonly string[] } & SummaryDiff)
+  | { readonly kind: "gone" }
+  | { readonly kind: "withheld" };
+
+/** Throws `unknown_overlay`. */
+function diffCompaction(history: History, overlayId: string): CompactionDiff {
+  const { laid } = history.overlays;
+  const rows = listReplaced(history.tree, laid, laid.mustGetRow(overlayId));
+  const replaced = rows?.map((row) => discloseOverlay(laid, row)) ?? null;
+  const overlay = history.overlays.list().find((each) => each.id === overlayId) ?? null;
+  if (replaced === null || overlay === null) return { kind: "gone" };
+  if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
+  const { added, dropped, kept } = diffSummaries(
+    replaced.map((each) => each.summary),
+    overlay.summary,
+  );
+  return { kind: "diff", overlayId, replaced: replaced.map((each) => each.id), added, dropped, kept };
+}
+
+/**
+ * The source messages of each bullet of an overlay's summary, by line from 0. Lines without a reference are left out.
+ * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
+ */
+function findProvenance({ overlays, tree }: History, overlayId: string): BulletSource[] {
+  const { fromSeq, toSeq, summary } = overlays.laid.mustGetRow(overlayId);
+  return summary.split("\n").flatMap((text, line) => {
+    const hashes = splitReferences(text).references.flatMap((reference) => hashOf(reference) ?? []);
+    const found = hashes.flatMap((hash) => tree.findByHash(hash));
+    const messageIds = found.flatMap(({ seq, id }) => (seq >= fromSeq && seq <= toSeq ? [id] : []));
+    return messageIds.length === 0 ? [] : [{ line, messageIds }];
+  });
+}
+
+const call = callOf<InspectMethods>();
+
+export const inspectCalls = {
+  /** Says what a compaction would do now and why, without doing it. */
+  plan: call({
+    group: "watch",
+    input: z.strictObject({ sessionId, ...planQuestion }),
+    run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
+  }),
+  /** Compares a summary with the ones that it replaced. */
+  diffCompaction: call({
+    group: "read",
+    input: z.strictObject({ sessionId, overlayId: id }),
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).diffCompaction(overlayId),
+  }),
+  /** Reads the source messages of each bullet of a summary. */
+  getProvenance: call({
+    group: "read",
+    input: z.strictObject({ sessionId, overlayId: id }),
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
+  }),
+  /** Reads the health of compaction, which is breakers, spend, calibration, and the results of a page of runs. */
+  health: call({
+    group: "read",
+    input: z.strictObject({ sessionId, limit: page.default(50), before: wholeNumber.positive().optional() }),
+    run: ({ core }, { sessionId, ...page }) => reportHealth(core, sessionId, defined(page)),
+  }),
+};
 
 /** The room as an agent is declared with it. */
 export interface InspectExtension extends Extension<InspectMethods, object, typeof inspectCalls> {}

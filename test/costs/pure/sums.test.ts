@@ -2,9 +2,16 @@
 import { array, assert, nat, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import { checkPrices, dollarsOf, pricesOf } from "../../../src/costs/prices.ts";
-import { addCall, addSummary, dollarsByModel, reportCosts, type OwnCall } from "../../../src/costs/sums.ts";
+import {
+  addCall,
+  addSummary,
+  dollarsByModel,
+  reportCosts,
+  type CostRow,
+  type OwnCall,
+} from "../../../src/costs/sums.ts";
 import { checkModel, withoutModel } from "../../../src/model/chosen.ts";
-import type { CostRow } from "../../../src/costs/statements.ts";
+
 import { tries } from "../../tries.ts";
 
 const PRICES = { big: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }, small: { input: 0.1, output: 0.4 } };
