@@ -94,11 +94,14 @@ export async function reportPlan(
     core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   const situation = { outline, policy, rent, waiting, foreseen };
   if (foreseen !== null && foreseen.plan !== null) return explainServed(foreseen.plan, foreseen, situation);
-  // Neither a summariser nor a function would be asked of an empty or a small view.
-  const isBefore = plan.kind === "nothing" && (plan.reason === "empty" || plan.reason === "under-threshold");
-  if (inline !== null && !isBefore) return explainFunction(situation);
+  if (inline !== null && !isBefore(plan)) return explainFunction(situation);
   if (plan.kind === "nothing") return explainNothing(plan, situation);
   return explainSummary(plan, situation, countBeside(core, { sessionId, policy }, { plan, carried }));
+}
+
+/** Whether neither a summariser nor a function would be asked, of an empty or a small view. */
+function isBefore(plan: Plan): boolean {
+  return plan.kind === "nothing" && (plan.reason === "empty" || plan.reason === "under-threshold");
 }
 
 /** Most tokens around a summary, which are the opening, carried blocks in their present form, and the text of `onAfterCompaction`. */
