@@ -40,6 +40,7 @@ const subpaths = defineConfig({
     testing: "src/testing/index.ts",
     think: "src/think/with-compaction.ts",
     turn: "src/turn/turn.ts",
+    types: "src/types.ts",
     worker: "src/worker.ts",
     "workers-ai": "src/providers/workers-ai.ts",
   },
