@@ -18,6 +18,8 @@ import { classPath } from "./class-path.ts";
 import { Remote, type Target } from "./client.ts";
 import * as commands from "./commands.ts";
 import { addEvalFlags, type EvalFlags } from "./eval/flags.ts";
+import { examineProject } from "./project/doctor.ts";
+import { initProject } from "./project/init.ts";
 import type { CompactFlags, Context, Done } from "./commands.ts";
 import { CommandFailure, EXIT, explainError } from "./failure.ts";
 
@@ -62,7 +64,9 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
 
 function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Work) => Promise<void>): Command {
   const program = new Command("palimpsest")
-    .description("Sessions and runs of a Palimpsest agent. The Worker's secret is read from PALIMPSEST_SECRET.")
+    .description(
+      "Sets up, shows and steers agents with Palimpsest. The Worker's secret is read from PALIMPSEST_SECRET.",
+    )
     .version(readVersion(), "--version", "print the version of the package")
     .option(
       "--url <url>",
@@ -82,6 +86,7 @@ function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Wor
     .exitOverride();
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).exitOverride();
+  addProject(command, run);
   addReads(command, run);
   addSteering(command, run);
   addEvalFlags(
@@ -106,6 +111,16 @@ type Run = (work: Work) => Promise<void>;
 
 const limit = (): Option => new Option("--limit <n>", "how many, newest first").argParser(positive).default(20);
 const noWait = (): Option => new Option("--no-wait", "do not wait for the end");
+
+function addProject(command: Add, run: Run): void {
+  command("init", "add what an agent needs to the Worker in this folder, and show the change first")
+    .option("--yes", "write it", false)
+    .action(({ yes }: { yes: boolean }) => run(async ({ paint }) => initProject(process.cwd(), { yes, paint })));
+  command(
+    "doctor",
+    "look at the bindings, versions, model and limits of the Worker in this folder; exit code 1 when one is wrong",
+  ).action(() => run(async ({ paint }) => examineProject(process.cwd(), paint)));
+}
 
 function addReads(command: Add, run: Run): void {
   command("sessions", "list the agent's sessions")

@@ -9,6 +9,7 @@ import { MAX_ID_CHARS } from "../limits.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { CallContext, Calls, Grant, MethodsOfCalls } from "./calls.ts";
 import type { CallTable, Rooms } from "./extension.ts";
+import { isAtHome } from "./this-machine.ts";
 import { SessionManager } from "./sessions/session-manager.ts";
 import { Session } from "./sessions/session.ts";
 
@@ -149,11 +150,26 @@ export function adviceOn(agent: object, call: string): string {
   return refusals.get(agent)?.(call) ?? `This agent has no method ${JSON.stringify(call)} for its clients.`;
 }
 
+/** The looks that a connection from this machine has, whatever the list opens. They change nothing. */
+const LOOKS: ReadonlySet<string> = new Set<Grant>(["watch", "read"]);
+
+interface ClosedCalls {
+  readonly doors: Doors;
+  /** Makes a call with the looks of this machine. */
+  readonly run: (name: string, input: unknown) => Promise<unknown>;
+}
+
+/** What a caller at home may do: look at everything, and what the list opens. */
+export function mayAtHome(doors: Doors): (grant: Grant) => boolean {
+  return (grant) => LOOKS.has(grant) || doors.grants(grant);
+}
+
 /**
- * Answers the calls that an agent lacks or does not open. The SDK's own answer says only that the method does not exist, and logs a stack.
+ * Answers the calls that an agent lacks or does not open. A connection from the machine that runs the Worker may look all the same, so that
+ * the command line shows summaries and views of an agent under development. The SDK's own answer says only that the method does not exist, and logs a stack.
  * A frame for a sub-agent passes, because its calls are not those of this agent.
  */
-export function refuseClosedCalls(agent: Agent, table: CallTable, doors: Doors): void {
+export function refuseClosedCalls(agent: Agent, table: CallTable, { doors, run }: ClosedCalls): void {
   const open = Object.keys(table).filter((name) => doors.opens(name));
   refusals.set(agent, (call) =>
     Object.hasOwn(table, call)
@@ -162,11 +178,26 @@ export function refuseClosedCalls(agent: Agent, table: CallTable, doors: Doors):
         ? `This agent has no method "${call}" for its clients: it is not @callable(), or that is of another copy of "agents" than palimpsest imports (npm ls agents).`
         : `This agent has no method ${JSON.stringify(call)} for its clients. It opens ${open.join(", ") || "none"}. A room may bring it: docs/clients.md.`,
   );
+  const atHome = new Set<string>();
+  const connect = agent.onConnect.bind(agent);
+  agent.onConnect = async (connection, context) => {
+    if (isAtHome(context.request)) atHome.add(connection.id);
+    return connect(connection, context);
+  };
+  const close = agent.onClose.bind(agent);
+  agent.onClose = async (connection, ...rest) => {
+    atHome.delete(connection.id);
+    return close(connection, ...rest);
+  };
   const inner = agent.onMessage.bind(agent);
   agent.onMessage = async (connection, message) => {
     const isOpen = (name: string): boolean => doors.opens(name) || agent.getCallableMethods().has(name);
     const call = connection.uri?.includes("/sub/") === true ? null : closedCall(message, isOpen);
     if (call === null) return inner(connection, message);
+    if (atHome.has(connection.id) && LOOKS.has(table[call.method]?.group ?? "")) {
+      connection.send(JSON.stringify({ type: "rpc", id: call.id, ...(await answerOf(run(call.method, call.input))) }));
+      return;
+    }
     const { message: error } = new PalimpsestError("not_configured", adviceOn(agent, call.method));
     connection.send(JSON.stringify({ type: "rpc", id: call.id, success: false, error }));
   };
@@ -179,15 +210,25 @@ const METHODS = /"method"\s*:\s*"([^"\\]*)"/g;
 function closedCall(
   message: WSMessage,
   isOpen: (name: string) => boolean,
-): { readonly id: string; readonly method: string } | null {
+): { readonly id: string; readonly method: string; readonly input: unknown } | null {
   if (typeof message !== "string") return null;
   if ([...message.matchAll(METHODS)].every(([, name = ""]) => isOpen(name))) return null;
   try {
-    const { type, id, method } = JSON.parse(message) as Record<string, unknown>;
+    const { type, id, method, args } = JSON.parse(message) as Record<string, unknown>;
     const isCall = type === "rpc" && typeof id === "string" && typeof method === "string";
-    return isCall && method.length <= MAX_ID_CHARS && !isOpen(method) ? { id, method } : null;
+    const input: unknown = Array.isArray(args) ? args[0] : undefined;
+    return isCall && method.length <= MAX_ID_CHARS && !isOpen(method) ? { id, method, input } : null;
   } catch {
     return null;
+  }
+}
+
+/** As the SDK answers a call. */
+async function answerOf(result: Promise<unknown>): Promise<object> {
+  try {
+    return { success: true, done: true, result: await result };
+  } catch (error) {
+    return { success: false, error: error instanceof Error ? error.message : String(error) };
   }
 }
 

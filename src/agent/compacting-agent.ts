@@ -6,7 +6,7 @@
  */
 import { Agent } from "agents";
 import { runCall, tableOf, type Calls, type MethodsOfCalls } from "./calls.ts";
-import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, refuseClosedCalls, type Clients } from "./clients.ts";
+import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, mayAtHome, refuseClosedCalls, type Clients } from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
@@ -64,7 +64,9 @@ function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
       super(ctx, env);
       this.#doors = new Doors((this.constructor as typeof Compacting).clients, table);
       hangDoors(this, table, { doors: this.#doors, shadowed });
-      refuseClosedCalls(this, table, this.#doors);
+      const run = (name: string, input: unknown): Promise<unknown> =>
+        this.#look(table[name] as CallTable[string], input);
+      refuseClosedCalls(this, table, { doors: this.#doors, run });
       const configure = (sessionId: string): void => {
         const session = Session.create(this).forSession(sessionId);
         this.configureSession(session);
@@ -90,6 +92,11 @@ function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
     async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
       this.palimpsest.uses.count();
       return runCall(entry, contextOf(this.palimpsest, this.#doors), input);
+    }
+
+    async #look(entry: CallTable[string], input: unknown): Promise<unknown> {
+      this.palimpsest.uses.count();
+      return runCall(entry, { ...contextOf(this.palimpsest, this.#doors), may: mayAtHome(this.#doors) }, input);
     }
 
     static {

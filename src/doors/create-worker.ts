@@ -12,7 +12,8 @@ import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
-import { holdsSecret, isOnThisMachine, nameCaller, addressOf, readSecret, type DoorEnv } from "./caller.ts";
+import { isOnThisMachine } from "../agent/this-machine.ts";
+import { holdsSecret, nameCaller, addressOf, readSecret, type DoorEnv } from "./caller.ts";
 import { issueTicket, readTicket, type AgentAddress } from "./tickets.ts";
 import { writeVisit, type Visit } from "./visit.ts";
 

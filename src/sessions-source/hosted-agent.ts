@@ -7,7 +7,7 @@
 import type { Agent } from "agents";
 import type { Sessions } from "agents/sessions";
 import { runCall, tableOf } from "../agent/calls.ts";
-import { addOpenCalls, contextOf, Doors, refuseClosedCalls, type Clients } from "../agent/clients.ts";
+import { addOpenCalls, contextOf, Doors, mayAtHome, refuseClosedCalls, type Clients } from "../agent/clients.ts";
 import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "./hosted-session.ts";
@@ -116,7 +116,11 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
       return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
     },
   });
-  refuseClosedCalls(agent, table, doors);
+  refuseClosedCalls(agent, table, {
+    doors,
+    run: (name, input) =>
+      runCall(table[name] as CallTable[string], { ...contextOf(core, doors), may: mayAtHome(doors) }, input),
+  });
   takeInOnStart(agent, hosted, options.beforeStart);
   ctx.waitUntil(Promise.resolve().then(() => core.wake()));
   return core;

@@ -51,9 +51,15 @@ test("hello.ts ends with a compaction, and the command line shows its run and as
   expect([code, out]).toEqual([0, expect.stringMatching(/ (?:applied|nothing)/)]);
 });
 
+test("on this machine the sessions and what the model reads are shown, although the Worker opens neither to clients", async () => {
+  expect(await palimpsest("sessions")).toMatchObject({ code: 0, out: expect.stringContaining("We agreed to keep") });
+  const shown = await palimpsest("show");
+  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining("── summary (user)") });
+  expect(shown.out).toContain("We agreed to keep the ledger in one table");
+});
+
 test.for<[string, number, string[]]>([
   ["rooms: [inspect()]", 2, ["health"]],
-  ['clients: ["watch", "listSessions"]', 2, ["sessions"]],
   ['has no agent "ada" of the class "no-such-agent"', 3, ["--agent-class", "NoSuchAgent", "runs"]],
 ])("what this Worker lacks is said: %s", async ([message, code, args]) => {
   expect(await palimpsest(...args)).toMatchObject({ code, out: "", err: expect.stringContaining(message) });

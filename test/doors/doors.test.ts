@@ -1,7 +1,7 @@
 /** The front door of the deployed Worker. Tests who is let in, how far, and the answers to everybody else. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { isOnThisMachine } from "../../src/doors/caller.ts";
+import { isOnThisMachine } from "../../src/agent/this-machine.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { say, talk } from "../conversation.ts";
 import { AGENT, ask, codeOf, HOST, open, SECRET, upgrade, withSecret, type Ask, type Line } from "./client.ts";

@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LIMITS as STRICT } from "../strict.ts";
 import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall.ts";
-import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
+import { ASSUMED_WINDOW_TOKENS, RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
@@ -129,6 +129,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/options.md": [
     says`| \`head\` | ${limits.DEFAULT_PROTECT_HEAD} |`,
+    says`Without one it assumes ${ASSUMED_WINDOW_TOKENS} tokens`,
     says`most messages of a view, at most ${limits.MAX_OUTLINE_ROWS};`,
     says`| \`tail\` | ${DEFAULT_TAIL_TOKENS}, at most ${share(TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`\`{ tokens, messages }\`: ${DEFAULT_MIN_TAIL_MESSAGES} messages are kept at any size |`,

@@ -1,0 +1,138 @@
+/** `palimpsest init`: adds to a project what an agent needs to be compacted, and shows the change before it is written. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Paint } from "../../report/paint.ts";
+import type { Done } from "../commands.ts";
+import { CommandFailure, EXIT } from "../failure.ts";
+import { diffLines } from "./diff-lines.ts";
+import { addItem, addMember } from "./jsonc.ts";
+import {
+  declaredAgents,
+  exportsClass,
+  HOSTS,
+  readProject,
+  SEND_VIEW,
+  sendsEverything,
+  WORKFLOW_BINDING,
+  type Declared,
+  type Project,
+} from "./project.ts";
+
+interface Change {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export function initProject(folder: string, { yes, paint }: { readonly yes: boolean; readonly paint: Paint }): Done {
+  const project = readProject(folder);
+  const agents = declaredAgents(project);
+  const agent = agents.find(({ isOurs, base }) => !isOurs && (base === "Agent" || Object.hasOwn(HOSTS, base)));
+  if (agent === undefined && !agents.some(({ isOurs }) => isOurs)) {
+    throw new CommandFailure(
+      EXIT.usage,
+      `No class of a Durable Object in ${project.configPath} extends Agent, AIChatAgent or Think. Begin with README.md.`,
+      "not_configured",
+    );
+  }
+  const changes = [changeConfig(project), ...changeSources(project, agent)].filter(
+    ({ before, after }) => before !== after,
+  );
+  const next = stepsAfter(project, agent);
+  if (yes) for (const { path, after } of changes) writeFileSync(join(folder, path), after);
+  const diff = changes.flatMap((change) => showChange(change, paint));
+  const told =
+    changes.length === 0
+      ? "Everything is there already."
+      : yes
+        ? `Written: ${changes.map(({ path }) => path).join(", ")}.`
+        : "Nothing was written. Run it again with --yes.";
+  return {
+    answer: { written: yes, changes: changes.map(({ path, after }) => ({ path, after })), next },
+    lines: [...diff, told, ...next.map((step) => `Next: ${step}`)],
+  };
+}
+
+/** The Workflow that summarises, the flag that the SDK needs, and a migration for a class that has none. */
+function changeConfig({ config, configPath, configText, ...rest }: Project): Change {
+  let after = configText;
+  const { name = "agent", workflows = [], compatibility_flags = [], migrations = [] } = config;
+  if (!workflows.some(({ binding }) => binding === WORKFLOW_BINDING)) {
+    const workflow = { name: `${name}-compaction`, binding: WORKFLOW_BINDING, class_name: "CompactionWorkflow" };
+    after = addItem(after, "workflows", workflow);
+  }
+  if (!compatibility_flags.includes("nodejs_compat")) after = addItem(after, "compatibility_flags", "nodejs_compat");
+  const made = new Set(migrations.flatMap((each) => [...(each.new_sqlite_classes ?? []), ...(each.new_classes ?? [])]));
+  const project = { config, configPath, configText, ...rest };
+  const without = declaredAgents(project).filter((declared) => !made.has(declared.name));
+  if (without.length > 0) {
+    const migration = { tag: `v${migrations.length + 1}`, new_sqlite_classes: without.map((each) => each.name) };
+    after =
+      migrations.length === 0 ? addMember(after, "migrations", [migration]) : addItem(after, "migrations", migration);
+  }
+  return { path: configPath, before: configText, after };
+}
+
+function changeSources(project: Project, agent: Declared | undefined): Change[] {
+  const texts = new Map(project.sources.map(({ path, text }) => [path, text]));
+  const edit = (path: string, change: (text: string) => string): void =>
+    void texts.set(path, change(texts.get(path) ?? ""));
+  if (agent !== undefined) edit(agent.file.path, (text) => declare(text, agent));
+  if (!exportsClass(project, "CompactionWorkflow")) {
+    edit(project.main.path, (text) =>
+      addLine(text, 'export { CompactionWorkflow } from "palimpsest"; // makes the summaries'),
+    );
+  }
+  return project.sources.map(({ path, text }) => ({ path, before: text, after: texts.get(path) ?? text }));
+}
+
+/** `class Chat extends AIChatAgent<Env> {` becomes a class with compaction, and with the one line that says when. */
+function declare(text: string, { name, base }: Declared): string {
+  const from = HOSTS[base];
+  const head = new RegExp(
+    `(\\bclass ${name}\\b[^{]*?\\bextends\\s+)${base}(\\s*<[^{]*>)?(\\s*(?:implements[^{]*)?\\{)`,
+  );
+  const line =
+    from === undefined
+      ? "  session = Session.create(this).compactAfter();\n"
+      : "  override compaction = compactAfter();\n";
+  const compacted = text.replace(head, (_whole, before: string, types: string | undefined, open: string) =>
+    from === undefined
+      ? `${before}withCompaction(${base}${types ?? ""})${open}\n${line}`
+      : `${before}withCompaction(${base})${types ?? ""}${open}\n${line}`,
+  );
+  const names = from === undefined ? "Session, withCompaction" : "compactAfter, withCompaction";
+  return addLine(compacted, `import { ${names} } from "${from ?? "palimpsest"}";`);
+}
+
+/** Behind the last import, or at the top. */
+function addLine(text: string, line: string): string {
+  const imports = [...text.matchAll(/^import\b[^;]*?(?:from\s+)?["'][^"'\n]+["'];?[^\n]*\n/gm)];
+  const last = imports.at(-1);
+  const at = last === undefined ? 0 : last.index + last[0].length;
+  return `${text.slice(0, at)}${line}\n${text.slice(at)}`;
+}
+
+/** What no program should change by itself. */
+function stepsAfter(project: Project, agent: Declared | undefined): string[] {
+  const { manifest, main } = project;
+  const { dependencies = {}, devDependencies = {} } = manifest;
+  const steps: string[] = [];
+  if (dependencies["palimpsest"] === undefined && devDependencies["palimpsest"] === undefined) {
+    steps.push("npm install palimpsest");
+  }
+  if (declaredAgents(project).some(sendsEverything)) steps.push(SEND_VIEW);
+  if (agent?.base === "Agent") {
+    steps.push("append each message with session.appendMessage, and send your model session.getView() (docs/chat.md)");
+  }
+  if (!/\bmodel\s*\(/.test(main.text))
+    steps.push("give the Workflow a model, or its summaries only quote (docs/models.md)");
+  return [...steps, "npx palimpsest doctor"];
+}
+
+function showChange({ path, before, after }: Change, paint: Paint): string[] {
+  const lines = diffLines(before, after).map(({ kind, line }) =>
+    kind === "added" ? paint(`+ ${line}`, "green") : kind === "removed" ? paint(`- ${line}`, "red") : `  ${line}`,
+  );
+  return [paint(path, "bold"), ...lines, ""];
+}

@@ -1,0 +1,142 @@
+/** A project on this machine, as far as an agent needs it: its configuration of wrangler, its Worker's files and its packages. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { CommandFailure, EXIT } from "../failure.ts";
+import { parseJsonc } from "./jsonc.ts";
+
+export interface Binding {
+  readonly name?: string;
+  readonly binding?: string;
+  readonly class_name?: string;
+  /** Set where the class is another Worker's. */
+  readonly script_name?: string;
+}
+
+export interface Config {
+  readonly name?: string;
+  readonly main?: string;
+  readonly compatibility_date?: string;
+  readonly compatibility_flags?: readonly string[];
+  readonly durable_objects?: { readonly bindings?: readonly Binding[] };
+  readonly migrations?: readonly {
+    readonly tag?: string;
+    readonly new_sqlite_classes?: readonly string[];
+    readonly new_classes?: readonly string[];
+  }[];
+  readonly workflows?: readonly Binding[];
+  readonly ai?: { readonly binding?: string };
+  readonly vars?: Readonly<Record<string, unknown>>;
+}
+
+export interface Manifest {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+export interface SourceFile {
+  /** From the project's folder. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Project {
+  readonly folder: string;
+  readonly configPath: string;
+  readonly configText: string;
+  readonly config: Config;
+  readonly manifest: Manifest;
+  /** The file that wrangler starts. */
+  readonly main: SourceFile;
+  /** It, and all other sources beside it and below. */
+  readonly sources: readonly SourceFile[];
+}
+
+/** The name of the binding that an agent looks for. */
+export const WORKFLOW_BINDING = "COMPACTION_WORKFLOW";
+
+/** Throws a {@link CommandFailure} that says what is missing. */
+export function readProject(folder: string): Project {
+  const configPath = ["wrangler.jsonc", "wrangler.json"].find((name) => existsSync(join(folder, name)));
+  if (configPath === undefined) {
+    const toml = existsSync(join(folder, "wrangler.toml"));
+    throw missing(
+      toml
+        ? "wrangler.toml is not read. Write it as wrangler.jsonc, which wrangler prefers, or follow docs/deploy.md by hand."
+        : `There is no wrangler.jsonc in ${folder}. Run this in the folder of a Worker, or begin with README.md.`,
+    );
+  }
+  const configText = readFileSync(join(folder, configPath), "utf8");
+  const config = parseJsonc(configText).value as Config;
+  const manifest = readManifest(join(folder, "package.json")) ?? {};
+  if (typeof config.main !== "string" || !existsSync(join(folder, config.main))) {
+    throw missing(`${configPath} names no file of the Worker that is there: set "main".`);
+  }
+  const main = { path: config.main, text: readFileSync(join(folder, config.main), "utf8") };
+  const beside = globSync("**/*.{ts,tsx,js,mjs}", {
+    cwd: join(folder, dirname(config.main)),
+    exclude: (name) => /^(?:node_modules|dist|\.\w+)$/.test(name),
+  });
+  const others = beside
+    .map((path) => relative(folder, join(folder, dirname(config.main ?? ""), path)))
+    .filter((path) => path !== relative(folder, join(folder, main.path)) && !path.endsWith(".d.ts"))
+    .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }));
+  return { folder, configPath, configText, config, manifest, main, sources: [main, ...others] };
+}
+
+function missing(message: string): CommandFailure {
+  return new CommandFailure(EXIT.usage, message, "not_configured");
+}
+
+export function readManifest(path: string): Manifest | null {
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Manifest) : null;
+}
+
+/** What a class extends, and its file. */
+export interface Declared {
+  readonly name: string;
+  readonly file: SourceFile;
+  /** The base class without its type arguments, such as `Agent`. */
+  readonly base: string;
+  /** Whether it is compacted already. */
+  readonly isOurs: boolean;
+}
+
+/** The base class, also within the call that adds compaction to it. */
+const BASE = /\bextends\s+(?:withCompaction\(\s*)?(\w+)/;
+
+/** The classes of the Worker's own Durable Objects. */
+export function declaredAgents({ config, sources }: Project): Declared[] {
+  const names = (config.durable_objects?.bindings ?? []).flatMap(({ class_name, script_name }) =>
+    class_name === undefined || script_name !== undefined ? [] : [class_name],
+  );
+  return [...new Set(names)].flatMap((name) => {
+    const head = new RegExp(`\\bclass ${name}\\b[^{]*`);
+    const file = sources.find(({ text }) => head.test(text));
+    if (file === undefined) return [];
+    const [declaration = ""] = head.exec(file.text) ?? [];
+    const base = BASE.exec(declaration)?.[1] ?? "";
+    return [{ name, file, base, isOurs: /\b(?:withCompaction|CompactingAgent)\b/.test(declaration) }];
+  });
+}
+
+/** Base classes that keep the messages themselves, with the subpath for each. */
+export const HOSTS: Readonly<Record<string, string>> = { AIChatAgent: "palimpsest/ai-chat", Think: "palimpsest/think" };
+
+/** Whether an agent on AIChatAgent still sends its model all messages. */
+export function sendsEverything({ base, file }: Declared): boolean {
+  return base === "AIChatAgent" && !/\bthis\.compacted\(/.test(file.text);
+}
+
+/** What to write in place of that. */
+export const SEND_VIEW =
+  "in onChatMessage, send the compacted view: const turn = await this.compacted({ tools }); return streamText({ model, tools, ...turn }).toUIMessageStreamResponse();";
+
+/** Whether the Worker's entry exports a class of this name, in any of the forms. */
+export function exportsClass({ main }: Project, name: string): boolean {
+  const declared = new RegExp(`export\\s+(?:default\\s+)?class\\s+${name}\\b`);
+  const listed = new RegExp(`export\\s*\\{[^}]*\\b${name}\\b[^}]*\\}`);
+  return declared.test(main.text) || listed.test(main.text);
+}

@@ -1,0 +1,186 @@
+/** `palimpsest init` and `palimpsest doctor` in projects as others have them. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { examineProject } from "../../scripts/cli/project/doctor.ts";
+import { initProject } from "../../scripts/cli/project/init.ts";
+import { addItem, addMember, parseJsonc } from "../../scripts/cli/project/jsonc.ts";
+import { satisfies } from "../../scripts/cli/project/versions.ts";
+import { createPaint } from "../../scripts/report/paint.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const paint = createPaint(false);
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function folderOf(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "palimpsest-project-"));
+  folders.push(folder);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+const read = (folder: string, path: string): string => readFileSync(join(folder, path), "utf8");
+
+/** As Cloudflare's starter writes them. */
+const STARTER = {
+  "package.json": JSON.stringify({ dependencies: { agents: "^0.17.0" } }),
+  "wrangler.jsonc": `{
+  // of the starter
+  "name": "agent-starter",
+  "main": "src/server.ts",
+  "compatibility_date": "2026-06-11",
+  "durable_objects": {
+    "bindings": [{ "class_name": "ChatAgent", "name": "ChatAgent" }],
+  },
+  "migrations": [{ "new_sqlite_classes": ["ChatAgent"], "tag": "v1" }],
+}
+`,
+  "src/server.ts": `import { routeAgentRequest } from "agents";
+import {
+  AIChatAgent,
+} from "@cloudflare/ai-chat";
+
+export class ChatAgent extends AIChatAgent<Env> {
+  maxPersistedMessages = 100;
+}
+
+export default { fetch: (request: Request, env: Env) => routeAgentRequest(request, env) };
+`,
+};
+
+interface Found {
+  readonly findings: readonly { readonly check: string; readonly state: string; readonly advice?: string }[];
+}
+
+const wrongIn = (folder: string): string[] =>
+  (examineProject(folder, paint).answer as Found).findings
+    .filter(({ state }) => state === "wrong")
+    .map(({ check }) => check);
+
+/** As npm would install the package and its peers. */
+function installInto(folder: string, versions: Readonly<Record<string, string>>): void {
+  mkdirSync(join(folder, "node_modules/palimpsest"), { recursive: true });
+  cpSync(join(ROOT, "package.json"), join(folder, "node_modules/palimpsest/package.json"));
+  for (const [name, version] of Object.entries(versions)) {
+    mkdirSync(join(folder, "node_modules", name), { recursive: true });
+    writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ version }));
+  }
+}
+
+const PEERS = { agents: "0.32.0", ai: "7.0.173", zod: "4.6.7", "@cloudflare/ai-chat": "0.12.2" };
+
+describe("init", () => {
+  test("shows what it would change in the starter, and writes nothing until it is told to", () => {
+    const folder = folderOf(STARTER);
+    const { lines } = initProject(folder, { yes: false, paint });
+    expect(read(folder, "src/server.ts")).toBe(STARTER["src/server.ts"]);
+    expect(read(folder, "wrangler.jsonc")).toBe(STARTER["wrangler.jsonc"]);
+    const changed = lines.filter((line) => /^[+-] /.test(line));
+    expect(changed).toEqual([
+      '+   "workflows": [{ "name": "agent-starter-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }],',
+      '+   "compatibility_flags": ["nodejs_compat"],',
+      '+ import { compactAfter, withCompaction } from "palimpsest/ai-chat";',
+      '+ export { CompactionWorkflow } from "palimpsest"; // makes the summaries',
+      "- export class ChatAgent extends AIChatAgent<Env> {",
+      "+ export class ChatAgent extends withCompaction(AIChatAgent)<Env> {",
+      "+   override compaction = compactAfter();",
+      "+ ",
+    ]);
+    expect(lines).toContain("Nothing was written. Run it again with --yes.");
+    expect(lines).toContain("Next: npm install palimpsest");
+    expect(lines.join("\n")).toContain("const turn = await this.compacted({ tools })");
+  });
+
+  test("writes it once, keeps comments, and finds nothing to add after that", () => {
+    const folder = folderOf(STARTER);
+    initProject(folder, { yes: true, paint });
+    expect(read(folder, "wrangler.jsonc")).toContain("// of the starter");
+    const before = [read(folder, "wrangler.jsonc"), read(folder, "src/server.ts")];
+    expect(initProject(folder, { yes: true, paint }).lines).toContain("Everything is there already.");
+    expect([read(folder, "wrangler.jsonc"), read(folder, "src/server.ts")]).toEqual(before);
+    expect(parseJsonc(before[0] ?? "").value).toMatchObject({
+      workflows: [{ binding: "COMPACTION_WORKFLOW", class_name: "CompactionWorkflow" }],
+      compatibility_flags: ["nodejs_compat"],
+    });
+  });
+
+  test("a plain agent in a file of its own gets a session, and a class without one a migration", () => {
+    const folder = folderOf({
+      "wrangler.json": `{"name":"a","main":"src/index.ts","durable_objects":{"bindings":[{"name":"A","class_name":"Ada"}]}}`,
+      "src/index.ts": 'export { Ada } from "./ada";\nexport default {};\n',
+      "src/ada.ts": 'import { Agent } from "agents";\n\nexport class Ada extends Agent<Env, State> {\n}\n',
+    });
+    initProject(folder, { yes: true, paint });
+    expect(read(folder, "src/ada.ts")).toBe(
+      'import { Agent } from "agents";\nimport { Session, withCompaction } from "palimpsest";\n\nexport class Ada extends withCompaction(Agent<Env, State>) {\n  session = Session.create(this).compactAfter();\n\n}\n',
+    );
+    expect(read(folder, "src/index.ts")).toContain('export { CompactionWorkflow } from "palimpsest";');
+    const { migrations } = parseJsonc(read(folder, "wrangler.json")).value as { readonly migrations: unknown };
+    expect(migrations).toEqual([{ tag: "v1", new_sqlite_classes: ["Ada"] }]);
+  });
+
+  test("a folder without a Worker, and a Worker without an agent, are told what to do", () => {
+    expect(() => initProject(folderOf({}), { yes: true, paint })).toThrow("There is no wrangler.jsonc");
+    expect(() => initProject(folderOf({ "wrangler.toml": "" }), { yes: true, paint })).toThrow(
+      "Write it as wrangler.jsonc",
+    );
+    const noMain = folderOf({ "wrangler.jsonc": "{}" });
+    expect(() => initProject(noMain, { yes: true, paint })).toThrow('set "main"');
+    const noAgent = folderOf({ "wrangler.jsonc": '{ "main": "a.ts" }', "a.ts": "export default {};" });
+    expect(() => initProject(noAgent, { yes: true, paint })).toThrow("extends Agent, AIChatAgent or Think");
+  });
+});
+
+describe("doctor", () => {
+  test("names all that keeps the starter from working, and nothing once that is done", () => {
+    const folder = folderOf(STARTER);
+    installInto(folder, { ...PEERS, agents: "0.17.3", "palimpsest/node_modules/ai": "7.0.1" });
+    expect(wrongIn(folder)).toEqual(["agents", "ai", "agent", "workflow", "nodejs_compat", "threshold", "ChatAgent"]);
+    expect(examineProject(folder, paint).exitCode).toBe(1);
+    rmSync(join(folder, "node_modules"), { recursive: true });
+    installInto(folder, PEERS);
+    initProject(folder, { yes: true, paint });
+    expect(wrongIn(folder)).toEqual(["ChatAgent"]);
+    writeFileSync(join(folder, "src/server.ts"), `${read(folder, "src/server.ts")}// this.compacted({ tools })\n`);
+    expect(wrongIn(folder)).toEqual([]);
+    const { lines, exitCode } = examineProject(folder, paint);
+    expect(exitCode).toBe(0);
+    expect(lines.join("\n")).toContain("poor  model: none, so summaries only quote the conversation");
+    expect(lines.at(-1)).toBe("0 wrong, 2 poor.");
+  });
+
+  test.each(["minimal", "chat", "ai-chat", "think"])("finds nothing wrong in examples/%s", (name) => {
+    const folder = folderOf({});
+    cpSync(join(ROOT, "examples", name), folder, { recursive: true });
+    installInto(folder, PEERS);
+    expect(wrongIn(folder)).toEqual([]);
+  });
+});
+
+function within(range: string, ...versions: string[]): boolean[] {
+  return versions.map((each) => satisfies(each, range));
+}
+
+test("a version is in the ranges that peers have, as npm says it", () => {
+  expect(within("^6.0.0 || ^7.0.0", "6.0.0", "7.9.1", "5.9.9", "8.0.0")).toEqual([true, true, false, false]);
+  expect(within(">=0.24.0 <1", "0.24.0", "0.32.1", "0.23.9", "1.0.0")).toEqual([true, true, false, false]);
+  expect(within("^0.12.1", "0.12.1", "0.12.9", "0.13.0", "0.12.0")).toEqual([true, true, false, false]);
+});
+
+test("members and items are added where the others stand, with a trailing comma and without", () => {
+  expect(addMember("{}", "a", 1)).toBe('{"a": 1}');
+  expect(addMember('{ "a": 1 }', "b", [{ c: "d" }])).toBe('{ "a": 1, "b": [{ "c": "d" }] }');
+  expect(addMember('{\n  "a": 1, // one\n}\n', "b", 2)).toBe('{\n  "a": 1, // one\n  "b": 2,\n}\n');
+  expect(addMember('{\n  "a": "}" /* , */\n}', "b", 2)).toBe('{\n  "a": "}", /* , */\n  "b": 2\n}');
+  expect(addItem('{ "a": [] }', "a", 1)).toBe('{ "a": [1] }');
+  expect(addItem('{ "a": [1,] }', "a", 2)).toBe('{ "a": [1, 2] }');
+  expect(() => parseJsonc('{\n "a": }')).toThrow("Line 2 is no JSON.");
+  expect(() => parseJsonc("{} {}")).toThrow(SyntaxError);
+});
