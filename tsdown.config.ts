@@ -39,7 +39,7 @@ const subpaths = defineConfig({
     sessions: "src/sessions-source/durable.ts",
     testing: "src/testing/index.ts",
     think: "src/think/with-compaction.ts",
-    turn: "src/turn/turn.ts",
+    turn: "src/turn/index.ts",
     types: "src/types.ts",
     worker: "src/worker.ts",
     "workers-ai": "src/providers/workers-ai.ts",

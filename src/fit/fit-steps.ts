@@ -14,6 +14,7 @@ import type { ModelMessage } from "ai";
 import { type CountTokens, valueTokens } from "../steps/message/message.ts";
 import { cutMiddle } from "../steps/draft/render.ts";
 import { MAX_CHARS_PER_TOKEN, MIN_VIEW_TOKENS } from "../limits.ts";
+import type { FitStep } from "./fit-view.ts";
 import { shortenShown } from "./truncate.ts";
 
 /** The share of the room by which the steps grow between two changes of what is cut. */
@@ -51,6 +52,7 @@ export interface FittedSteps {
   readonly reserved: number;
   /** Says what was left out, to stand before the steps. Null where nothing was. */
   readonly note: string | null;
+  readonly reductions: readonly FitStep[];
 }
 
 interface Step {
@@ -65,11 +67,12 @@ export function fitSteps(own: readonly ModelMessage[], options: StepsOptions): F
   const { room, countTokens } = options;
   const steps = stepsOf(own, countTokens);
   const total = steps.reduce((sum, { tokens }) => sum + tokens, 0);
-  if (room === Infinity || total === 0) return { messages: own, tokens: total, reserved: total, note: null };
+  const whole = { messages: own, tokens: total, note: null, reductions: [] };
+  if (room === Infinity || total === 0) return { ...whole, reserved: total };
   const stride = room * STRIDE_SHARE;
   const reached = stride * Math.ceil(total / stride);
   const budget = room - viewRoom(options);
-  if (reached <= budget) return { messages: own, tokens: total, reserved: Math.floor(reached), note: null };
+  if (reached <= budget) return { ...whole, reserved: Math.floor(reached) };
   return { ...cutSteps(steps, { stride, budget, countTokens }), reserved: Math.floor(budget) };
 }
 
@@ -99,19 +102,39 @@ function cutSteps(
   const line = Math.min(stride * Math.ceil(total / stride) - whole, newest);
   const kept = new Map<Step, readonly ModelMessage[]>();
   const leftOut: Step[] = [];
+  const reduced: Record<"tool-outputs" | "oldest-summarized", FitStep[]> = {
+    "tool-outputs": [],
+    "oldest-summarized": [],
+  };
   let left = budget - whole - NOTE_TOKENS;
   for (const step of shown.toReversed()) {
     if (step.isUsers || step.start >= line) kept.set(step, step.messages);
     else {
       const cut = step.messages.map((message) => cutMessage(message, CUT_CHARS));
-      left -= tokensOf(cut);
+      const tokens = tokensOf(cut);
+      left -= tokens;
       if (left >= 0) kept.set(step, cut);
       else leftOut.push(step);
+      const what = left >= 0 ? "tool-outputs" : "oldest-summarized";
+      const saved = left >= 0 ? step.tokens - tokens : step.tokens;
+      if (saved > 0) reduced[what].push({ what, messages: step.messages.length, tokens: saved });
     }
   }
   const messages = shown.flatMap((step) => kept.get(step) ?? []);
   const note = leftOut.length === 0 ? null : noteOf(leftOut);
-  return { messages, tokens: tokensOf(messages) + (note === null ? 0 : count(note)), note };
+  return {
+    messages,
+    tokens: tokensOf(messages) + (note === null ? 0 : count(note)),
+    note,
+    reductions: Object.values(reduced).flatMap(summed),
+  };
+}
+
+function summed(steps: readonly FitStep[]): FitStep[] {
+  const [first] = steps;
+  if (first === undefined) return [];
+  const sum = (of: "messages" | "tokens"): number => steps.reduce((all, step) => all + step[of], 0);
+  return [{ what: first.what, messages: sum("messages"), tokens: sum("tokens") }];
 }
 
 /** The steps, each with the tokens of those before it. */

@@ -7,7 +7,7 @@
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
  *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
- * - Bytes of a file in an output stay whole, or a line takes their place (steps/message/bytes.ts).
+ * - Bytes of a file in an output stay whole, or a line takes their place (steps/message/message.ts).
  * - A shortened text is no reference to the provider's own copy of it (steps/view/items.ts).
  * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.

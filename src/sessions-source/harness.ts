@@ -17,7 +17,9 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { compactAndWait } from "./compact-and-wait.ts";
 import { mirrorOf, sessionsSource } from "./source.ts";
-import { compactedTurn } from "./turn.ts";
+import { messageSteps } from "../steps/message/message.ts";
+import { saidBy } from "../steps/view/thoughts.ts";
+import { compactedTurn, type HostedTurn } from "./turn.ts";
 
 /** Options for ThinkHarness, to be spread behind its own. */
 export type HarnessCompaction = Required<Pick<ThinkHarnessOptions, "configureSession" | "hooks">>;
@@ -60,6 +62,8 @@ export function compactHarness<Harness extends ThinkHarness>(
 class HarnessSessions {
   readonly #core: AgentCore;
   readonly #options: HarnessCompactionOptions;
+  /** By session, the last prompt. */
+  readonly #turns = new Map<string, HostedTurn>();
 
   constructor(core: AgentCore, options: HarnessCompactionOptions) {
     this.#core = core;
@@ -70,7 +74,15 @@ class HarnessSessions {
     const { hooks = {} } = this.#options;
     const harness = make({
       configureSession: (session, id) => this.#adopt(session, id),
-      hooks: { ...hooks, beforeTurn: async (context) => this.#beforeTurn(context) },
+      hooks: {
+        ...hooks,
+        beforeTurn: async (context) => this.#beforeTurn(context),
+        onStepFinish: async (context) => {
+          const step = messageSteps(context.message).at(-1) ?? [];
+          this.#turns.get(context.session)?.made(step.flatMap((part) => contentOf(part)));
+          await hooks.onStepFinish?.(context);
+        },
+      },
     });
     if (typeof (harness as Partial<ThinkHarness> | undefined)?.session !== "function") {
       throw new PalimpsestError(
@@ -112,18 +124,36 @@ class HarnessSessions {
     if (config?.messages !== undefined) return config;
     const tools = await toolsOf(ofHarness, context.session);
     const whole = [...context.messages];
-    const { messages } = await compactedTurn(
+    const turn = await compactedTurn(
       this.#ours(context.session),
       { ...(tools !== undefined && { tools }) },
-      { leafId: leafOf(whole), fallback: () => inFull(whole, tools) },
+      {
+        leafId: leafOf(whole),
+        fallback: () => inFull(whole, tools),
+        around: {
+          instructions: config?.system ?? context.system,
+          tools: Object.fromEntries((config?.activeTools ?? context.tools).map((name) => [name, tools?.[name] ?? {}])),
+        },
+      },
     );
-    return { ...config, messages };
+    this.#turns.set(context.session, turn);
+    return { ...config, messages: turn.messages };
   }
 
   #ours(sessionId: string): Session {
     return Session.create({ palimpsest: this.#core }).forSession(sessionId);
   }
 }
+
+/** What a part of a stored step says, as the step itself said it. */
+function contentOf(part: UIMessage["parts"][number]): StepContent {
+  return saidBy("assistant", part).map(({ part: said }) => {
+    const { providerOptions, ...rest } = said as { providerOptions?: unknown };
+    return { ...rest, ...(providerOptions !== undefined && { providerMetadata: providerOptions }) };
+  }) as StepContent;
+}
+
+type StepContent = Parameters<HostedTurn["made"]>[0];
 
 function leafOf(messages: readonly UIMessage[]): string | undefined {
   return messages.at(-1)?.id;

@@ -122,9 +122,16 @@ export class HostedSession {
   /** Returns whether the conversation has something new, for which a run may be due. */
   #take(event: SourceEvent): boolean {
     const index = this.#index;
-    if (event.kind === "append") return index.append(event.message, event.parentId);
+    const { thoughts, memory } = this.#core;
+    const { sessionId } = this;
+    if (event.kind === "append") {
+      const isNew = index.append(event.message, event.parentId);
+      thoughts.stored(sessionId, event.message, () => event.parentId ?? null);
+      return isNew;
+    }
     if (event.kind === "update") {
       index.update(event.message);
+      thoughts.stored(sessionId, event.message, () => memory.session(sessionId).parentOf(event.message.id));
     } else if (event.kind === "rewrite") {
       index.rewrite(event.message);
     } else if (event.kind === "delete") {

@@ -20,6 +20,8 @@ const OUTCOME_PREFIX = "exec-outcome-";
 /** A started turn. Think has one at a time. */
 interface Turn {
   readonly compacted: CompactedTurn;
+  /** The system prompt that the first messages were made for. */
+  readonly system: string;
   /** The messages that Think added behind the view's. Null until it asks for the first step. */
   behind: readonly ModelMessage[] | null;
 }
@@ -59,18 +61,23 @@ export function hookTurns(agent: Think, hooks: TurnHooks): void {
 }
 
 async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context: TurnContext): Promise<Turn> {
-  const { tools, messages: whole } = context;
+  const { tools, messages: whole, system } = context;
   const text = await reminder();
   const step = agent.truncationStep;
   const truncate = Number.isSafeInteger(step) && step > 0 ? { step } : step !== Number.POSITIVE_INFINITY;
   const host: HostTurn = {
     leafId: leafOfTurn(agent),
     fallback: () => whole,
+    around: { instructions: system },
     truncate,
     show: providerSafe,
     finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
   };
-  const turn: { compacted: CompactedTurn | null; behind: Turn["behind"] } = { compacted: null, behind: null };
+  const turn: { compacted: CompactedTurn | null; behind: Turn["behind"]; system: string } = {
+    compacted: null,
+    behind: null,
+    system,
+  };
   turn.compacted = await compactedTurn(session(), { tools }, host);
   return turn as Turn;
 }
@@ -83,16 +90,18 @@ function isOurs({ compacted, behind }: Turn, { messages }: PrepareStepContext): 
 /** The messages of a step. Undefined where they are the ones that Think has. */
 async function messagesOfStep(
   turn: Turn,
-  { messages, responseMessages }: PrepareStepContext,
+  { messages, responseMessages, instructions }: PrepareStepContext,
 ): Promise<ModelMessage[] | undefined> {
   const begun = turn.compacted.messages.length;
   if (turn.behind === null) {
     turn.behind = messages.slice(begun);
-    return undefined;
+    // The author's hook may have changed the system prompt, to which thoughts are bound.
+    if (instructions === undefined || instructions === turn.system) return undefined;
+    return (await turn.compacted.prepareStep({ instructions, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.
   const brought: readonly ModelMessage[] | undefined = responseMessages;
-  const step = { responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
+  const step = { instructions, responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
   return (await turn.compacted.prepareStep(step)).messages;
 }
 

@@ -4,7 +4,7 @@
  *
  * Reads only the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
-import type { ModelMessage, ToolModelMessage } from "ai";
+import type { ModelMessage, StepResult, ToolModelMessage, ToolSet } from "ai";
 import { hasResult, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/message.ts";
 import { isStub } from "../steps/view/repair.ts";
 
@@ -16,7 +16,10 @@ export interface StepBegun {
   readonly instructions?: unknown;
   /** The messages that the turn began with, and those that it produced. */
   readonly messages?: readonly ModelMessage[];
-  readonly steps?: readonly { readonly response: { readonly messages: readonly ModelMessage[] } }[];
+  readonly steps?: readonly {
+    readonly response: { readonly messages: readonly ModelMessage[] };
+    readonly content?: StepResult<ToolSet>["content"];
+  }[];
 }
 
 /** The part of `onToolExecutionEnd`'s argument that this module reads. */

@@ -34,7 +34,7 @@ export function showingBytes(tools: ToolSet | undefined, messages: readonly UIMe
   return shown;
 }
 
-function sentOf(output: unknown): Sent {
+export function sentOf(output: unknown): Sent {
   const content = typeof output === "object" && output !== null ? contentOf(output) : null;
   if (content !== null && holdsBytes(output)) {
     return { type: "content", value: content.list.map(itemOf) } as Sent;

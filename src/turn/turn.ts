@@ -11,45 +11,20 @@
  * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
  * between or the view had to be made to fit. Thoughts that are bound to another beginning are left out then (thoughts.ts). No step gets more than its limit, however many steps a turn has.
  */
-import {
-  convertToModelMessages,
-  type ModelMessage,
-  type StepResult,
-  type Tool,
-  type ToolSet,
-  type UIMessage,
-} from "ai";
-import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
+import type { ModelMessage, StepResult, ToolSet } from "ai";
+import { MAX_NAME_CHARS } from "../limits.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
-import { repairMessages } from "../steps/view/repair.ts";
-import { inTurns } from "../steps/view/turns.ts";
-import { callKey } from "../steps/view/accepted.ts";
-import { isSaid, jsonText, toolName, toolPart, type Part, type ToolPart } from "../steps/message/message.ts";
+import { isSaid } from "../steps/message/message.ts";
 import { isTokenCount } from "../agent/reports/usage.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
-import { answerCalls, firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
+import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "../agent/sessions/session.ts";
-import { checkViewOptions, type Fitted, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
-import { showingBytes } from "./model-output.ts";
-import { plain } from "./plain.ts";
-import { Reminders } from "./reminders.ts";
+import { checkViewOptions, type GetViewOptions, type ShownView } from "../agent/sessions/shown-view.ts";
+import { Prompts, type ViewOptions } from "./prompts.ts";
+import { keepReturned } from "./returned.ts";
 import { RunningStep, type ChunkCame } from "./running-step.ts";
 import { stepParts, stoppedParts, withOwnIds } from "./step-parts.ts";
-import { Thoughts } from "./thoughts.ts";
-
-/** What a view shows, and how large it may be. */
-export interface ViewOptions extends Omit<GetViewOptions, "apart"> {
-  /**
-   * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. By default messages may
-   * take twice the session's threshold, where it has one. Infinity is no limit.
-   */
-  readonly maxTokens?: number | undefined;
-  /** Called with the omitted or shortened parts, each time that a step's view had to be made to fit. */
-  readonly onReduced?: ((fitted: Extract<Fitted, { kind: "reduced" }>) => void) | undefined;
-  /** For tools that define what a model sees of their output (`toModelOutput`). */
-  readonly tools?: ToolSet | undefined;
-}
 
 /** How a turn is kept. */
 export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
@@ -73,9 +48,18 @@ const VIEW_OPTIONS: FieldNames<ViewOptions> = { ...TURN_OPTIONS, leafId: true };
 export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
   checkFields("viewBeforeStep", options, VIEW_OPTIONS);
   checkLimits(options);
+  const prompts = new Prompts(session, options);
+  let noted = 0;
   return async (step) => {
+    const { steps = [] } = step ?? {};
+    for (const { content } of steps.slice(noted)) prompts.made(content);
+    noted = steps.length;
     const reminder = await session.reminderOfRooms();
-    return { messages: (await nextPrompt(session, { ...options, step, reminder })).messages };
+    const leafId = options.leafId ?? (await session.getLatestLeaf())?.id;
+    const { messages } = await prompts.next({ session, leafId, reminder, step });
+    // The caller stores the step, and nobody tells of the last one.
+    session.promptOpened(leafId ?? null, prompts.madeOf);
+    return { messages };
   };
 }
 
@@ -124,9 +108,7 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
   /** Set once the turn was stopped. */
   let stopping: Promise<void> | null = null;
   const running = new RunningStep();
-  const reminders = new Reminders();
-  const thoughts = new Thoughts(reply.session.thoughtNotes);
-  const outputs = new Map<string, unknown>();
+  const prompts = new Prompts(reply.session, options);
   const mustBeKept = (): void => {
     if (failure !== null) throw failure.error;
   };
@@ -156,10 +138,9 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
       if (results.size > 0) await keep(() => reply.answer(results));
       // The session in which the turn began, because its system prompt stays in use to the end.
       const reminder = await session.reminderOfRooms();
-      const asked = { ...options, leafId: replyId, reminder, reminders, step, outputs };
-      const { view, messages } = await nextPrompt(reply.session, asked);
+      const { view, messages } = await prompts.next({ session: reply.session, leafId: replyId, reminder, step });
       sent = view;
-      return { messages: thoughts.bound(messages, { instructions: step?.instructions, tools: options.tools }) };
+      return { messages };
     },
     onToolExecutionEnd: async (ended) => {
       if (hasBegun && stopping === null) return running.toolEnded(ended);
@@ -173,9 +154,9 @@ export function keepTurn<S extends Session>(given: S, { replyId, ...options }: T
     },
     onStepEnd: async (step) => {
       running.forget();
-      keepOutputs(outputs, step, options.tools);
+      keepReturned(prompts.returned, step, options.tools);
       await keep(async () => reply.add(await stepParts(step, options.tools)));
-      thoughts.made(withOwnIds(step.content));
+      prompts.made(withOwnIds(step.content));
       const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
       // A failure to record usage must not lose the call's answer.
       await reply.session.recordUsage(report).catch(() => undefined);
@@ -197,118 +178,6 @@ export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
 /** Returns 0, which means unknown, for a value that is no count. */
 function countedTokens(tokens: number | undefined): number {
   return isTokenCount(tokens) ? tokens : 0;
-}
-
-/** A prompt for one step of a turn. */
-export interface Prompt {
-  /** The view that it was made from. */
-  readonly view: ShownView;
-  /** The messages for the model. */
-  readonly messages: ModelMessage[];
-  /** Whether the SDK acts on the last of them before it asks the model, so that nothing may stand behind it. */
-  readonly isActedOn: boolean;
-}
-
-/** How a prompt is made. */
-export interface PromptOptions extends ViewOptions {
-  /** The end of the prompt, which is not stored. Null for none. */
-  readonly reminder: string | null;
-  /** Those of the turn's earlier steps, which stay in their places. */
-  readonly reminders?: Reminders | undefined;
-  /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
-  readonly step: StepBegun | undefined;
-  /** What tools of this turn returned, by the keys of their calls, where a message has it in another form. */
-  readonly outputs?: ReadonlyMap<string, unknown> | undefined;
-  /** Replaces a message of the view before the view is made to fit. */
-  readonly as?: ((message: UIMessage) => UIMessage) | undefined;
-  /** Replaces a message of the view before it is sent. */
-  readonly replace?: ((message: UIMessage) => UIMessage) | undefined;
-}
-
-/** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
-export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
-  const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
-  const reminders = options.reminders ?? new Reminders();
-  const budget = withoutReminder(maxTokens, remindersTokens(session, reminders.texts(reminder)));
-  const view = await session.viewWith({ leafId, truncate, maxTokens: budget }, options.as);
-  if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
-  // Results of calls that are open in the view, or that the view closed without a result.
-  const results = firstResults(step);
-  const sent = options.replace === undefined ? view.messages : view.messages.map(options.replace);
-  const answered =
-    results.size === 0
-      ? sent
-      : sent.map((each) => ({ ...each, parts: answerCalls(each.parts, (call) => results.get(call.toolCallId)) }));
-  // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
-  const canBeAnswered = (call: ToolPart): boolean =>
-    call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
-  const shown = inTurns(repairMessages(answered, { canBeAnswered }), { tools });
-  const showing = showingBytes(tools, shown);
-  const messages = await convertToModelMessages(
-    shown,
-    showing === undefined ? {} : { tools: knowingReturned(showing, options.outputs) },
-  );
-  // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
-  const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
-  return {
-    view,
-    messages: isActedOn ? messages : reminders.put(messages, reminder),
-    isActedOn,
-  };
-}
-
-type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
-
-/** The tools, with a `toModelOutput` that knows what a tool returned before it was stored as JSON. */
-function knowingReturned(tools: ToolSet, outputs: ReadonlyMap<string, unknown> = new Map()): ToolSet {
-  const shown: ToolSet = { ...tools };
-  for (const [name, own] of Object.entries(tools)) {
-    const { toModelOutput } = own;
-    if (toModelOutput !== undefined)
-      shown[name] = { ...own, toModelOutput: ofReturned(toModelOutput.bind(own), outputs) };
-  }
-  return shown;
-}
-
-/**
- * Asks about what the tool returned, where this turn has it. A later turn has its JSON alone, and a function that cannot read that does not end
- * the turn: the JSON itself is sent.
- */
-function ofReturned(toModelOutput: ToModelOutput, outputs: ReadonlyMap<string, unknown>): ToModelOutput {
-  return async (result) => {
-    const key = callKey(result.toolCallId);
-    const returned = outputs.get(key);
-    const isWhole = outputs.has(key) && jsonText(plain(returned)) === jsonText(result.output);
-    try {
-      return await toModelOutput(isWhole ? { ...result, output: returned } : result);
-    } catch {
-      if (typeof result.output === "string") return { type: "text", value: result.output };
-      return { type: "json", value: plain(result.output) ?? null };
-    }
-  };
-}
-
-/** Notes what the step's tools returned, for those that show the model a form of their own. */
-function keepOutputs(outputs: Map<string, unknown>, { content }: StepResult<ToolSet>, tools: ToolSet = {}): void {
-  for (const part of withOwnIds(content)) {
-    if (part.type !== "tool-result" || tools[part.toolName]?.toModelOutput === undefined) continue;
-    const output: unknown = part.output;
-    if (typeof output === "object" && output !== null) outputs.set(callKey(part.toolCallId), output);
-  }
-}
-
-function isAnsweredApproval(part: Part): boolean {
-  return toolPart(part)?.state === "approval-responded";
-}
-
-export function remindersTokens(session: Session, texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + session.countTokens(text) + MESSAGE_OVERHEAD_TOKENS, 0);
-}
-
-/** The limit without the reminder's tokens. It is at least the least view, so that no step fails in the middle of a turn. */
-function withoutReminder(maxTokens: number, reminderTokens: number): number | undefined {
-  if (maxTokens === Infinity) return undefined;
-  return reminderTokens === 0 ? maxTokens : Math.max(MIN_VIEW_TOKENS, maxTokens - reminderTokens);
 }
 
 /** Checks the limits before the turn, because nothing is refused in the middle of one. */

@@ -8,8 +8,8 @@ const usage = {
   outputTokens: { total: 5, text: 5, reasoning: 0 },
 };
 
-/** What the provider binds a thought to: the speakers and what they said, one after the other. */
-function seal(messages: readonly LanguageModelV4Message[], ofLast = 0): string {
+/** What the provider binds a thought to: the tools, the speakers and what they said, one after the other. */
+function seal(tools: unknown, messages: readonly LanguageModelV4Message[], ofLast = 0): string {
   const said = messages.flatMap(({ role, content }, at) => {
     const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
     const shown = at === messages.length - 1 && ofLast > 0 ? parts.slice(0, ofLast - 1) : parts;
@@ -18,27 +18,36 @@ function seal(messages: readonly LanguageModelV4Message[], ofLast = 0): string {
       return [role === "assistant" ? "assistant" : role === "system" ? "system" : "user", rest];
     });
   });
-  return digest(JSON.stringify(said));
+  return digest(JSON.stringify([tools, said]));
 }
 
-/** Thinks before each step, and signs it. Counts the thoughts that came back, and those that it would refuse. */
-export function signing(steps: number) {
-  const told = { sent: 0, refused: 0, made: 0 };
-  let step = 0;
+/**
+ * Thinks before each step, and signs it. Counts the thoughts that came back, those that it would refuse, and those that it would have taken and
+ * that were left out.
+ */
+export function signing(perTurn: number) {
+  const told = { sent: 0, refused: 0, made: 0, needless: 0 };
+  /** By call id or text, the signature of the thought before it. */
+  const thoughts = new Map<string, string>();
+  let [step, steps] = [0, perTurn];
   const model = new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => {
+    doGenerate: async ({ prompt, tools }) => {
       for (const [at, { role, content }] of prompt.entries()) {
         if (role !== "assistant") continue;
         for (const [n, part] of content.entries()) {
           if (part.type !== "reasoning") continue;
           told.sent++;
           const { signature } = part.providerOptions?.["anthropic"] ?? {};
-          if (typeof signature !== "string" || signature.split(" ")[0] !== seal(prompt.slice(0, at + 1), n + 1))
+          if (typeof signature !== "string" || signature.split(" ")[0] !== seal(tools, prompt.slice(0, at + 1), n + 1))
             told.refused++;
         }
+        const [first] = content;
+        const said = first?.type === "tool-call" ? first.toolCallId : first?.type === "text" ? first.text : "";
+        const left = thoughts.get(said);
+        if (left?.split(" ")[0] === seal(tools, prompt.slice(0, at))) told.needless++;
       }
       const n = step++ % (steps + 1);
-      const signature = `${seal(prompt)} ${told.made++}`;
+      const signature = `${seal(tools, prompt)} ${told.made++}`;
       const thought = {
         type: "reasoning",
         text: `Thought ${told.made}.`,
@@ -47,7 +56,8 @@ export function signing(steps: number) {
       const said =
         n < steps
           ? { type: "tool-call", toolCallId: `c${told.made}`, toolName: "look", input: JSON.stringify({ n }) }
-          : { type: "text", text: "Done." };
+          : { type: "text", text: `Done ${told.made}.` };
+      thoughts.set("toolCallId" in said ? (said.toolCallId ?? "") : (said.text ?? ""), signature);
       return {
         content: [thought, said] as never,
         finishReason: { unified: n < steps ? "tool-calls" : "stop", raw: undefined },
@@ -56,5 +66,10 @@ export function signing(steps: number) {
       };
     },
   });
-  return { model, told };
+  return {
+    model,
+    told,
+    /** How many calls the next turn has. */
+    steps: (many: number): void => void ([step, steps] = [0, many]),
+  };
 }

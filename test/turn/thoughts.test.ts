@@ -52,7 +52,7 @@ describe("no request is refused", () => {
       const { model, told } = signing(3);
       for (let n = 0; n < 4; n++) await turn(session, n, { model, tools: look() });
       // Each of 16 steps is sent all thoughts before it.
-      expect(told).toEqual({ made: 16, refused: 0, sent: (16 * 15) / 2 });
+      expect(told).toEqual({ needless: 0, made: 16, refused: 0, sent: (16 * 15) / 2 });
     });
   });
 
@@ -90,7 +90,7 @@ describe("no request is refused", () => {
       const { model, told } = signing(4);
       const tools = look(async (n) => session.replaceContextBlock("memory", `Note ${n > 1 ? 2 : 1}.`));
       await turn(session, 0, { model, tools });
-      expect(told).toEqual({ made: 5, refused: 0, sent: (5 * 4) / 2 });
+      expect(told).toEqual({ needless: 0, made: 5, refused: 0, sent: (5 * 4) / 2 });
     });
   });
 
@@ -102,7 +102,7 @@ describe("no request is refused", () => {
     await inside(agent, async (manager, _agent, storage) => {
       const session = manager.getSession("x!100000");
       await turn(session, 1, { model, tools: look() });
-      expect(told).toEqual({ made: 6, refused: 0, sent: (6 * 5) / 2 });
+      expect(told).toEqual({ needless: 0, made: 6, refused: 0, sent: (6 * 5) / 2 });
       await session.updateMessage({ id: "q0", role: "user", parts: [{ type: "text", text: "Edited." }] });
       await turn(session, 2, { model, tools: look() });
       expect(told.refused).toBe(0);

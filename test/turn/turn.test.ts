@@ -3,7 +3,7 @@ import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4, LanguageModelV4Message } from "@ai-sdk/provider";
-import { convertToModelMessages, generateText, isStepCount, streamText, type UIMessage } from "ai";
+import { convertToModelMessages, generateText, isStepCount, streamText, type ModelMessage, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { keepTurn, viewBeforeStep, type TurnOptions } from "../../src/turn/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
@@ -117,9 +117,17 @@ test("a turn of fifty steps is never sent more than its limit, and each prompt b
     // What the model did last is there as it did it.
     if (at > 0) expect(callIds(prompt.at(-1), "tool-result")).toEqual([`call-${at - 1}`]);
   }
-  expect(broken).toBeLessThanOrEqual(12);
+  // Once for each 30 % of the limit that the turn brought.
+  expect(broken).toBeLessThanOrEqual(16);
   expect(reply?.parts.filter((part) => part.type === "tool-look")).toHaveLength(50);
 });
+
+function withoutThoughts(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) => {
+    if (message.role !== "assistant" || typeof message.content === "string") return message;
+    return { ...message, content: message.content.filter(({ type }) => type !== "reasoning") };
+  });
+}
 
 test("without a limit of its own the messages of a turn are kept under twice the threshold; one that makes no sense is refused before it", async () => {
   const { stub } = newAgent();
@@ -133,9 +141,9 @@ test("without a limit of its own the messages of a turn are kept under twice the
     expect(tokens).toBeGreaterThan(3_000);
     const limited = await session.getView({ maxTokens: session.turnTokens });
     expect(limited.tokens).toBeLessThanOrEqual(1_200);
-    expect((await viewBeforeStep(session, { tools })()).messages).toEqual(
-      await convertToModelMessages(limited.messages, { tools }),
-    );
+    // What the model thought stands behind other words now.
+    const { messages } = await viewBeforeStep(session, { tools })();
+    expect(messages).toEqual(withoutThoughts(await convertToModelMessages(limited.messages, { tools })));
     expect(() => viewBeforeStep(session, { maxTokens: 3 })).toThrow("[invalid_options]");
     expect(() => keepTurn(session, { replyId: "reply", truncate: { step: 0 } })).toThrow("[invalid_options]");
   });

@@ -13,13 +13,21 @@ import { inTurns } from "../../steps/view/turns.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { PastView } from "../../memory/overlays/time-travel.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
-import type { AppendResult, RecentHistory } from "../../memory/messages/history.ts";
+import type { AppendResult, History, RecentHistory } from "../../memory/messages/history.ts";
 import { unseenTokens } from "../reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import { checkGiven, defined, given, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
-import { shapeView, checkViewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
+import {
+  checkViewOptions,
+  messageRoom,
+  shapeView,
+  withPreviews,
+  type Arranging,
+  type GetViewOptions,
+  type ShownView,
+} from "./shown-view.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 
 /** Default limit of the messages in a turn's prompt, in thresholds. Beyond it compaction does not keep up. */
@@ -42,7 +50,7 @@ export class SessionMessages {
     const parentId = parentOf(parent);
     const leafId = this.#state.stored.leafId();
     const continues = parentId === undefined || parentId === leafId ? leafId : null;
-    return this.#state.write((history) => history.append(message, parentId), { continues });
+    return this.#state.write((history) => this.#noted(history, history.append(message, parentId)), { continues });
   }
 
   /** Appends in order, all or none. Each message's parent is the one before it. */
@@ -52,7 +60,7 @@ export class SessionMessages {
       const results: AppendResult[] = [];
       for (const message of messages) {
         const before = results.findLast((result) => !result.synthetic)?.message.id;
-        results.push(history.append(message, before ?? parentId));
+        results.push(this.#noted(history, history.append(message, before ?? parentId)));
       }
       return results;
     });
@@ -61,12 +69,16 @@ export class SessionMessages {
   /** Stores the message, or replaces the one with its id. Streaming persistence calls it many times. */
   async upsertMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     const parentId = parentOf(parent);
-    return this.#state.write((history) => history.upsert(message, parentId));
+    return this.#state.write((history) => this.#noted(history, history.upsert(message, parentId)));
   }
 
   /** Null when there is no message with this id. */
   async updateMessage(message: UIMessage): Promise<UIMessage | null> {
-    return this.#state.write((history) => history.update(message));
+    return this.#state.write((history) => {
+      const updated = history.update(message);
+      if (updated !== null) this.#noteThoughts(history, updated);
+      return updated;
+    });
   }
 
   /** Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted. */
@@ -139,7 +151,10 @@ export class SessionMessages {
     return (change) =>
       this.#state.write((history) => {
         const message = history.numberOf(id) === number ? history.get(id) : null;
-        if (message !== null) return void history.update({ ...message, parts: change(message.parts) });
+        if (message !== null) {
+          const updated = history.update({ ...message, parts: change(message.parts) });
+          return updated === null ? undefined : this.#noteThoughts(history, updated);
+        }
         throw new PalimpsestError(
           "unknown_message",
           `Message "${id}" was deleted from session "${this.#state.id}" meanwhile. Nothing was added: begin a new turn.`,
@@ -163,14 +178,16 @@ export class SessionMessages {
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const view = await this.viewWith(options);
-    if (typeof options === "object" && options.apart === true) return view;
-    return { ...view, messages: inTurns(view.messages) };
+    const { apart = false, asOf, leafId } = checkViewOptions(options);
+    if (apart) return view;
+    const { thoughts } = this.#core;
+    const messages = thoughts.boundView(inTurns(view.messages));
+    if (asOf === undefined) thoughts.showed(this.#state.id, leafId ?? this.#state.stored.leafId(), messages);
+    return { ...view, messages };
   }
 
-  /**
-   * As {@link getView}, with the messages apart, and with `as` applied to each before the view is shortened or made to fit. @internal
-   */
-  async viewWith(options?: string | GetViewOptions, as?: (message: UIMessage) => UIMessage): Promise<ShownView> {
+  /** As {@link getView}, with the messages apart, and arranged before the view is shortened or made to fit. @internal */
+  async viewWith(options?: string | GetViewOptions, { as, arrange }: Arranging = {}): Promise<ShownView> {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
     const { fixed } = this.#state;
@@ -179,12 +196,18 @@ export class SessionMessages {
     const reading: Pick<ViewReading, "leavesOut"> = {
       leavesOut: (behind) => rooms.leavesOut?.(id, behind) ?? new Set(),
     };
-    const view = await fixed.read<View | PastView>((history) =>
+    const read = await fixed.read<View | PastView>((history) =>
       asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading),
     );
-    const begun = as === undefined ? view.messages : repairMessages(view.messages.map(as));
-    const messages = rooms.shown?.(id, begun) ?? begun;
-    return shapeView(core, id, { view: { ...view, messages }, options: checked });
+    const begun = as === undefined ? read.messages : repairMessages(read.messages.map(as));
+    const view = { ...read, messages: rooms.shown?.(id, begun) ?? begun };
+    const previewed = withPreviews(core, id, view.messages);
+    const { messages: shown, ...apart } = (await arrange?.(previewed)) ?? {
+      messages: previewed,
+      tokens: 0,
+      reserved: 0,
+    };
+    return shapeView(core, id, { view, shown, options: checked, apart });
   }
 
   /**
@@ -198,9 +221,9 @@ export class SessionMessages {
     return messages + unseenTokens(this.#core, this.#state.id, 0);
   }
 
-  /** Tokens of a prompt that are in no message, as the provider counted them: system prompt and tools. @internal */
-  get unseenTokens(): number {
-    return unseenTokens(this.#core, this.#state.id, 0);
+  /** Estimated tokens that messages may take in a prompt of so many, as the provider counts it. @internal */
+  messageRoom(maxTokens: number): number {
+    return messageRoom(this.#core, this.#state.id, maxTokens);
   }
 
   /** The counter of the whole session, which is `tokenCounter` or the built-in estimate. */
@@ -226,6 +249,16 @@ export class SessionMessages {
     void this.#state.settings;
     const { core, id } = this.#state;
     return core.rooms.tools?.(id, () => findNewest(core.memory.statements, id)) ?? {};
+  }
+
+  #noted(history: History, result: AppendResult): AppendResult {
+    if (!result.synthetic) this.#noteThoughts(history, result.message);
+    return result;
+  }
+
+  /** Notes what the thoughts of a reply were made on, where it came behind a view that was handed out. */
+  #noteThoughts(history: History, reply: UIMessage): void {
+    this.#core.thoughts.stored(this.#state.id, reply, () => history.parentOf(reply.id));
   }
 
   get #core(): Core {

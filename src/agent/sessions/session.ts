@@ -16,7 +16,7 @@ import type { Waiting, Rent } from "../../steps/decide/decide.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../reports/usage.ts";
 import type { UsageReport } from "../reports/usage-report.ts";
 import { addMethods, type Methods } from "../compose.ts";
-import type { ThoughtsTable } from "../../memory/runs/thoughts.ts";
+import type { OpenPrompt, ThoughtsTable } from "../../memory/runs/thoughts.ts";
 import { Configured } from "../configured.ts";
 import type { BuilderCall } from "../settings.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
@@ -152,6 +152,11 @@ export class Session extends Configured {
   } {
     const { thoughts } = this.#core;
     return { prefixes: (marks) => thoughts.prefixes(marks), keep: (prefixes) => thoughts.put(this.id, prefixes) };
+  }
+
+  /** Notes that a prompt was made that ends with this message, whose answer the caller stores. @internal */
+  promptOpened(leafId: string | null, madeOf: OpenPrompt["madeOf"]): void {
+    this.#core.thoughts.opened(this.id, { leafId, madeOf });
   }
 
   /** The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted. */

@@ -49,6 +49,21 @@ export interface ShownView extends View, Partial<Pick<PastView, "asOf" | "change
   readonly fitted?: Fitted;
 }
 
+/** What a turn does with the messages of a view before they are shortened. */
+export interface Arranging {
+  /** Replaces a message. */
+  readonly as?: ((message: UIMessage) => UIMessage) | undefined;
+  /** Takes out the turn's own messages. */
+  readonly arrange?: (messages: UIMessage[]) => Promise<{ readonly messages: UIMessage[] } & Apart>;
+}
+
+/** Messages that stand behind those of the view, in estimated tokens. */
+interface Apart {
+  readonly tokens: number;
+  /** What is left free for them. */
+  readonly reserved: number;
+}
+
 /** Checks the options, and accepts a plain leaf id. Throws `invalid_options`. */
 export function checkViewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
   if (options === undefined || typeof options === "string") return { leafId: options };
@@ -64,25 +79,35 @@ export function checkViewOptions(options: string | GetViewOptions | undefined): 
   return options;
 }
 
-/** Applies the session's settings and the checked options to the view. */
+/** The messages with the session's previews of outputs. */
+export function withPreviews(core: Needs<"settings">, sessionId: string, messages: UIMessage[]): UIMessage[] {
+  const { previews } = core.settings.get(sessionId);
+  return previews === null ? messages : previewOutputs(messages, previews);
+}
+
+/** Applies the checked options to messages of the view. */
 export function shapeView(
   core: Needs<"settings" | "usage">,
   sessionId: string,
-  read: { view: View; options: GetViewOptions },
+  read: { view: View; shown: UIMessage[]; options: GetViewOptions; apart: Apart },
 ): ShownView {
-  const { view, options } = read;
-  const { previews, countTokens, template } = core.settings.get(sessionId);
-  const previewed = previews === null ? view.messages : previewOutputs(view.messages, previews);
-  const messages = truncated(previewed, options.truncate);
+  const { view, shown, options, apart } = read;
+  const { countTokens, template } = core.settings.get(sessionId);
+  const messages = truncated(shown, options.truncate);
   if (options.maxTokens === undefined) {
     if (messages === view.messages) return view;
     const tokens = messages.reduce((sum, message) => sum + measureMessage(message, countTokens).tokens, 0);
     return { ...view, messages, tokens };
   }
-  const count = (tokens: number): number => tokens + unseenTokens(core, sessionId, tokens);
-  const budget = messageBudget(options.maxTokens, count);
+  const budget = Math.max(MIN_VIEW_TOKENS, messageRoom(core, sessionId, options.maxTokens) - apart.reserved);
   const { fitted, ...left } = fitView(messages, { budget, countTokens, template });
-  return { ...view, ...left, fitted: { ...fitted, promptTokens: count(left.tokens) } };
+  const tokens = left.tokens + apart.tokens;
+  return { ...view, ...left, fitted: { ...fitted, promptTokens: tokens + unseenTokens(core, sessionId, tokens) } };
+}
+
+/** The largest estimate of messages whose count by the provider is at most `maxTokens`, with the rest of the prompt. */
+export function messageRoom(core: Needs<"settings" | "usage">, sessionId: string, maxTokens: number): number {
+  return messageBudget(maxTokens, (tokens) => tokens + unseenTokens(core, sessionId, tokens));
 }
 
 function truncated(messages: UIMessage[], truncate: GetViewOptions["truncate"]): UIMessage[] {

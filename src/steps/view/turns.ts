@@ -21,6 +21,8 @@ export interface TurnsOptions {
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
   /** Whether system messages stay, for a format with a place of its own for them. */
   readonly keepsSystem?: boolean;
+  /** Whether these messages stand behind others, so that the assistant may begin. */
+  readonly continues?: boolean;
 }
 
 const SYSTEM_MARK = "[System]";
@@ -36,7 +38,10 @@ interface Turn {
 }
 
 /** Returns the same array, and the same objects in it, wherever nothing has to change. */
-export function inTurns(messages: UIMessage[], { tools = {}, keepsSystem = false }: TurnsOptions = {}): UIMessage[] {
+export function inTurns(
+  messages: UIMessage[],
+  { tools = {}, keepsSystem = false, continues = false }: TurnsOptions = {},
+): UIMessage[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     for (const turn of turnsOf(keepsSystem ? message : withoutSystem(message))) {
@@ -50,7 +55,7 @@ export function inTurns(messages: UIMessage[], { tools = {}, keepsSystem = false
   }
   const shown = turns.map((turn) => asMessage({ ...turn, parts: turn.parts.map((part) => renamed(part, tools)) }));
   const [first] = shown;
-  if (first?.role === "assistant") shown.unshift(opening(first));
+  if (!continues && first?.role === "assistant") shown.unshift(opening(first));
   return shown.length === messages.length && shown.every((each, at) => each === messages[at]) ? messages : shown;
 }
 
