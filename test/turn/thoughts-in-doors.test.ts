@@ -125,22 +125,22 @@ test.each<Door>(["keepTurn", "viewBeforeStep", "getView"])(
   { timeout: 1_200_000 },
   async (door) => {
     const agent = newAgent((prompt) => summaryOf(prompt, "done"));
-    let [requests, sent] = [0, 0];
-    for (let seed = 1; requests < REQUESTS / 3; seed++) {
+    const counted = { requests: 0, sent: 0 };
+    for (let seed = 1; counted.requests < REQUESTS / 3; seed++) {
       await inside(agent, async (manager) => {
         for (const turns of fc.sample(fc.array(turn, { minLength: 2, maxLength: 7 }), { numRuns: 40, seed })) {
           const session = manager
-            .getSession(`${door}${requests}!100000`)
+            .getSession(`${door}${counted.requests}!100000`)
             .withContext("memory", { whenChanged: "remind" });
           if (door !== "getView") await session.freezeSystemPrompt();
           const { refused, needless, made, sent: told, isFitted } = await converse(session, door, turns);
           expect({ refused, needless: isFitted ? 0 : needless, turns }).toEqual({ refused: 0, needless: 0, turns });
-          requests += made;
-          sent += told;
+          counted.requests += made;
+          counted.sent += told;
           await manager.delete(session.id);
         }
       });
     }
-    expect(sent).toBeGreaterThan(requests);
+    expect(counted.sent).toBeGreaterThan(counted.requests);
   },
 );
