@@ -10,8 +10,14 @@
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { fitSteps, type FittedSteps } from "../fit/fit-steps.ts";
-import { measureMessage, type CountTokens } from "../steps/message/message.ts";
-import { toolName, toolPart, type Part, type ToolPart } from "../steps/message/message.ts";
+import {
+  type CountTokens,
+  measureMessage,
+  type Part,
+  toolName,
+  type ToolPart,
+  toolPart,
+} from "../steps/message/message.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import type { Around, Said } from "../steps/view/thoughts.ts";
 import { inTurns } from "../steps/view/turns.ts";

@@ -57,7 +57,7 @@ const look: Use = ["look", { n: 1 }];
 test("a run is started with the model's focus, a second call joins it, and a later step of the turn is sent the summary", async () => {
   const agent = newAgent((prompt) => summaryOf(prompt, "The shelves were counted."));
   await inside(agent, async (manager) => {
-    const session = manager.getSession("x!100000").compactAfter(100_000, { tailTokenBudget: 500 });
+    const session = manager.getSession("x!5000");
     await session.appendAll(talk(0, 24));
     const again: Use = ["compact", { reason: "Once more." }];
     const uses: Use[] = [look, ["compact", { focus: "The shelves.", reason: "Counting is done." }], again, look, look];
