@@ -117,6 +117,15 @@ export const MODEL_STEP_MS = 300_000;
 /** How often a model is asked again in one step after it failed. The waits between come to 45 s. */
 export const MODEL_RETRIES = 4;
 
+/** Wait before the first of these tries. Each further wait is twice as long. */
+export const MODEL_RETRY_DELAY = "3 seconds";
+
+/** A run asks a model for no further chunk after this many unusable answers, each with its repair. Chunks that are under way end. */
+export const MAX_WASTED_CALLS = 3;
+
+/** Most chunks that are summarised at the same time. More would meet a provider's rate limit before they saved time. */
+export const PARALLEL_CHUNKS = 4;
+
 /** Shortest remaining time (ms) for another try. A model hardly ever answers in less. */
 export const LEAST_TRY_MS = 10_000;
 

@@ -3,8 +3,7 @@ import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
 import { renderCell, renderTable } from "../report/render.ts";
 import type { Table } from "../report/finding.ts";
 import { fourDigits } from "../report/stats.ts";
-import { HARD_LINE, MAX_OUTLINE_ROWS, MODEL_RETRIES } from "../../src/limits.ts";
-import { MODEL_CALL } from "../../src/workflows/ladder.ts";
+import { HARD_LINE, MAX_OUTLINE_ROWS, MODEL_RETRIES, MODEL_RETRY_DELAY } from "../../src/limits.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";
 import { FAILURES_TO_OPEN } from "../../src/steps/decide/breaker.ts";
@@ -181,7 +180,7 @@ An object a conversation, or a user, is far from every limit of an object at any
 A run that meets a limit ends as follows. Appends and views never wait for it:
 
 - A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
-- A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a summary without a
+- A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_RETRY_DELAY} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a summary without a
   model. The view is small again, and the overlay is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
 ${overloaded.map(describeOverload).join("")}`.trimEnd();
 }

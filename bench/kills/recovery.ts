@@ -1,5 +1,5 @@
 /** One kill of the deployable Worker at a chosen moment of a run, and its recovery without help. */
-import { PARALLEL_CHUNKS } from "../../src/workflows/ladder.ts";
+import { PARALLEL_CHUNKS } from "../../src/limits.ts";
 import type { Asked } from "../../test/kill/model-server.ts";
 import { NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
 import { countDamaged } from "./damage.ts";

@@ -16,6 +16,7 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { assert } from "../errors.ts";
+import { PARALLEL_CHUNKS } from "../limits.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { findSmallWindow, fitPolicy, groupDrafts, planCut, type Plan } from "../steps/plan/plan.ts";
 import {
@@ -28,7 +29,7 @@ import {
   type Drafting,
   type NextTry,
 } from "./draft.ts";
-import { Asked, climbDown, markOf, type Rungs, inParallel, PARALLEL_CHUNKS, AGENT_CALL } from "./ladder.ts";
+import { Asked, climbDown, markOf, type Rungs, inParallel, AGENT_CALL } from "./ladder.ts";
 import type {
   CompactionPort,
   DraftReceipt,

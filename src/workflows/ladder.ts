@@ -6,6 +6,7 @@
  */
 import type { WorkflowStepConfig, WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
+import { MAX_WASTED_CALLS, MODEL_RETRY_DELAY } from "../limits.ts";
 import { isAgentFault } from "./agent-stub.ts";
 import { SOURCE_FAULT, type Drafted } from "./draft.ts";
 import type { DraftReceipt, StepMark } from "./port.ts";
@@ -21,15 +22,9 @@ export const AGENT_CALL = {
  * up {@link MODEL_RETRIES}. The step has more tries, because each of them also calls the agent, which may be away.
  */
 export const MODEL_CALL = {
-  retries: { limit: 8, delay: "3 seconds", backoff: "exponential" },
+  retries: { limit: 8, delay: MODEL_RETRY_DELAY, backoff: "exponential" },
   timeout: "5 minutes",
 } as const satisfies WorkflowStepConfig;
-
-/** A run asks a model for no further chunk after this many unusable answers, each with its repair. Chunks that are under way end. */
-export const MAX_WASTED_CALLS = 3;
-
-/** Most chunks that are summarised at the same time. More would meet a provider's rate limit before they saved time. */
-export const PARALLEL_CHUNKS = 4;
 
 /**
  * Maps the items with at most `atOnce` calls at a time. Results keep the order of the items. The first failure is thrown, and no new call

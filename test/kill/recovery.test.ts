@@ -1,5 +1,5 @@
 /** The Worker dies in the middle of a run and starts again on the same storage. No call wakes it, and the run ends by itself. */
-import { PARALLEL_CHUNKS } from "../../src/workflows/ladder.ts";
+import { PARALLEL_CHUNKS } from "../../src/limits.ts";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { everything } from "../tries.ts";

@@ -1,7 +1,6 @@
 /** A summariser's output is bounded, and its cost is on the bill, useful or not. */
-import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
 import { afterEach, expect, test, vi } from "vitest";
-import { MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
+import { MAX_WASTED_CALLS, MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { settle, withPolicy } from "../agent/runs.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";

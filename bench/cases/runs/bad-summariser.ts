@@ -1,6 +1,5 @@
 /** What a failing or useless summariser costs in model calls, in waiting appends and in the size of the view. */
-import { MAX_WASTED_CALLS } from "../../../src/workflows/ladder.ts";
-import { HARD_LINE } from "../../../src/limits.ts";
+import { HARD_LINE, MAX_WASTED_CALLS } from "../../../src/limits.ts";
 import type { Case } from "../../case.ts";
 import type { Cell, Check, Finding } from "../../report/finding.ts";
 import { CONTENDERS, type ContenderName, type Lab } from "../../lab/lab.ts";

@@ -1,11 +1,10 @@
 /** When a run starts and when it waits, with its reason. Waiting never loses a message, and never causes many calls. */
 import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
-import { MAX_WASTED_CALLS, PARALLEL_CHUNKS } from "../../../src/workflows/ladder.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { COOLDOWNS_MS } from "../../../src/limits.ts";
+import { COOLDOWNS_MS, MAX_WASTED_CALLS, PARALLEL_CHUNKS } from "../../../src/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { makeGate, openGates, summaryOf, type Script } from "../../scripted-model.ts";
