@@ -7,7 +7,7 @@ import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { approvalCalls } from "../../src/approval/room.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { costCalls } from "../../src/costs/room.ts";
-import { eventCalls } from "../../src/events/calls.ts";
+import { eventCalls } from "../../src/events/room.ts";
 import { transcriptCalls } from "../../src/import/room.ts";
 import { inspectCalls } from "../../src/inspect/room.ts";
 import { notesCalls } from "../../src/notes/calls.ts";

@@ -1,8 +1,8 @@
 /**
  * A turn in progress, with the model's input and the new messages so far.
  *
- * It keeps a turn's new messages apart from the stored ones until the turn is complete. It is pure. Events come from log.ts, and persist.ts
- * writes the turn.
+ * It keeps a turn's new messages apart from the stored ones until the turn is complete. It is pure. Events come from log.ts, which also
+ * stores the turn.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";

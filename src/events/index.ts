@@ -1,6 +1,5 @@
 /** `palimpsest/events` offers a session as an event log, working contexts, and adapters to the formats of providers. */
-export { events, type EventsExtension } from "./room.ts";
-export type { EventMethods } from "./session-events.ts";
+export { events, type EventMethods, type EventsExtension } from "./room.ts";
 export {
   anthropicAdapter,
   openAiAdapter,
@@ -16,6 +15,5 @@ export {
   type WorkingContextOptions,
 } from "./context.ts";
 export { dehydrateEvent, hydrateEvent, type ConversationEvent, type EventAction, type EventRecord } from "./event.ts";
-export type { LoadEventsOptions, NewEvent } from "./log.ts";
-export type { PersistedTurn, Turn } from "./persist.ts";
+export type { LoadEventsOptions, NewEvent, PersistedTurn, Turn } from "./log.ts";
 export { eventsToMessages, eventToMessage, messageToEvent, messageToEvents } from "./project.ts";

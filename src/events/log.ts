@@ -1,7 +1,7 @@
 /**
  * A session as a log of events over its message rows.
  *
- * It reads pages of events, appends them and deletes them. Only messages and overlays are stored, so every view, search and export shows
+ * It reads pages of events, appends them and deletes them, and stores whole turns. Only messages and overlays are stored, so every view, search and export shows
  * the events written here, and the reverse. Each call is first checked as a whole and then runs in one transaction.
  */
 import type { UIMessage } from "ai";
@@ -20,6 +20,7 @@ import type { ShapeRow } from "../memory/statements.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
+import type { WorkingContext } from "./context.ts";
 import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
 import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
 
@@ -50,6 +51,22 @@ interface Optional {
 
 interface Spoken extends Optional {
   readonly content: string | UIMessage["parts"];
+}
+
+/** The messages of one turn as plain data, which may cross RPC. */
+export interface Turn {
+  /** The newest message that the turn's model was shown. Null for an empty session. */
+  readonly leafId: string | null;
+  /** The messages of the turn, oldest first. */
+  readonly messages: readonly UIMessage[];
+}
+
+/** What became of a turn that was to be stored. */
+export interface PersistedTurn {
+  /** False when the turn was stored before. */
+  readonly inserted: boolean;
+  /** Leaf of the turn's branch, where the turn ends. Null for a turn without messages. */
+  readonly leafId: string | null;
 }
 
 /**
@@ -102,69 +119,44 @@ export async function loadEventsUnder(
  */
 export async function viewEvents(core: Reads, sessionId: string, leafId?: string): Promise<ConversationEvent[]> {
   const history = core.memory.session(sessionId);
-  const view = new ViewReader(history, leafId ?? null);
+  const known = new Map<string, UIMessage>();
+  const elements = (): Element[] => history.elements(leafId ?? null);
+  const listUnread = () =>
+    elements()
+      .filter(isMessage)
+      .filter(({ row }) => !known.has(versionOf(row)));
+  const keep = (messages: readonly UIMessage[], listed: readonly MessageElement<ShapeRow>[]): void => {
+    const digests = new Map(listed.map(({ row }) => [row.id, row.digest]));
+    for (const message of messages) {
+      const { id } = message;
+      const digest = digests.get(id);
+      // One that changed since it was listed is read again.
+      if (digest !== undefined && digest === history.digestOf(id)) known.set(versionOf({ id, digest }), message);
+    }
+  };
+  const events = (): ConversationEvent[] =>
+    elements().flatMap((element) => {
+      if (!isMessage(element)) return compactionOf(history, overlayMessage(element.overlay, element));
+      const message = known.get(versionOf(element.row));
+      return message === undefined ? [] : eventsWithin(history, message, element);
+    });
   for (let reads = 0; reads < MOST_READS; reads++) {
-    const unread = await core.read(sessionId, () => view.unread());
-    for await (const messages of readListed(core, sessionId, slicesOf(unread.map(whole)))) view.take(messages, unread);
-    const events = await core.read(sessionId, () => view.events());
-    if (events !== null) return events;
+    const unread = await core.read(sessionId, listUnread);
+    for await (const messages of readListed(core, sessionId, slicesOf(unread.map(whole)))) keep(messages, unread);
+    const found = await core.read(sessionId, () => (listUnread().length === 0 ? events() : null));
+    if (found !== null) return found;
   }
   // Where messages change during every read, what is left is read in one piece.
   return core.read(sessionId, () => {
-    const unread = view.unread();
-    view.take(history.readSlice(unread.map(whole)), unread);
-    return view.events() ?? [];
+    const unread = listUnread();
+    keep(history.readSlice(unread.map(whole)), unread);
+    return events();
   });
 }
 
-/** Gathers the messages of a view that may change between two reads. */
-class ViewReader {
-  readonly #history: History;
-  readonly #leafId: string | null;
-  readonly #read = new Map<string, { readonly message: UIMessage; readonly digest: string }>();
-
-  constructor(history: History, leafId: string | null) {
-    this.#history = history;
-    this.#leafId = leafId;
-  }
-
-  /** The view's messages that were not read as they are now. */
-  unread(): MessageElement<ShapeRow>[] {
-    return this.#history
-      .elements(this.#leafId)
-      .filter(isMessage)
-      .filter(({ row }) => this.#find(row) === null);
-  }
-
-  /** Keeps the messages that are still as they were listed. */
-  take(messages: readonly UIMessage[], listed: readonly MessageElement<ShapeRow>[]): void {
-    const digests = new Map(listed.map(({ row }) => [row.id, row.digest]));
-    for (const message of messages) {
-      const digest = this.#history.digestOf(message.id);
-      if (digest !== null && digest === digests.get(message.id)) this.#read.set(message.id, { message, digest });
-    }
-  }
-
-  /** Null while a message of the view is unread. */
-  events(): ConversationEvent[] | null {
-    const history = this.#history;
-    const events: ConversationEvent[] = [];
-    for (const element of history.elements(this.#leafId)) {
-      if (element.kind === "overlay") {
-        events.push(...compactionOf(history, overlayMessage(element.overlay, element)));
-        continue;
-      }
-      const message = this.#find(element.row);
-      if (message === null) return null;
-      events.push(...eventsWithin(history, message, element));
-    }
-    return events;
-  }
-
-  #find({ id, digest }: ShapeRow): UIMessage | null {
-    const read = this.#read.get(id);
-    return read?.digest === digest ? read.message : null;
-  }
+/** The name of a message as it is now. */
+function versionOf({ id, digest }: Pick<ShapeRow, "id" | "digest">): string {
+  return `${digest} ${id}`;
 }
 
 type Reads = Needs<"memory" | "read" | "uses">;
@@ -266,6 +258,37 @@ export function appendOnce(history: History, message: UIMessage, parentId?: stri
     "invalid_input",
     `Message "${message.id}" is stored with another content. Give the new one an id of its own, or update the old one.`,
   );
+}
+
+/** Stores the context's new messages with {@link persistTurn}. */
+export function persistWorkingContext(memory: Memory, sessionId: string, context: WorkingContext): PersistedTurn {
+  return persistTurn(memory, sessionId, { leafId: context.leafId, messages: context.getNewMessages() });
+}
+
+/**
+ * Stores a whole turn or nothing of it, in one transaction, so of two concurrent requests each reads the other's whole turn or nothing of it. The turn goes behind messages that came meanwhile on its branch. Where the conversation continued
+ * from an earlier message, the turn stays on its own branch. Repeating the call changes nothing. Throws `unknown_leaf` when the turn's leaf
+ * is gone and `invalid_input` when one of its ids is stored with other content. Also throws the errors of `History.append`.
+ */
+export function persistTurn(memory: Memory, sessionId: string, { leafId, messages }: Turn): PersistedTurn {
+  const history = memory.session(sessionId);
+  return memory.db.transaction<PersistedTurn>(() => {
+    if (leafId !== null && !history.has(leafId)) {
+      throw new PalimpsestError(
+        "unknown_leaf",
+        `Message "${leafId}", on which this turn was made, is not in session "${sessionId}" any more. Load the events again and make the turn on them.`,
+      );
+    }
+    const active = history.leafId();
+    const follows = leafId === null || active === null || history.isOnPath(leafId, active);
+    let parentId: string | null = follows ? active : leafId;
+    let inserted = false;
+    for (const message of messages) {
+      inserted = appendOnce(history, message, parentId).inserted || inserted;
+      if (history.has(message.id)) parentId = message.id;
+    }
+    return { inserted, leafId: messages.length === 0 ? null : parentId };
+  });
 }
 
 /** Returns the events of one message of a view. */

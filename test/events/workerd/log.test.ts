@@ -10,10 +10,11 @@ import {
   deleteEvents,
   loadEvents,
   loadEventsUnder,
+  persistTurn,
+  persistWorkingContext,
   viewEvents,
   type NewEvent,
 } from "../../../src/events/log.ts";
-import { persistTurn, persistWorkingContext } from "../../../src/events/persist.ts";
 import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
 import type { Memory } from "../../../src/memory/memory.ts";
 import { dump, fill, say, span, steps, withProbe } from "../../memory/probe.ts";
