@@ -1,9 +1,9 @@
-import { callable, routeAgentRequest } from "agents";
-import { CompactingAgent, CompactionWorkflow, Session } from "palimpsest";
+import { Agent, callable, routeAgentRequest } from "agents";
+import { CompactionWorkflow, Session, withCompaction } from "palimpsest";
 
 export { CompactionWorkflow };
 
-export class ChatAgent extends CompactingAgent {
+export class ChatAgent extends withCompaction(Agent) {
   session = Session.create(this).compactAfter(60_000);
 
   /** Answers with the tokens of the view: what a model would be sent now. */

@@ -32,9 +32,9 @@ test("each promise at the README's top has a figure, and that of the SDK's sessi
   expect(showFigures(EMPTY, results)).toContain(promises.join("\n"));
 });
 
-test("the README stays short: 150 lines of 120 characters", async () => {
+test("the README stays short: 275 lines of 120 characters, most of them code to paste", async () => {
   const lines = (await readAll()).readme.trimEnd().split("\n");
-  expect(lines.length).toBeLessThanOrEqual(150);
+  expect(lines.length).toBeLessThanOrEqual(275);
   expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 

@@ -16,17 +16,24 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
 /** What Think imports for scripts of skills, which no example has. */
 const NO_BASH = { "just-bash": join(root, "test/think/no-bash.ts") };
 
-type Example = "ai-chat" | "chat" | "minimal" | "sessions" | "think";
+type Example = "ai-chat" | "chat" | "minimal" | "sessions" | "start" | "think";
 
 /** The path of an example's configuration, unchanged except for its imports, and for its Worker where a test has one of its own. */
-export function configOf(example: Example, main = join(root, "examples", example, "worker.ts")): string {
+export function configOf(
+  example: Example,
+  {
+    main = join(root, "examples", example, example === "start" ? "chat.ts" : "worker.ts"),
+    alias = {},
+  }: { readonly main?: string; readonly alias?: Readonly<Record<string, string>> } = {},
+): string {
   const folder = join(root, "examples", example);
   // Vite says where a page's files are.
   const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8")
     .replace(/^ *"assets":.*\n/m, "")
+    .replace(/^ *"ai":.*\n/m, example === "start" ? "" : "$&")
     .replace(
-      '"main": "worker.ts"',
-      `"main": ${JSON.stringify(main)}, "alias": ${JSON.stringify({ ...ALIAS, ...NO_BASH })}`,
+      /"main": "\w+\.ts"/,
+      `"main": ${JSON.stringify(main)}, "alias": ${JSON.stringify({ ...ALIAS, ...NO_BASH, ...alias })}`,
     );
   const written = join(root, ".state", `example-${example}-${process.pid}`, "wrangler.jsonc");
   mkdirSync(resolve(written, ".."), { recursive: true });

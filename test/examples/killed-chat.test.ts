@@ -39,7 +39,7 @@ test(`${TURNS} turns with tools on ${FROM}, SIGKILL ${DEATHS.join(", ")}: the tr
 
 /** Everything is tried with the package as its reader installs it. */
 async function configured(): Promise<string> {
-  if (!everything) return configOf("ai-chat", join(import.meta.dirname, "slow-chat.ts"));
+  if (!everything) return configOf("ai-chat", { main: join(import.meta.dirname, "slow-chat.ts") });
   const folder = await mkdtemp(join(tmpdir(), "palimpsest-installed-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return installChat(folder);

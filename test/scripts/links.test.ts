@@ -1,6 +1,6 @@
 /** Pages of the package lead to each other, so that a reader of the tarball alone reaches everything. */
-import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -10,12 +10,8 @@ const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly
 const PACKED = new Set(globSync(files.filter((each) => !each.startsWith("dist/"))));
 const PAGES = [...PACKED].filter((path) => path.endsWith(".md"));
 
-/** What a user of the package needs no copy of. The pages that lead there say so. */
-const IN_THE_REPOSITORY = /^examples\/|^docs\/images\/[\w-]+\.png$/;
-
 function isThere(path: string): boolean {
-  const isFolder = [...PACKED].some((each) => each.startsWith(`${path}/`));
-  return PACKED.has(path) || isFolder || (IN_THE_REPOSITORY.test(path) && existsSync(path));
+  return PACKED.has(path) || [...PACKED].some((each) => each.startsWith(`${path}/`));
 }
 
 /** As GitHub names a heading. */
@@ -57,7 +53,7 @@ test("nothing is published while npm could not make addresses of README's links"
   rmSync(folder, { recursive: true });
 });
 
-test("every link and picture of a packed page leads to a packed file, an example or a screenshot, and to a heading that is there", () => {
+test("every link and picture of a packed page leads to a packed file, and to a heading that is there", () => {
   const broken = PAGES.flatMap((page) =>
     linksOf(page)
       .filter((link) => !/^[a-z]+:/.test(link))
@@ -71,4 +67,13 @@ test("every link and picture of a packed page leads to a packed file, an example
   );
   expect(broken).toEqual([]);
   expect(PAGES.length).toBeGreaterThan(20);
+});
+
+test("the sources of every example are packed, and nothing that an example made", () => {
+  const kept = execFileSync("git", ["ls-files", "examples"], { encoding: "utf8" }).trim().split("\n");
+  const packed = [...PACKED].filter((path) => path.startsWith("examples/"));
+  expect(kept.filter((path) => !PACKED.has(path))).toEqual([]);
+  expect(
+    packed.filter((path) => !kept.includes(path) && !/worker-configuration\.d\.ts$|package-lock\.json$/.test(path)),
+  ).toEqual([]);
 });
