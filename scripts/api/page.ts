@@ -5,7 +5,7 @@ import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { approvalCalls } from "../../src/approval/room.ts";
-import { contextCalls } from "../../src/context/calls.ts";
+import { contextCalls } from "../../src/context/room.ts";
 import { costCalls } from "../../src/costs/room.ts";
 import { eventCalls } from "../../src/events/room.ts";
 import { transcriptCalls } from "../../src/import/room.ts";

@@ -1,25 +1,40 @@
 /**
- * The context blocks of one session. They make the system prompt, and the model and the caller change them.
+ * The context blocks of one session, and the system prompt that they make.
  *
  * No block is cached, so each read asks its provider. Changes to one block run one after the other, so none starts from a text that another
  * is about to replace. Every check precedes the write. A session that was deleted during a provider's call is not written to any more (S2).
+ *
+ * The prompt is frozen for the provider's prompt cache. A prompt that lacks a block is never kept. A turn needs no provider to be up,
+ * because an unreadable block is marked and reported. Only a refresh throws.
  */
 import type { ToolSet, UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/message/message.ts";
-import { askForText, askProvider, type ProviderCall } from "./ask.ts";
-import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
-import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";
-import { frozenInSqlite, frozenWith } from "./frozen.ts";
-import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
-import type { ContextBlock } from "./render.ts";
 import { sessionScope } from "../memory/sessions/room-rows.ts";
-import type { BlockScope } from "./scope.ts";
-import type { ContextStatements } from "./statements.ts";
-import { SystemPrompt } from "./system-prompt.ts";
-import { contextTools, type BlockEntry } from "./tools.ts";
-import type { Turns } from "./turns.ts";
-import { hideUnloadedSkills, skillName, skillsNotCarried } from "./unloaded.ts";
+import type { CountTokens } from "../steps/message/message.ts";
+import {
+  checkKey,
+  checkSize,
+  checkText,
+  claim,
+  declare,
+  labelFor,
+  makeProvider,
+  undeclare,
+  type BlockOptions,
+  type Declared,
+  type Rewrite,
+} from "./declared.ts";
+import {
+  askForText,
+  askProvider,
+  orReport,
+  type SearchProvider,
+  type SkillProvider,
+  type WritableContextProvider,
+} from "./provider.ts";
+import { renderPrompt, renderReminder, type ContextBlock, type ReadBlock } from "./render.ts";
+import { sqlitePrompt, type BlockScope, type ContextStatements } from "./sqlite.ts";
+import { contextTools, hideUnloadedSkills, skillName, skillsNotCarried, type BlockEntry } from "./tools.ts";
 
 /** Services that all sessions of one agent share. */
 export interface BlocksHost {
@@ -31,14 +46,27 @@ export interface BlocksHost {
   readonly counterOf: (sessionId: string) => CountTokens;
 }
 
+/** The frozen prompt as failures of its provider name it. */
+const PROMPT = "system prompt";
+
+/** Keeps the prompt until the object is evicted. Null means that nothing is frozen. An empty prompt is a prompt. */
+function promptInMemory(): WritableContextProvider {
+  let frozen: string | null = null;
+  return { get: async () => frozen, set: async (prompt) => void (frozen = prompt) };
+}
+
 /** Receives the error of each tool call that answered "Not done", and the failures behind an incomplete prompt or reminder. */
 export type OnToolError = (error: PalimpsestError, sessionId: string) => void | Promise<void>;
+
+export type PromptProvider = WritableContextProvider | ((scope: BlockScope) => WritableContextProvider);
 
 export class ContextBlocks {
   readonly #host: BlocksHost;
   readonly #sessionId: string;
   readonly #declared = new Map<string, Declared>();
-  readonly #prompt: SystemPrompt;
+  #frozen: WritableContextProvider = promptInMemory();
+  /** A provider cannot delete a text. Reads ignore the prompt of a deleted session until it is replaced. */
+  #isForgotten = false;
   #onToolError: OnToolError = () => undefined;
   /** Number of times the session was deleted. */
   #epoch = 0;
@@ -47,15 +75,6 @@ export class ContextBlocks {
   constructor(host: BlocksHost, sessionId: string) {
     this.#host = host;
     this.#sessionId = sessionId;
-    this.#prompt = new SystemPrompt({
-      blocks: () =>
-        [...this.#declared.values()].map((declared) => ({
-          empty: this.#describe(declared, ""),
-          read: () => this.#read(declared),
-        })),
-      inTurn: (work) => this.#inPromptTurn(work),
-      report: (failed) => this.#report(failed),
-    });
   }
 
   // --- declaring -----------------------------------------------------------------------------------------------------
@@ -73,17 +92,20 @@ export class ContextBlocks {
   }
 
   /** Keeps the frozen prompt when the object is evicted. It goes to SQLite, or to a provider (a function makes one per session). */
-  withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
-    const { agentId, statements, transaction, limitMs } = this.#host;
-    const scope = sessionScope(this.#sessionId);
+  withCachedPrompt(provider?: PromptProvider): this {
+    const { agentId, statements, transaction } = this.#host;
+    const own = sessionScope(this.#sessionId);
     if (provider === undefined) {
-      this.#prompt.keepAt(frozenInSqlite(statements, scope));
+      this.#frozen = sqlitePrompt(statements, own);
       return this;
     }
     const label = "_system_prompt";
-    const blockId = { scope, label };
-    const block = { agentId, sessionId: this.#sessionId, label, blockId, statements, transaction };
-    this.#prompt.keepAt(frozenWith(provider, block, limitMs));
+    const blockId = { scope: own, label };
+    const scope = { agentId, sessionId: this.#sessionId, label, blockId, statements, transaction };
+    const store = typeof provider === "function" ? makeProvider(label, () => provider(scope)) : provider;
+    claim(store, scope);
+    makeProvider(label, () => store.init?.(labelFor(scope)));
+    this.#frozen = store;
     return this;
   }
 
@@ -187,7 +209,7 @@ export class ContextBlocks {
       );
     }
     checkKey(entry.key);
-    await this.#inTurn(declared, async () => {
+    await this.#inBlockTurn(declared, async () => {
       const content = entry.content.toWellFormed();
       this.#checkSize(declared, { content, before: null });
       await this.#write(declared, () => {
@@ -241,12 +263,12 @@ export class ContextBlocks {
     return new Set(loaded.map(([name]) => name));
   }
 
-  /** Returns the model's messages with each loaded text once and no unloaded text (see unloaded.ts). */
+  /** Returns the model's messages with each loaded text once and no unloaded text. */
   hideUnloadedSkills(messages: readonly UIMessage[]): UIMessage[] {
     return hideUnloadedSkills(messages, this.#skills());
   }
 
-  /** Returns the names of the skills that a summary does not carry (see unloaded.ts). */
+  /** Returns the names of the skills that a summary does not carry. */
   skillsNotCarried(behind: readonly UIMessage[]): ReadonlySet<string> {
     return skillsNotCarried(behind, this.#skills());
   }
@@ -258,12 +280,26 @@ export class ContextBlocks {
    * frozen, and the {@link onToolError} handler is called. The conversation thus continues through an outage.
    */
   async freezeSystemPrompt(): Promise<string> {
-    return this.#prompt.freeze();
+    return this.#inPromptTurn(async (epoch) => {
+      const frozen = await this.#orReport(() => this.#readFrozen());
+      if (typeof frozen === "string") return frozen;
+      const blocks = await this.#readOrMark([...this.#declared.values()]);
+      this.#checkEpoch(epoch);
+      const prompt = renderPrompt(blocks);
+      const isWhole = frozen === null && !blocks.some((block) => block.unavailable);
+      if (isWhole) await this.#orReport(() => this.#freeze(prompt));
+      return prompt;
+    });
   }
 
   /** Renders the current blocks and freezes the result. Throws `provider_failed`, and then the old prompt stays. */
   async refreshSystemPrompt(): Promise<string> {
-    return this.#prompt.refresh();
+    return this.#inPromptTurn(async (epoch) => {
+      const prompt = renderPrompt(await this.getContextBlocks());
+      this.#checkEpoch(epoch);
+      await this.#freeze(prompt);
+      return prompt;
+    });
   }
 
   /**
@@ -272,7 +308,11 @@ export class ContextBlocks {
    * {@link onToolError} is called. All providers are asked at once, so the wait is at most one provider's time limit.
    */
   async reminder(): Promise<string | null> {
-    return this.#prompt.reminder();
+    const reminding = [...this.#declared.values()].filter(({ config }) => config.whenChanged === "remind");
+    if (reminding.length === 0) return null;
+    const frozen = this.#orReport(() => this.#readFrozen());
+    const [prompt, blocks] = await Promise.all([frozen, this.#readOrMark(reminding)]);
+    return typeof prompt === "string" ? renderReminder(prompt, blocks) : null;
   }
 
   /**
@@ -286,7 +326,7 @@ export class ContextBlocks {
   /** Called when the session's rows were deleted. Work that is still running will not write. */
   forget(): void {
     this.#epoch++;
-    this.#prompt.forget();
+    this.#isForgotten = true;
   }
 
   // --- how -----------------------------------------------------------------------------------------------------------
@@ -300,12 +340,42 @@ export class ContextBlocks {
     void (async () => this.#onToolError(failed, this.#sessionId))().catch(() => undefined);
   }
 
-  #inPromptTurn<T>(work: (mustExist: () => void) => Promise<T>): Promise<T> {
+  #inPromptTurn<T>(work: (epoch: number) => Promise<T>): Promise<T> {
+    return this.#inTurn(`prompt ${this.#sessionId}`, work);
+  }
+
+  #inBlockTurn<T>({ scope }: Declared, work: (epoch: number) => Promise<T>): Promise<T> {
+    return this.#inTurn(`block ${scope.blockId.scope} ${scope.label}`, work);
+  }
+
+  #inTurn<T>(name: string, work: (epoch: number) => Promise<T>): Promise<T> {
     const epoch = this.#epoch;
-    return this.#host.turns.run(`prompt ${this.#sessionId}`, () => {
+    return this.#host.turns.run(name, () => {
       this.#checkEpoch(epoch);
-      return work(() => this.#checkEpoch(epoch));
+      return work(epoch);
     });
+  }
+
+  async #readFrozen(): Promise<string | null> {
+    return this.#isForgotten ? null : askForText(this.#call(PROMPT, "read", () => this.#frozen.get()));
+  }
+
+  async #freeze(prompt: string): Promise<void> {
+    await askProvider(this.#call(PROMPT, "write", () => this.#frozen.set(prompt)));
+    this.#isForgotten = false;
+  }
+
+  async #readOrMark(blocks: readonly Declared[]): Promise<ReadBlock[]> {
+    return Promise.all(
+      blocks.map(
+        async (each) =>
+          (await this.#orReport(() => this.#read(each))) ?? { ...this.#describe(each, ""), unavailable: true },
+      ),
+    );
+  }
+
+  #orReport<T>(work: () => Promise<T>): Promise<T | undefined> {
+    return orReport(work, (failed) => this.#report(failed));
   }
 
   async #rewrite(label: string, make: (declared: Declared) => Promise<Rewrite>): Promise<ContextBlock> {
@@ -316,21 +386,13 @@ export class ContextBlocks {
         `Block "${label}" is written entry by entry: give the key of the entry, and its whole text.`,
       );
     }
-    return this.#inTurn(declared, async (epoch) => {
+    return this.#inBlockTurn(declared, async (epoch) => {
       const rewrite = await make(declared);
       const content = rewrite.content.toWellFormed();
       this.#checkSize(declared, { content, before: rewrite.before });
       this.#checkEpoch(epoch);
       await this.#write(declared, () => (declared.provider as WritableContextProvider).set(content));
       return this.#describe(declared, content);
-    });
-  }
-
-  #inTurn<T>({ scope }: Declared, work: (epoch: number) => Promise<T>): Promise<T> {
-    const epoch = this.#epoch;
-    return this.#host.turns.run(`block ${scope.blockId.scope} ${scope.label}`, () => {
-      this.#checkEpoch(epoch);
-      return work(epoch);
     });
   }
 
@@ -342,14 +404,14 @@ export class ContextBlocks {
   }
 
   #text({ config }: Declared, verb: string, call: () => Promise<string | null>): Promise<string | null> {
-    return askForText(this.#ask(config.label, verb, call));
+    return askForText(this.#call(config.label, verb, call));
   }
 
   #write({ config }: Declared, call: () => Promise<void>): Promise<void> {
-    return askProvider(this.#ask(config.label, "write", call));
+    return askProvider(this.#call(config.label, "write", call));
   }
 
-  #ask<T>(label: string, verb: string, call: () => Promise<T>): ProviderCall<T> {
+  #call<T>(label: string, verb: string, call: () => Promise<T>) {
     return { label, verb, call, limitMs: this.#host.limitMs };
   }
 
@@ -415,5 +477,28 @@ export class ContextBlocks {
   #checkEpoch(epoch: number): void {
     if (epoch === this.#epoch) return;
     throw new PalimpsestError("invalid_state", "The session was deleted meanwhile. Nothing was written.");
+  }
+}
+
+/**
+ * Runs work one at a time per name, in the order of the calls.
+ *
+ * The awaited promise never rejects. Failed work fails for its own caller and not for the next one.
+ */
+export class Turns {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** Runs the work when all earlier work under this name has ended, or at once without any. */
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(name);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#last.set(name, ended);
+    try {
+      await before;
+      return await work();
+    } finally {
+      end();
+      if (this.#last.get(name) === ended) this.#last.delete(name);
+    }
   }
 }

@@ -1,15 +1,18 @@
 /**
- * A declared block, with its options checked and its provider made or taken.
+ * A declared block, with its options checked and its provider made or taken. It reads nothing. Of the provider it calls only `init`, and
+ * all checks come before.
  *
- * It decides the shape of a block and reads nothing. Of the provider it calls only `init`, and all checks come before.
+ * S1 rests on three rules. Our rows carry the scope's name. A writable provider object belongs to the first session of the first agent that
+ * brings it, because agents in one isolate share the values of a module. A provider that takes its label from `init` gets one that no other
+ * session has.
  */
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
-import { MAX_LABEL_CHARS } from "../limits.ts";
-import { providerShapeOf, type BlockProvider, type Shape } from "./provider.ts";
+import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS, MAX_LABEL_CHARS } from "../limits.ts";
 import { sessionScope } from "../memory/sessions/room-rows.ts";
-import { claim, labelFor, release, SHARED_SCOPE, type BlockScope } from "./scope.ts";
-import { sqliteBlock } from "./sqlite-block.ts";
+import { providerShapeOf, type BlockProvider, type Shape } from "./provider.ts";
+import { renderFill, type ContextBlock } from "./render.ts";
+import { sqliteBlock, type BlockScope } from "./sqlite.ts";
 
 /** Options of a context block, at its declaration. */
 export interface BlockOptions {
@@ -135,4 +138,82 @@ function checkLabel(label: unknown): void {
     "invalid_options",
     `A block's label is 1 to ${MAX_LABEL_CHARS} characters in one line, without "@" and ":", and without spaces around it.`,
   );
+}
+
+/** The scope of blocks with `shared: true`. */
+const SHARED_SCOPE = "shared";
+
+/** Returns a label that no other session's block has. The default session and shared blocks keep the plain one. */
+export function labelFor({ sessionId, label }: BlockScope): string {
+  return sessionId === null || sessionId === "" ? label : `${label}@${sessionId}`;
+}
+
+/** Owner of each provider, with the number of its declarations. */
+const owners = new WeakMap<BlockProvider, { readonly owner: string; readonly claims: number }>();
+
+/** Claims the provider for this scope. Throws `invalid_options` when another scope owns it. */
+export function claim(provider: BlockProvider, { agentId, sessionId, blockId }: BlockScope): void {
+  const owner = JSON.stringify(sessionId === null ? [blockId.scope] : [agentId, blockId.scope]);
+  const known = owners.get(provider);
+  if (known !== undefined && known.owner !== owner) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `Block "${blockId.label}": this provider object already stores what another session writes, of this agent or another. Give a function (scope) => provider to make one per session, or say shared: true in every session that has the block.`,
+    );
+  }
+  owners.set(provider, { owner, claims: (known?.claims ?? 0) + 1 });
+}
+
+/** Releases the claim of a failed declaration. The last release frees the provider. */
+function release(provider: BlockProvider): void {
+  const known = owners.get(provider);
+  if (known === undefined || known.claims <= 1) owners.delete(provider);
+  else owners.set(provider, { ...known, claims: known.claims - 1 });
+}
+
+/** A block's next text, with the block from which it was made. */
+export interface Rewrite {
+  readonly content: string;
+  readonly before: ContextBlock | null;
+}
+
+/** Throws `block_full`. */
+export function checkSize(
+  { config, shape }: Pick<Declared, "config" | "shape">,
+  { content, before, tokens }: Rewrite & { readonly tokens: number },
+): void {
+  const { label, maxTokens } = config;
+  if (maxTokens !== undefined && tokens > maxTokens) {
+    const holds =
+      before === null ? "" : ` It holds ${before.content === "" ? "nothing" : renderFill(before.tokens, maxTokens)}.`;
+    const what = shape.keyed ? "An entry of block" : "Block";
+    const advice =
+      before === null
+        ? "Write a shorter text"
+        : "Add less, or replace the whole text with a shorter one that keeps what still matters";
+    throw new PalimpsestError(
+      "block_full",
+      `${what} "${label}" would be at ${renderFill(tokens, maxTokens)}.${holds} Nothing was written. ${advice}.`,
+    );
+  }
+  if (new TextEncoder().encode(content).length > MAX_BLOCK_BYTES) {
+    throw new PalimpsestError(
+      "block_full",
+      `A text in block "${label}" may take ${MAX_BLOCK_BYTES} bytes. Nothing was written. Write a shorter text.`,
+    );
+  }
+}
+
+/** Throws `invalid_input`. */
+export function checkText(text: unknown): void {
+  if (typeof text === "string" && text.isWellFormed()) return;
+  const what = typeof text === "string" ? "holds half a character" : `is of type ${typeof text}`;
+  throw new PalimpsestError("invalid_input", `This ${what}. Give a well-formed text.`);
+}
+
+/** Throws `invalid_input`. */
+export function checkKey(key: unknown): void {
+  if (typeof key === "string" && key.length <= MAX_ENTRY_KEY_CHARS && key.isWellFormed() && /^[^\p{Cc}]+$/u.test(key))
+    return;
+  throw new PalimpsestError("invalid_input", `A key is 1 to ${MAX_ENTRY_KEY_CHARS} characters in one line.`);
 }

@@ -2,11 +2,126 @@
  * The room of context blocks. It adds blocks, the system prompt made of them, and the tools with which a model changes them.
  */
 import type { ToolSet } from "ai";
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import type { Methods } from "../agent/compose.ts";
 import type { Core } from "../agent/core.ts";
-import type { Extension, Installed } from "../agent/extension.ts";
-import { contextCalls } from "./calls.ts";
-import { Contexts, type ContextsOptions } from "./contexts.ts";
-import { SessionContext, ManagerContext, type ContextMethods, type ManagerContextMethods } from "./session-context.ts";
+import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
+import {
+  checkGiven,
+  flag,
+  given,
+  isWellFormed,
+  label,
+  NOT_WELL_FORMED,
+  ofSession,
+  sessionId,
+  wholeNumber,
+  words,
+  type FieldsOf,
+} from "../agent/inputs.ts";
+import { missingRoom } from "../agent/missing-room.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
+import type { BuilderCall } from "../agent/settings.ts";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_ENTRY_KEY_CHARS } from "../limits.ts";
+import type { Db } from "../memory/db.ts";
+import { sessionScope } from "../memory/sessions/room-rows.ts";
+import type { CountTokens } from "../steps/message/message.ts";
+import { ContextBlocks, Turns, type BlocksHost, type OnToolError, type PromptProvider } from "./blocks.ts";
+import { checkBlock, type BlockOptions } from "./declared.ts";
+import { providerShapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
+import type { ContextBlock } from "./render.ts";
+import { ContextStatements, copyEntries, type BlockScope } from "./sqlite.ts";
+
+const call = callOf<ContextMethods>();
+/** A block's text. The block decides its largest size. */
+const content = z.string().refine(isWellFormed, NOT_WELL_FORMED);
+
+/** Characters of a description, which is one line of the prompt. */
+const MAX_DESCRIPTION_CHARS = 1_000;
+
+const withContent = z.strictObject({ sessionId, label, content });
+
+/** Fields of a block that is kept in SQLite. A provider is code, so a caller brings none. */
+const declared = {
+  description: words(MAX_DESCRIPTION_CHARS).optional(),
+  maxTokens: wholeNumber.positive().optional(),
+  whenChanged: z.enum(["wait", "remind"]).optional(),
+  defaultContent: content.optional(),
+  readonly: flag,
+  shared: flag,
+  carry: flag,
+} satisfies FieldsOf<Omit<BlockOptions, "provider">>;
+
+export const contextCalls = {
+  /** Declares a context block that is kept in SQLite, until the agent is evicted. */
+  addContext: call({
+    group: "admin",
+    input: z.strictObject({ sessionId, label, ...declared }),
+    run: ({ session }, { sessionId, label, ...options }) => session(sessionId).addContext(label, options),
+  }),
+  /** Removes a context block from the prompt and the tools, and keeps its stored text. */
+  removeContext: call({
+    group: "admin",
+    input: z.strictObject({ sessionId, label }),
+    run: ({ session }, { sessionId, label }) => session(sessionId).removeContext(label),
+  }),
+  /** Removes a loaded skill's text from the model's context. */
+  unloadSkill: call({
+    group: "admin",
+    input: z.strictObject({ sessionId, label, key: words(MAX_ENTRY_KEY_CHARS).min(1) }),
+    run: ({ session }, { sessionId, label, key }) => session(sessionId).unloadSkill(label, key),
+  }),
+  /** Lists the loaded skills, each as its block's label and its key. */
+  getLoadedSkillKeys: call({
+    group: "admin",
+    input: ofSession,
+    run: async ({ session }, { sessionId }) => [...(await session(sessionId).getLoadedSkillKeys())],
+  }),
+  /** Reads the context blocks of the system prompt. */
+  getContextBlocks: call({
+    group: "admin",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
+  }),
+  /** Reads one context block, or null when none of this label is declared. */
+  getContextBlock: call({
+    group: "admin",
+    input: z.strictObject({ sessionId, label }),
+    run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
+  }),
+  /** Replaces the text of a context block. */
+  replaceContextBlock: call({
+    group: "admin",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
+  }),
+  /** Adds to the end of a context block. */
+  appendContextBlock: call({
+    group: "admin",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).appendContextBlock(label, content),
+  }),
+  /** Reads the system prompt, which is the same string at every call until it is refreshed. */
+  freezeSystemPrompt: call({
+    group: "admin",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
+  }),
+  /** Rebuilds the system prompt from the present context blocks. */
+  refreshSystemPrompt: call({
+    group: "admin",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
+  }),
+  /** Reads the changes since the system prompt was frozen, or null when there are none. */
+  reminder: call({
+    group: "admin",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).reminder(),
+  }),
+};
 
 /** The room as an agent is declared with it. */
 export interface ContextExtension extends Extension<ContextMethods, ManagerContextMethods, typeof contextCalls> {}
@@ -36,4 +151,239 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
     declareText: (sessionId, label, { description, get }) =>
       void contexts.session(sessionId).withContext(label, { description, provider: { get } }),
   };
+}
+
+/** Time limit of a context provider (ms). A person waits for this turn, and an object store answers in well under a second. */
+const PROVIDER_LIMIT_MS = 10_000;
+
+export interface ContextsOptions {
+  /** The agent that owns the blocks. Default "", for a single agent. */
+  readonly agentId?: string | undefined;
+  /** Time limit of a provider (ms). */
+  readonly limitMs?: number | undefined;
+  /** Returns the token counter of a session. */
+  readonly counterOf: (sessionId: string) => CountTokens;
+}
+
+export class Contexts {
+  readonly statements: ContextStatements;
+  readonly #host: BlocksHost;
+  readonly #sessions = new Map<string, ContextBlocks>();
+
+  /** @internal */
+  constructor(db: Db, options: ContextsOptions) {
+    this.statements = new ContextStatements(db);
+    const { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf } = options;
+    const { statements } = this;
+    const transaction = <T>(work: () => T): T => db.transaction<unknown>(work) as T;
+    this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, counterOf };
+  }
+
+  /** Returns a session's blocks, always the same object. `""` is the default session. Reads nothing. */
+  session(sessionId: string): ContextBlocks {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const blocks = new ContextBlocks(this.#host, sessionId);
+    this.#sessions.set(sessionId, blocks);
+    return blocks;
+  }
+
+  /**
+   * For a session that was deleted, and its rows with it (S2). Content that the caller's provider stored elsewhere stays, and so do
+   * declarations, because they are code.
+   */
+  forgetSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.forget();
+  }
+
+  /**
+   * Copies blocks, entries and loaded skills of one session to a new session. The new prompt is not frozen yet. Shared content needs no
+   * copy, and content that the caller's provider stored elsewhere is not copied. Call inside a transaction.
+   */
+  copySession(fromId: string, toId: string): void {
+    const [from, to] = [sessionScope(fromId), sessionScope(toId)];
+    this.statements.copyTexts(from, to);
+    copyEntries(this.statements, from, to);
+  }
+
+  /** Forgets a session's loaded skills. Call it when the session's messages, which held their texts, were deleted. */
+  forgetLoaded(sessionId: string): void {
+    this.statements.deleteSkills(sessionScope(sessionId));
+  }
+}
+
+type Tell = (call: BuilderCall) => void;
+
+/** Declarations of blocks that come before a session is used. */
+export interface ContextBuilder {
+  /**
+   * Declares a context block, which by default is writable and kept in SQLite. Throws `invalid_options`.
+   *
+   * Some errors show only once the session is known, such as a writable provider object of another session or a provider that cannot be
+   * made. Every use of the session then throws them. A manager refuses a writable provider object at once, because sessions would share its
+   * content (S1).
+   */
+  withContext(label: string, options?: BlockOptions): this;
+  /** Keeps the frozen system prompt across hibernation, in SQLite or with a provider. A manager makes one provider for each session. */
+  withCachedPrompt(provider?: PromptProvider): this;
+  /**
+   * Sets a handler for failures of context tools, which receives the error and the session. The model is told the same. Errors of the
+   * handler are ignored.
+   */
+  onToolError(onError: OnToolError): this;
+}
+
+class ContextSettings implements ContextBuilder {
+  readonly #contexts: Contexts;
+  readonly #tellSession: Tell;
+
+  /** @internal */
+  constructor(contexts: Contexts, tell: Tell) {
+    this.#contexts = contexts;
+    this.#tellSession = tell;
+  }
+
+  withContext(label: string, options: BlockOptions = {}): this {
+    checkBlock(label, options);
+    return this.#tell((blocks) => blocks.withContext(label, options));
+  }
+
+  withCachedPrompt(provider?: PromptProvider): this {
+    return this.#tell((blocks) => blocks.withCachedPrompt(provider));
+  }
+
+  onToolError(onError: OnToolError): this {
+    return this.#tell((blocks) => blocks.onToolError(onError));
+  }
+
+  #tell(apply: (blocks: ContextBlocks) => unknown): this {
+    this.#tellSession({ apply: (sessionId) => void apply(this.#contexts.session(sessionId)) });
+    return this;
+  }
+}
+
+class SessionContext extends ContextSettings {
+  readonly #state: SessionState;
+  readonly #contexts: Contexts;
+
+  /** @internal */
+  constructor(state: SessionState, contexts: Contexts) {
+    super(contexts, (call) => state.tell(call));
+    this.#state = state;
+    this.#contexts = contexts;
+  }
+
+  /** The session's blocks with all their methods. */
+  get context(): ContextBlocks {
+    // Reading the settings first applies the manager's declarations to the session, its blocks included.
+    void this.#state.settings;
+    return this.#contexts.session(this.#state.id);
+  }
+
+  /** Declares a block while the session is in use. Throws `block_exists`, `invalid_options`, `provider_failed`. */
+  async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
+    return this.context.addContext(label, options);
+  }
+
+  /** Removes a block from the prompt and the tools. Its content stays stored. */
+  removeContext(label: string): boolean {
+    checkGiven(given.label, { label });
+    return this.context.removeContext(label);
+  }
+
+  async getContextBlock(label: string): Promise<ContextBlock | null> {
+    checkGiven(given.label, { label });
+    return this.context.getContextBlock(label);
+  }
+
+  async getContextBlocks(): Promise<ContextBlock[]> {
+    return this.context.getContextBlocks();
+  }
+
+  /** Throws `unknown_block`, `readonly_block`, `block_full`, `provider_failed`. */
+  async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    checkGiven(given.label, { label });
+    return this.context.replaceContextBlock(label, content);
+  }
+
+  async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    checkGiven(given.label, { label });
+    return this.context.appendContextBlock(label, content);
+  }
+
+  /** Removes a skill's text from the model's context. The stored messages do not change. */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    checkGiven(given.label, { label });
+    return this.context.unloadSkill(label, key);
+  }
+
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    return this.context.getLoadedSkillKeys();
+  }
+
+  /** Returns the same string until {@link refreshSystemPrompt}, so that a provider's prompt cache holds. */
+  async freezeSystemPrompt(): Promise<string> {
+    return this.context.freezeSystemPrompt();
+  }
+
+  async refreshSystemPrompt(): Promise<string> {
+    return this.context.refreshSystemPrompt();
+  }
+
+  /** Returns the changes since the prompt was frozen, for the end of the conversation and never stored. Null without changes. */
+  async reminder(): Promise<string | null> {
+    return this.context.reminder();
+  }
+}
+
+class ManagerContext extends ContextSettings {
+  readonly #core: Core;
+
+  /** @internal */
+  constructor({ core, tell }: ManagerState, contexts: Contexts) {
+    super(contexts, tell);
+    this.#core = core;
+  }
+
+  override withContext(label: string, options: BlockOptions = {}): this {
+    const { provider, shared = false } = options;
+    if (typeof provider === "object" && providerShapeOf(provider).writable && !shared) {
+      throw new PalimpsestError(
+        "invalid_options",
+        `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,
+      );
+    }
+    return super.withContext(label, options);
+  }
+
+  override withCachedPrompt(provider?: PromptProvider): this {
+    if (provider !== undefined && typeof provider !== "function") {
+      throw new PalimpsestError(
+        "invalid_options",
+        "One provider cannot keep every session's prompt (S1). Give a function (scope) => provider, which makes one per session, or nothing, which keeps prompts in SQLite.",
+      );
+    }
+    return super.withCachedPrompt(provider);
+  }
+
+  /** Declares a searchable block over all sessions of the agent. Throws `not_configured` without the room that searches. */
+  withSearchableHistory(label: string): this {
+    const search = this.#core.rooms.searchAll;
+    if (search === undefined) throw missingRoom("A search of what was said", "recall");
+    const provider: SearchProvider = {
+      get: async () => "All past conversations, found with search_context.",
+      search,
+    };
+    return this.withContext(label, { provider });
+  }
+}
+
+/** The methods that the room adds to a session. */
+export interface ContextMethods extends Methods<Omit<SessionContext, keyof ContextBuilder>>, ContextBuilder {}
+
+/** The methods that the room adds to a manager of sessions. */
+export interface ManagerContextMethods extends ContextBuilder {
+  withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this;
+  /** Declares a searchable block over all sessions of the agent. Throws `not_configured` without `recall()`. */
+  withSearchableHistory(label: string): this;
 }

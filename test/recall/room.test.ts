@@ -9,7 +9,7 @@ import { installRooms } from "../../src/agent/extension.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import { context } from "../../src/context/room.ts";
-import type { ManagerContextMethods } from "../../src/context/session-context.ts";
+import type { ManagerContextMethods } from "../../src/context/room.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { say, withProbe } from "../memory/probe.ts";
 import { rowsOf } from "../rows.ts";

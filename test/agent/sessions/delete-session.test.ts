@@ -1,7 +1,7 @@
 /** Every table after a session was deleted or cleared. It keeps nothing that it should not. */
 import type { FullManager } from "../../rooms.ts";
 import { expect, test } from "vitest";
-import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import type { Draft } from "../../../src/memory/drafts.ts";
 import { NO_FACTS } from "../../../src/facts/fact.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../../agents.ts";

@@ -3,7 +3,7 @@ import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
 import type { FullManager, FullSession } from "../../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { tables } from "../../rows.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
-import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { MAX_DATABASE_BYTES } from "../../../src/memory/db.ts";
 import { newAgent, overlayOf, refusalOf, skipRetryDelays } from "../../agents.ts";

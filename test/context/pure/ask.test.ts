@@ -1,7 +1,7 @@
 /** A misbehaving provider ends in one typed error within a known time. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { askForText, askProvider } from "../../../src/context/ask.ts";
-import { Turns } from "../../../src/context/turns.ts";
+import { askForText, askProvider } from "../../../src/context/provider.ts";
+import { Turns } from "../../../src/context/blocks.ts";
 import type { PalimpsestError } from "../../../src/errors.ts";
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 /** Loaded texts as a model receives them, and as they stay stored. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { hideUnloadedSkills, skillName, skillsNotCarried } from "../../../src/context/unloaded.ts";
+import { hideUnloadedSkills, skillName, skillsNotCarried } from "../../../src/context/tools.ts";
 import { NOTHING_PINNED } from "../../../src/facts/fact.ts";
 import { NOT_DONE } from "../../../src/facts/loaded.ts";
 import { summaryMessage } from "../../../src/facts/render.ts";

@@ -1,6 +1,6 @@
 /** Entries that are stored in SQLite and found by their words. */
 import { describe, expect, test } from "vitest";
-import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import { dump, NOTHING, withContexts } from "./probe.ts";
 
 describe("entries in SQLite", () => {

@@ -3,7 +3,7 @@ import { generateText, isStepCount, type ToolSet } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import { WritableR2SkillProvider } from "../../../src/context/r2-skills.ts";
 import type { PalimpsestError } from "../../../src/errors.ts";
 import { callTool, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";

@@ -1,23 +1,25 @@
 /**
- * Every statement on the rows of context blocks, one verb each. It is the counterpart of memory/statements.ts.
- *
- * It has the only SQL of this folder, and values are always bound. Every statement takes a scope and sees only that session's rows or the
- * shared ones (S1). Each is a seek on a key or a range of one.
+ * What an agent's SQLite keeps of context blocks, and the two providers over it. Every statement takes a scope and sees only that
+ * session's rows or the shared ones (S1).
  */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_PROMPT_BYTES } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
+import { indexWords, matchExpression } from "../recall/index-text.ts";
+import { digest } from "../steps/text/digest.ts";
+import type { SearchProvider, WritableContextProvider } from "./provider.ts";
 
 export type EntryRow = { key: string; content: string };
 /** `loaded` is 1, or 0 for a skill that was unloaded again. */
 export type SkillRow = { label: string; key: string; loaded: number };
 
-/** Names a block's rows by a scope (see scope.ts) and a label. */
+/** Names a block's rows by a scope, which is one session's or the shared one, and a label. */
 export interface BlockId {
   readonly scope: string;
   readonly label: string;
 }
 
-// `scope` is one session's scope or the shared one.
 defineTables("blocks", [
   `CREATE TABLE palimpsest_blocks (
      scope   TEXT NOT NULL,
@@ -175,4 +177,128 @@ export class ContextStatements {
        ORDER BY bm25(palimpsest_block_index, 0, 1), entry.id LIMIT ?`;
     return this.#db.run<EntryRow>(sql, expression, scope, label, limit);
   }
+}
+
+/** The block for which a provider is made. A provider function receives it. */
+export interface BlockScope {
+  /** Id of the agent's Durable Object, for providers that store elsewhere. */
+  readonly agentId: string;
+  /** Null for a block that sessions share. */
+  readonly sessionId: string | null;
+  readonly label: string;
+  /**
+   * Names this block's rows.
+   * @internal
+   */
+  readonly blockId: BlockId;
+  /** @internal */
+  readonly statements: ContextStatements;
+  readonly transaction: <T>(work: () => T) => T;
+}
+
+/** The default provider of a block, which keeps one text in one row. Pass it as `provider`, or leave `provider` out. */
+export function sqliteBlock(scope: BlockScope): WritableContextProvider {
+  const { statements, blockId } = scope;
+  return {
+    get: async () => statements.block(blockId),
+    set: async (content) => {
+      statements.mustHoldMore();
+      statements.putBlock(blockId, content);
+    },
+  };
+}
+
+/** Keeps a frozen prompt in one row per session. `set` throws `block_full` when the prompt is too large for one row. */
+export function sqlitePrompt(statements: ContextStatements, scope: string): WritableContextProvider {
+  return {
+    get: async () => statements.prompt(scope),
+    set: async (prompt) => {
+      const bytes = new TextEncoder().encode(prompt).length;
+      if (bytes > MAX_PROMPT_BYTES) {
+        throw new PalimpsestError(
+          "block_full",
+          `The system prompt takes ${bytes} bytes, and at most ${MAX_PROMPT_BYTES} can be kept. Give the largest blocks a maxTokens.`,
+        );
+      }
+      statements.putPrompt(scope, prompt);
+    },
+  };
+}
+
+/** Most entries that one search returns, and the characters after which no further entry is added. */
+const SEARCH_ENTRIES = 10;
+const SEARCH_ANSWER_CHARS = 40_000;
+
+/**
+ * Entries with a full-text index over key and content. Pass it as `provider`. A write replaces the entry of its key, and the cost of its
+ * index row does not depend on the number of entries. Both change in one transaction, so they never differ.
+ */
+export function sqliteSearch(scope: BlockScope): SearchProvider {
+  const { statements, blockId, transaction } = scope;
+  const shelf = shelfOf(blockId);
+  return {
+    get: async () => {
+      const count = statements.countEntries(blockId);
+      return count === 0 ? null : `${count} ${count === 1 ? "entry" : "entries"}, found with search_context.`;
+    },
+    search: async (query) => {
+      const expression = matchExpression(query);
+      if (expression === "") return null;
+      const found = statements.searchEntries(blockId, `shelf : ${shelf} AND words : (${expression})`, SEARCH_ENTRIES);
+      return found.length === 0 ? null : listEntries(found);
+    },
+    set: async (key, content) => {
+      transaction(() => {
+        const known = statements.entry(blockId, key);
+        if (known?.content === content) return;
+        statements.mustHoldMore();
+        if (known === undefined) {
+          insertEntry(statements, blockId, { key, content });
+        } else {
+          statements.updateEntry(known.id, content);
+          statements.deleteIndexed(known.id);
+          statements.insertIndexed(known.id, indexRow(blockId, { key, content }));
+        }
+      });
+    },
+  };
+}
+
+/**
+ * Copies every entry of a scope into an empty one. It reads one at a time, because an entry may take a megabyte. Call inside a transaction.
+ */
+export function copyEntries(statements: ContextStatements, from: string, to: string): void {
+  for (const { label, key } of statements.entriesOf(from)) {
+    const content = statements.entry({ scope: from, label }, key)?.content ?? "";
+    insertEntry(statements, { scope: to, label }, { key, content });
+  }
+}
+
+function insertEntry(statements: ContextStatements, blockId: BlockId, entry: EntryRow): void {
+  statements.insertIndexed(statements.insertEntry(blockId, entry), indexRow(blockId, entry));
+}
+
+function indexRow(blockId: BlockId, { key, content }: EntryRow): { shelf: string; words: string } {
+  return { shelf: shelfOf(blockId), words: indexWords(`${key}\n${content}`) };
+}
+
+/** Returns one word that identifies a block. The index tells blocks apart by it. */
+function shelfOf({ scope, label }: BlockId): string {
+  return digest(scope, label);
+}
+
+/** Lists the best entry whole, and further ones while they fit. */
+function listEntries(found: readonly EntryRow[]): string {
+  const texts: string[] = [];
+  let length = 0;
+  for (const { key, content } of found) {
+    const text = `[${key}]\n${content}`;
+    length += text.length;
+    if (texts.length > 0 && length > SEARCH_ANSWER_CHARS) break;
+    texts.push(text);
+  }
+  const more = found.length - texts.length;
+  return (
+    texts.join("\n\n") + (more === 0 ? "" : `\n\n(${more} more did not fit. Ask for fewer with a narrower query.)`)
+  );
 }
