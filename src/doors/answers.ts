@@ -24,8 +24,18 @@ const HEADERS = {
   "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 } as const;
 
+/** The answer with the common headers, or a refusal where answering failed. */
+export async function orBroken(answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return secure(await answer());
+  } catch (error) {
+    console.error("A request was refused because answering it failed:", error);
+    return secure(refuse(500, "broken_invariant", "Answering failed. The Worker's log says why."));
+  }
+}
+
 /** Adds the common headers to an answer. A WebSocket's answer stays unchanged. */
-export function secure(response: Response): Response {
+function secure(response: Response): Response {
   if (response.webSocket != null) return response;
   const answer = new Response(response.body, response);
   for (const [name, value] of Object.entries(HEADERS)) answer.headers.set(name, value);
@@ -44,4 +54,12 @@ export function refuse(status: number, code: ErrorCode, advice: string): Respons
 /** Answers as JSON that no cache may keep, because one caller's answer is not for the next. */
 export function answerJson(body: unknown, status = 200): Response {
   return Response.json(body, { status, headers: { "Cache-Control": "no-store" } });
+}
+
+export function notFound(): Response {
+  return refuse(404, "not_found", "There is nothing here, or it is not yours.");
+}
+
+export function isUpgrade(request: Request): boolean {
+  return request.headers.get("Upgrade")?.toLowerCase() === "websocket";
 }

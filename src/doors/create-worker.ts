@@ -2,7 +2,7 @@
  * The Worker's front door. It decides who may reach which agent before any agent is woken.
  *
  *     /agents/<agent>/<name>          the agent, by WebSocket or HTTP
- *     /agents/<agent>/<name>/ticket   POST: a ticket for its WebSocket (tickets.ts)
+ *     /agents/<agent>/<name>/ticket   POST: a ticket for its WebSocket
  *     anything else                   the page, when the Worker has one
  *
  * It fails closed. Without a secret and without rules of the user's own, only callers on this machine are served. No other path reaches an
@@ -11,11 +11,20 @@
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
-import { answerJson, refuse, secure } from "./answers.ts";
 import { isOnThisMachine } from "../agent/this-machine.ts";
-import { holdsSecret, nameCaller, addressOf, readSecret, type DoorEnv } from "./caller.ts";
-import { issueTicket, readTicket, type AgentAddress } from "./tickets.ts";
-import { writeVisit, type Visit } from "./visit.ts";
+import { answerJson, isUpgrade, notFound, orBroken, refuse } from "./answers.ts";
+import {
+  addressOf,
+  holdsSecret,
+  issueTicket,
+  nameCaller,
+  readSecret,
+  readTicket,
+  writeVisit,
+  type AgentAddress,
+  type DoorEnv,
+  type Visit,
+} from "./caller.ts";
 
 /** The bindings and variables that the Worker reads. */
 export interface WorkerEnv extends DoorEnv {
@@ -59,16 +68,13 @@ export function createWorker<Env extends object & WorkerEnv>(
   let warned = false;
   return {
     async fetch(request, env) {
-      try {
+      return orBroken(async () => {
         if (!warned && isUnlocked(request, env, options)) {
           warned = true;
           console.warn(UNLOCKED);
         }
-        return secure(await answer(request, env, options));
-      } catch (error) {
-        console.error("A request was refused because answering it failed:", error);
-        return secure(refuse(500, "broken_invariant", "Answering failed. The Worker's log says why."));
-      }
+        return answer(request, env, options);
+      });
     },
   };
 }
@@ -219,14 +225,6 @@ function hasAgent(env: object, agent: string): boolean {
   );
 }
 
-function isUpgrade(request: Request): boolean {
-  return request.headers.get("Upgrade")?.toLowerCase() === "websocket";
-}
-
 function askForCredentials(): Response {
   return refuse(401, "unauthorized", "Send the secret as `Authorization: Bearer …`, or a ticket with a WebSocket.");
-}
-
-function notFound(): Response {
-  return refuse(404, "not_found", "There is nothing here, or it is not yours.");
 }

@@ -55,6 +55,12 @@ export function answerError(
   connection.send(JSON.stringify({ type: "rpc", id: frame.id, success: false, error }));
 }
 
+/** The call in a frame. Null for anything else. */
+export function readCall(message: string): (CallFrame & { readonly args: readonly unknown[] }) | null {
+  const frame = parse(message);
+  return isCall(frame) ? frame : null;
+}
+
 function parse(message: string): unknown {
   try {
     return JSON.parse(message);
@@ -63,7 +69,7 @@ function parse(message: string): unknown {
   }
 }
 
-function isCall(frame: unknown): frame is CallFrame {
+function isCall(frame: unknown): frame is CallFrame & { readonly args: readonly unknown[] } {
   if (typeof frame !== "object" || frame === null) return false;
   const { type, id, method, args } = frame as Record<string, unknown>;
   if (type !== "rpc" || typeof id !== "string" || id.length > MAX_ID_CHARS) return false;

@@ -14,11 +14,8 @@ import { AI_CHAT, isHost, THINK } from "../agent/known-hosts.ts";
 import { PalimpsestError } from "../errors.ts";
 import { CALLER_SHARE, CALLS_IN_A_ROW, CALLS_PER_SECOND } from "../limits.ts";
 import { refuse } from "./answers.ts";
-import type { Rate } from "./bucket.ts";
-import { Budgets } from "./budgets.ts";
 import { answerError, readFrame } from "./frames.ts";
-import { spendTicket, type Spending } from "./used-tickets.ts";
-import { readVisit, type Visit } from "./visit.ts";
+import { readVisit, spendTicket, type Spending, type Visit } from "./caller.ts";
 
 /** The part of a Worker's environment that bounds its connections. */
 export interface GuardEnv {
@@ -115,4 +112,54 @@ function readRate({ PALIMPSEST_CALLS_PER_SECOND: raw }: GuardEnv): Rate {
     "invalid_options",
     `PALIMPSEST_CALLS_PER_SECOND must be a whole number of at least 1, or be left out; it is ${JSON.stringify(raw)}.`,
   );
+}
+
+/** A burst of calls, refilled at a steady rate. */
+interface Rate {
+  /** Most calls in a row. */
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+/** Number of names above which those with a full budget are dropped. */
+export const BUDGETS_KEPT = 1_000;
+
+/**
+ * Call budgets by name, in memory. An object that sleeps long enough to lose them was quiet for longer than one takes to refill. Callers may
+ * choose names freely, because full budgets are dropped.
+ */
+export class Budgets {
+  readonly rate: Rate;
+  /** The calls that each name had left at a time (epoch ms). */
+  readonly #left = new Map<string, { readonly calls: number; readonly at: number }>();
+  #sweepAt = BUDGETS_KEPT;
+
+  constructor(rate: Rate) {
+    this.rate = rate;
+  }
+
+  /** Takes one call from the name's budget. Returns false when the budget is spent. A clock that went back refills nothing. */
+  take(name: string, now: number): boolean {
+    const calls = this.#callsAt(name, now);
+    const at = Math.max(now, this.#left.get(name)?.at ?? now);
+    this.#left.set(name, { calls: calls >= 1 ? calls - 1 : calls, at });
+    if (this.#left.size > this.#sweepAt) this.#sweep(now);
+    return calls >= 1;
+  }
+
+  get size(): number {
+    return this.#left.size;
+  }
+
+  #callsAt(name: string, now: number): number {
+    const { burst, perSecond } = this.rate;
+    const { calls, at } = this.#left.get(name) ?? { calls: burst, at: now };
+    return Math.min(burst, calls + (Math.max(0, now - at) / 1_000) * perSecond);
+  }
+
+  #sweep(now: number): void {
+    for (const name of this.#left.keys()) if (this.#callsAt(name, now) >= this.rate.burst) this.#left.delete(name);
+    // The remaining names are active now. Searching them at each call would cost more than keeping them.
+    this.#sweepAt = Math.max(BUDGETS_KEPT, 2 * this.#left.size);
+  }
 }

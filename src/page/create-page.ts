@@ -11,9 +11,16 @@
 import { camelCaseToKebabCase } from "agents";
 import { files } from "#page-files";
 import { readAgentName } from "../doors/agent-name.ts";
-import { answerJson, refuse, secure } from "../doors/answers.ts";
-import { holdsSecret, nameCaller, readSecret } from "../doors/caller.ts";
-import { issueTicket, readTicket, TICKET_MS, type AgentAddress } from "../doors/tickets.ts";
+import { answerJson, isUpgrade, notFound, orBroken, refuse } from "../doors/answers.ts";
+import {
+  holdsSecret,
+  issueTicket,
+  nameCaller,
+  readSecret,
+  readTicket,
+  TICKET_MS,
+  type AgentAddress,
+} from "../doors/caller.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { relay, type WatchedNamespace } from "./relay.ts";
@@ -77,12 +84,7 @@ export function createPage<Env extends object>(options: PageOptions<Env>): Page<
     async fetch(request, env) {
       const { pathname } = new URL(request.url);
       if (pathname !== path && !pathname.startsWith(`${path}/`)) return null;
-      try {
-        return secure(await answer(mounted, request, env));
-      } catch (error) {
-        console.error("A request for the page was refused because answering it failed:", error);
-        return secure(refuse(500, "broken_invariant", "Answering failed. The Worker's log says why."));
-      }
+      return orBroken(() => answer(mounted, request, env));
     },
   };
 }
@@ -187,9 +189,7 @@ async function answerSocket<Env extends object>(
   { options }: Mounted<Env>,
   { request, env, address }: Asked<Env> & { readonly address: AgentAddress },
 ): Promise<Response> {
-  if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
-    return refuse(426, "invalid_input", "Connect with a WebSocket.");
-  }
+  if (!isUpgrade(request)) return refuse(426, "invalid_input", "Connect with a WebSocket.");
   if (options.authorize !== undefined) {
     const refused = refusalOf(await options.authorize(request, env));
     if (refused !== null) return refused;
@@ -229,10 +229,6 @@ function refusalOf(answer: unknown): Response | null {
 
 function askForSecret(): Response {
   return refuse(401, "unauthorized", "Send the page's secret as `Authorization: Bearer …`.");
-}
-
-function notFound(): Response {
-  return refuse(404, "not_found", "There is nothing here, or it is not yours.");
 }
 
 function escape(text: string): string {

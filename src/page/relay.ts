@@ -7,11 +7,11 @@
  */
 import { RUN_EVENT } from "../agent/events.ts";
 import { writeAgentName } from "../doors/agent-name.ts";
-import type { AgentAddress } from "../doors/tickets.ts";
-import { writeVisit } from "../doors/visit.ts";
+import { writeVisit, type AgentAddress } from "../doors/caller.ts";
+import { readCall } from "../doors/frames.ts";
 import { PalimpsestError } from "../errors.ts";
 import { explainCall } from "../explain-call.ts";
-import { MAX_ID_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
+import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { isPageCall } from "./page-calls.ts";
 
 type AgentStub = DurableObjectStub<Rpc.DurableObjectBranded>;
@@ -68,7 +68,7 @@ function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
     if (calls >= MAX_CALLS && open === 0) end(AGAIN);
   };
   page.addEventListener("message", ({ data }) => {
-    const call = readCall(data);
+    const call = typeof data === "string" && data.length <= MAX_REQUEST_BYTES ? readCall(data) : null;
     if (call === null) return end(INVALID);
     calls++;
     open++;
@@ -85,26 +85,12 @@ function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
 /** The page sends no such frame. */
 const INVALID = 1003;
 
-function readCall(data: unknown): ClientCall | null {
-  if (typeof data !== "string" || data.length > MAX_REQUEST_BYTES) return null;
-  const { type, id, method, args } = (parse(data) ?? {}) as Record<string, unknown>;
-  const isCall = type === "rpc" && isText(id) && isText(method) && Array.isArray(args);
-  return isCall ? { id, method, args } : null;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value.length <= MAX_ID_CHARS;
-}
-
 function isNews(data: string): boolean {
-  return data.includes(RUN_EVENT) && (parse(data) as { readonly type?: unknown } | null)?.type === RUN_EVENT;
-}
-
-function parse(data: string): unknown {
+  if (!data.includes(RUN_EVENT)) return false;
   try {
-    return JSON.parse(data);
+    return (JSON.parse(data) as { readonly type?: unknown } | null)?.type === RUN_EVENT;
   } catch {
-    return null;
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Callers at the Worker's door. Tests how a caller is identified, and that all of its connections to an agent share one budget. */
 import { CALLER_SHARE } from "../../src/limits.ts";
 import { describe, expect, test, vi } from "vitest";
-import { Budgets, BUDGETS_KEPT } from "../../src/doors/budgets.ts";
+import { Budgets, BUDGETS_KEPT } from "../../src/doors/guard.ts";
 import { nameCaller, addressOf } from "../../src/doors/caller.ts";
 import type { WorkerOptions } from "../../src/doors/create-worker.ts";
 import { ask, codeOf, guarded, HOST, open, ticketFor, upgrade, withSecret, type Line } from "./client.ts";

@@ -3,8 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { CALL_NAMES } from "../rooms.ts";
-import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
-import { guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
+import { Budgets, guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -115,14 +114,12 @@ test("a bucket never lets more through than its burst and its rate together, wha
   const rate = fc.record({ burst: fc.integer({ min: 1, max: 50 }), perSecond: fc.integer({ min: 1, max: 50 }) });
   fc.assert(
     fc.property(rate, fc.array(fc.integer({ min: -2_000, max: 2_000 }), { maxLength: 200 }), (rate, moves) => {
-      let [now, latest, taken] = [0, 0, 0];
-      let bucket = fullBucket(rate, now);
+      const budgets = new Budgets(rate);
+      let [now, latest, taken] = [0, 0, Number(budgets.take("one", 0))];
       for (const move of moves) {
         now += move;
         latest = Math.max(latest, now);
-        const next = takeToken(bucket, rate, now);
-        bucket = next.bucket;
-        taken += next.taken ? 1 : 0;
+        taken += Number(budgets.take("one", now));
         expect(taken).toBeLessThanOrEqual(rate.burst + (latest / 1000) * rate.perSecond + 1e-6);
       }
     }),

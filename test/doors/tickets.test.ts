@@ -2,8 +2,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test, vi } from "vitest";
-import { readTicket, issueTicket, TICKET_MS } from "../../src/doors/tickets.ts";
-import { spendTicket, MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
+import { issueTicket, MAX_SPENT_TICKETS, readTicket, spendTicket, TICKET_MS } from "../../src/doors/caller.ts";
 import { refusalOf } from "../agents.ts";
 import { AGENT, ask, codeOf, guarded, HOST, open, SECRET, ticketFor, upgrade, withSecret, type Ask } from "./client.ts";
 

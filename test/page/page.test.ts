@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { routeAgentRequest } from "agents";
 import { describe, expect, test, vi } from "vitest";
 import { createPage, type PageOptions } from "../../src/page/create-page.ts";
-import { writeVisit } from "../../src/doors/visit.ts";
+import { writeVisit } from "../../src/doors/caller.ts";
 import { MAX_CALLS, relay, type WatchedNamespace } from "../../src/page/relay.ts";
 import { newAgent } from "../agents.ts";
 import { codeOf, HOST, open, upgrade, type Line } from "../doors/client.ts";
@@ -158,7 +158,7 @@ describe("the page's door", () => {
     ]) {
       expect(await codeOf(ask(locked, path, { headers: browser }))).toEqual([401, "unauthorized"]);
     }
-    const { readTicket } = await import("../../src/doors/tickets.ts");
+    const { readTicket } = await import("../../src/doors/caller.ts");
     const place = { agent: "default-agent", name };
     expect(await readTicket(SECRET, place, { ticket, now: Date.now() })).toBeNull();
   });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { chooseModel } from "../../src/providers/choose.ts";
-import { MAX_REDIRECTS } from "../../src/providers/endpoint-fetch.ts";
+import { MAX_REDIRECTS } from "../../src/providers/openai-compatible.ts";
 import { summarize, type SummarizeResult } from "../../src/model/summarize.ts";
 
 const asked = { system: "Summarise.", prompt: "A long talk.", maxOutputTokens: 100, limitMs: 60_000 };

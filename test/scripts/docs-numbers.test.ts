@@ -25,12 +25,11 @@ import {
   MOST_TIMES_ESTIMATE,
   MOST_WRITTEN_TOKENS,
 } from "../../src/model/summarize.ts";
-import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/endpoint-fetch.ts";
+import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/openai-compatible.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
 import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/end-run.ts";
-import { MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
-import { MAX_SPENT_TICKETS } from "../../src/doors/used-tickets.ts";
+import { MAX_SPENT_TICKETS, MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
 import { PART_CHARS } from "../../src/import/parts.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
