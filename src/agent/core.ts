@@ -217,7 +217,7 @@ export interface Hooks {
 
   /** The messages of a session were deleted. */
   readonly cleared?: (sessionId: string) => void;
-  /** A session was deleted. The core deletes its rows, and the room forgets what it keeps in memory. */
+  /** A session was deleted. Its tables forget by their triggers, and the room what it keeps in memory. */
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;
@@ -250,6 +250,8 @@ export interface Hooks {
   readonly leavesOut?: (sessionId: string, behind: readonly UIMessage[]) => ReadonlySet<string>;
   /** The end of a turn's prompt, which is not stored. Null for nothing. */
   readonly reminder?: (sessionId: string) => Promise<string | null>;
+  /** The messages of a session of which a search sees only a part. */
+  readonly countPartlySearched?: (sessionId: string) => number;
   /** Searches the messages of all the agent's sessions. Returns text for a model, or null for nothing. */
   readonly searchAll?: (query: string) => Promise<string | null>;
   /** The present texts that summaries carry along. One that cannot be read is left out. */

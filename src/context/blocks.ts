@@ -9,7 +9,6 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { sessionScope } from "../memory/sessions/room-rows.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import {
   checkKey,
@@ -33,7 +32,7 @@ import {
   type WritableContextProvider,
 } from "./provider.ts";
 import { renderPrompt, renderReminder, type ContextBlock, type ReadBlock } from "./render.ts";
-import { sqlitePrompt, type BlockScope, type ContextStatements } from "./sqlite.ts";
+import { sessionScope, sqlitePrompt, type BlockScope, type ContextStatements } from "./sqlite.ts";
 import { contextTools, hideUnloadedSkills, skillName, skillsNotCarried, type BlockEntry } from "./tools.ts";
 
 /** Services that all sessions of one agent share. */

@@ -9,10 +9,9 @@
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS, MAX_LABEL_CHARS } from "../limits.ts";
-import { sessionScope } from "../memory/sessions/room-rows.ts";
 import { providerShapeOf, type BlockProvider, type Shape } from "./provider.ts";
 import { renderFill, type ContextBlock } from "./render.ts";
-import { sqliteBlock, type BlockScope } from "./sqlite.ts";
+import { sessionScope, sqliteBlock, type BlockScope } from "./sqlite.ts";
 
 /** Options of a context block, at its declaration. */
 export interface BlockOptions {

@@ -26,13 +26,12 @@ import type { BuilderCall } from "../agent/settings.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
-import { sessionScope } from "../memory/sessions/room-rows.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import { ContextBlocks, Turns, type BlocksHost, type OnToolError, type PromptProvider } from "./blocks.ts";
 import { checkBlock, type BlockOptions } from "./declared.ts";
 import { providerShapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
 import type { ContextBlock } from "./render.ts";
-import { ContextStatements, copyEntries, type BlockScope } from "./sqlite.ts";
+import { ContextStatements, copyEntries, type BlockScope, sessionScope } from "./sqlite.ts";
 
 const call = callOf<ContextMethods>();
 /** A block's text. The block decides its largest size. */

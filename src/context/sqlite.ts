@@ -20,6 +20,19 @@ export interface BlockId {
   readonly label: string;
 }
 
+/** The scope of a session's blocks. The prefix keeps a session named "shared" apart from the shared scope. */
+export function sessionScope(sessionId: string): string {
+  return `session:${sessionId}`;
+}
+
+/** The rows of a session go with it. A clear keeps them, because they hold no message. */
+function forgetsSession(table: string): string {
+  return `CREATE TRIGGER palimpsest_${table}_gone INSTEAD OF INSERT ON palimpsest_forgotten WHEN NEW.what = 'gone' BEGIN
+     DELETE FROM palimpsest_${table} WHERE scope = 'session:' || NEW.session_id;
+   END`;
+}
+
+// `scope` is one session's scope or the shared one.
 defineTables("blocks", [
   `CREATE TABLE palimpsest_blocks (
      scope   TEXT NOT NULL,
@@ -27,10 +40,12 @@ defineTables("blocks", [
      content TEXT NOT NULL,
      PRIMARY KEY (scope, label)
    ) WITHOUT ROWID`,
+  forgetsSession("blocks"),
 ]);
 // Frozen prompts. Without a row nothing is frozen. An empty prompt has a row.
 defineTables("prompts", [
   `CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`,
+  forgetsSession("prompts"),
 ]);
 // `loaded` is 0 for a skill that was unloaded again.
 defineTables("skills", [
@@ -41,6 +56,7 @@ defineTables("skills", [
      loaded INTEGER NOT NULL,
      PRIMARY KEY (scope, label, key)
    ) WITHOUT ROWID`,
+  forgetsSession("loaded_skills"),
 ]);
 defineTables("entries", [
   `CREATE TABLE palimpsest_block_entries (
@@ -55,6 +71,14 @@ defineTables("entries", [
   // scan. `shelf` is one word that names scope and label, so a search touches one block's entries only.
   `CREATE VIRTUAL TABLE palimpsest_block_index
      USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
+  // An index without texts of its own only marks deleted rows. Rewriting it removes their words (S2).
+  `CREATE TRIGGER palimpsest_block_index_gone INSTEAD OF INSERT ON palimpsest_forgotten WHEN NEW.what = 'gone'
+     AND EXISTS (SELECT 1 FROM palimpsest_block_entries WHERE scope = 'session:' || NEW.session_id) BEGIN
+       DELETE FROM palimpsest_block_index
+         WHERE rowid IN (SELECT id FROM palimpsest_block_entries WHERE scope = 'session:' || NEW.session_id);
+       INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize');
+       DELETE FROM palimpsest_block_entries WHERE scope = 'session:' || NEW.session_id;
+     END`,
 ]);
 
 export class ContextStatements {

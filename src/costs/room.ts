@@ -31,6 +31,16 @@ defineTables("costs", [
      sums       TEXT NOT NULL,
      PRIMARY KEY (session_id, model, summarises)
    ) WITHOUT ROWID`,
+  // The size of a path holds until a message before its end is edited, or any is deleted.
+  `CREATE TRIGGER palimpsest_costs_of_path INSTEAD OF INSERT ON palimpsest_forgotten
+     WHEN NEW.what = 'edited' OR NEW.what = 'deleted' BEGIN
+       UPDATE palimpsest_costs SET sums = json_set(sums, '$.pathSeq', -1)
+         WHERE session_id = NEW.session_id AND sums ->> '$.pathSeq' >= 0
+           AND (NEW.what = 'deleted' OR sums ->> '$.pathSeq' > NEW.seqs ->> '$[0]');
+     END`,
+  `CREATE TRIGGER palimpsest_costs_gone INSTEAD OF INSERT ON palimpsest_forgotten WHEN NEW.what = 'gone' BEGIN
+     DELETE FROM palimpsest_costs WHERE session_id = NEW.session_id;
+   END`,
 ]);
 
 class CostStatements {

@@ -14,13 +14,12 @@ import { redactionOf } from "../agent/redaction.ts";
 import type { MeaningAsked, Near } from "../recall/recall.ts";
 import type { Embeddings, MeaningSearch } from "../recall/room.ts";
 import type { HiddenMessages } from "../recall/hidden-messages.ts";
-import type { SeqRange } from "../memory/search/search-rows.ts";
-import { EMBEDDED_TOGETHER } from "../memory/search/statements.ts";
+import type { SeqRange } from "../recall/index-rows.ts";
 import { ofLengthOne, packEntries, similarIn, type VectorEntry } from "./vectors.ts";
 import { inSlices, Pace, type Slices } from "../steps/text/text.ts";
 import { nearOf, nothingNear, pieceTexts, type SimilarPiece } from "./near.ts";
 import { checkOptions, Provider, type CheckedOptions, type EmbeddingsOptions } from "./provider.ts";
-import { EmbeddingStatements, type MarksRow } from "./statements.ts";
+import { EMBEDDED_TOGETHER, EmbeddingStatements, type MarksRow } from "./statements.ts";
 
 /** Most texts of one call. Providers take a hundred. */
 export const BATCH_TEXTS = 64;

@@ -1,12 +1,13 @@
-/**
- * The statements on vectors, one verb each. Vectors are forgotten by those that every agent has (src/memory/search/statements.ts).
- */
+/** The statements on vectors, one verb each. */
 import { ADDED_UP, type Db } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
 
 /** Which messages of a page were taken in, by which model. */
 export type MarksRow = { page: number; model: string; size: number; marks: ArrayBuffer };
 export type PageRow = MarksRow & { vectors: ArrayBuffer };
+
+/** Messages whose vectors share one row. Forgetting one message drops the vectors of at most this many. */
+export const EMBEDDED_TOGETHER = 128;
 
 // A page has the vectors of neighbouring messages, all of one
 // model. `marks` has the messages that were taken in, also those without a text.
@@ -21,6 +22,15 @@ defineTables("vectors", [
      PRIMARY KEY (session_id, page)
    ) WITHOUT ROWID`,
   `CREATE TABLE palimpsest_embedding_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
+  // A page of which a message is forgotten is made again when it is searched.
+  `CREATE TRIGGER palimpsest_embeddings_forgotten INSTEAD OF INSERT ON palimpsest_forgotten
+     WHEN NEW.what = 'edited' OR NEW.what = 'deleted' BEGIN
+       DELETE FROM palimpsest_embeddings WHERE session_id = NEW.session_id
+         AND page IN (SELECT value / ${EMBEDDED_TOGETHER} FROM json_each(NEW.seqs));
+     END`,
+  `CREATE TRIGGER palimpsest_embeddings_cleared INSTEAD OF INSERT ON palimpsest_forgotten WHEN NEW.what = 'cleared' BEGIN
+     DELETE FROM palimpsest_embeddings WHERE session_id = NEW.session_id;
+   END`,
 ]);
 
 export class EmbeddingStatements {

@@ -8,7 +8,7 @@
  * A table is made in the transaction that first writes to it. Until then a statement that reads it finds nothing.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
+import { FORGOTTEN, makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
 
 /** Storage for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a sixth of it. */
 const RESERVED_BYTES = 100_000_000;
@@ -121,6 +121,17 @@ export class Db {
     this.transaction(() => {
       this.#made = makeFamily(this.#storage, family);
     });
+  }
+
+  /** Tells the tables of rooms what is forgotten. Free where no room has tables that hear of it. */
+  tellForgotten(
+    sessionId: string,
+    what: "edited" | "deleted" | "cleared" | "gone",
+    seqs: readonly number[] = [],
+  ): void {
+    if (!this.#made.has(FORGOTTEN)) return;
+    const sql = "INSERT INTO palimpsest_forgotten (session_id, what, seqs) VALUES (?, ?, ?)";
+    this.run(sql, sessionId, what, JSON.stringify(seqs));
   }
 
   /** Inserts a row, with a column for each of its fields (see {@link columns}). `otherwise` says what is done where its key is taken. */

@@ -13,7 +13,6 @@ import { Drafts } from "./drafts.ts";
 import { StoredContents, type Contents, type ReadableRow } from "./messages/contents.ts";
 import { History } from "./messages/history.ts";
 import type { Db } from "./db.ts";
-import { SearchRows } from "./search/search-rows.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { Statements } from "./statements.ts";
 import { Tree } from "./messages/tree.ts";
@@ -34,7 +33,6 @@ export class Memory {
   readonly drafts: Drafts;
   /** Session rows and their lineage. Use {@link session} for the messages of one session. */
   readonly sessions: Sessions;
-  #search: SearchRows;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
   readonly #hosted = new Map<string, Contents>();
@@ -44,7 +42,6 @@ export class Memory {
     this.#options = options;
     this.statements = new Statements(db);
     this.drafts = new Drafts(db, this.statements, options.now);
-    this.#search = new SearchRows(db);
     const histories = this.#histories;
     db.cached({
       clear: () => histories.forEach((history) => history.forget()),
@@ -57,21 +54,6 @@ export class Memory {
       history: (sessionId) => this.session(sessionId),
       counterOf: options.counterOf,
     });
-  }
-
-  /** The search index of all sessions, as far as the agent's rooms have registered one. */
-  get search(): SearchRows {
-    return this.#search;
-  }
-
-  /**
-   * Registers the room that searches. Call it before any session is used, because only then does the index hear every
-   * change.
-   */
-  searchWith<S extends SearchRows>(search: S): S {
-    assert(this.#histories.size === 0, "A session was used before the room that searches it was there.");
-    this.#search = search;
-    return search;
   }
 
   /** Reads a message's content from our own store or from the session's host. */
@@ -100,13 +82,13 @@ export class Memory {
         `A session id is a string of at most ${MAX_SESSION_ID_CHARS} characters of valid Unicode.`,
       );
     }
-    const { db, search, drafts } = this;
+    const { db, drafts } = this;
     const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
     const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
     const contents = this.#hosted.get(sessionId);
     const tree = new Tree(this.statements, sessionId, now, { contents });
     const countTokens = counterOf(sessionId);
-    const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts });
+    const history = new History(tree, { db, now, countTokens, redactMessage, drafts });
     this.#histories.set(sessionId, history);
     return history;
   }

@@ -2,7 +2,9 @@
  * The tables, in families. {@link Db} makes a family when its first row is written, so an agent pays only for tables
  * that it uses.
  *
- * This module owns the DDL of the core. A room's own stands beside its statements, as all queries do.
+ * This module owns the DDL of the core. A room's own stands beside its statements, as all queries do. The core names no table of a room. It
+ * tells what it forgets by an insert into a view ({@link FORGOTTEN}), and a room's tables come with triggers on that view. They stay in the
+ * database, so what a room stored is forgotten also by code without the room (S2, S3).
  *
  * The keys serve these purposes:
  * - A message's place is `(session_id, seq)`. `seq` rises by one per append and is never reused. So the row with the
@@ -31,36 +33,21 @@ export interface Storage {
  */
 export const SCHEMA_VERSION = 1;
 
-/** Tables that are made together. A statement finds rows only once every family that it reads exists ({@link StatementFamilies}). */
-export type Family = keyof typeof TABLES;
+/** Tables that are made together, by name. A statement finds rows only once every family that it reads exists ({@link StatementFamilies}). */
+export type Family = string;
 
 /**
- * The tables of each family. Those of optional rooms stand here as well, because a database keeps them when their room is removed. Their
- * rows are then still deleted with a session (S2).
+ * The view to which the core tells what it forgets: the messages of a session with these numbers were `edited` or `deleted`, all of them
+ * were `cleared`, or the session is `gone`. `seqs` is a JSON array. A trigger of a room on it is
+ * `CREATE TRIGGER … INSTEAD OF INSERT ON palimpsest_forgotten WHEN NEW.what = 'gone' BEGIN … END`.
  */
-const TABLES = {
-  sessions: ["sessions", "messages"],
-  /** Indexes alone, made with the first deletion of a session. */
-  lineage: [],
-  messageParts: ["message_parts"],
-  fingerprints: ["fingerprints"],
-  runs: ["runs", "overlays", "drafts", "health", "spend"],
-  hookOutbox: ["hook_outbox"],
-  usage: ["usage"],
-  thoughts: ["thoughts"],
-  costs: ["costs"],
-  noteVersions: ["notes"],
-  wordIndex: ["searched_sessions", "search"],
-  partialWords: ["search_partial"],
-  vectors: ["embeddings", "embedding_spend"],
-  blocks: ["blocks"],
-  prompts: ["prompts"],
-  skills: ["loaded_skills"],
-  entries: ["block_entries", "block_index"],
-} as const satisfies Record<string, readonly string[]>;
+export const FORGOTTEN: Family = "forgotten";
+
+/** Marks a room's family among those that were made. Code without the room leaves it alone. */
+const ROOM = "+";
 
 /** The statements that make each family of the core, and of each room that is loaded. */
-const MAKING: Partial<Record<Family, readonly string[]>> = {
+const MAKING: Record<Family, readonly string[]> = {
   sessions: [
     `CREATE TABLE palimpsest_sessions (
        session_id        TEXT PRIMARY KEY,
@@ -221,21 +208,32 @@ const MAKING: Partial<Record<Family, readonly string[]>> = {
        PRIMARY KEY (mark)
      ) WITHOUT ROWID`,
   ],
+  // Made with the first table of a room that hears of it. Until then nothing is told.
+  [FORGOTTEN]: [
+    "CREATE VIEW palimpsest_forgotten AS SELECT NULL AS session_id, NULL AS what, NULL AS seqs",
+    "CREATE TRIGGER palimpsest_forget INSTEAD OF INSERT ON palimpsest_forgotten BEGIN SELECT 1; END",
+  ],
 };
 
 const NAME = /palimpsest_\w+/g;
 
-/** Says how a room's tables are made. Call it where the room's statements stand. */
-export function defineTables(family: Family, statements: readonly string[]): void {
-  MAKING[family] = statements;
+/** The family of each table. */
+const FAMILY_OF = new Map<string, Family>();
+for (const [family, statements] of Object.entries(MAKING)) learnTables(family, statements);
+
+function learnTables(family: Family, statements: readonly string[]): void {
+  for (const sql of statements) {
+    const name = /^\s*CREATE (?:(?:VIRTUAL )?TABLE|VIEW) (?:IF NOT EXISTS )?(palimpsest_\w+)/.exec(sql)?.[1];
+    if (name !== undefined) FAMILY_OF.set(name, family);
+  }
 }
 
-/** The family of each table. */
-const FAMILY_OF: ReadonlyMap<string, Family> = new Map(
-  (Object.keys(TABLES) as Family[]).flatMap((family) =>
-    TABLES[family].map((table) => [`palimpsest_${table}`, family] as const),
-  ),
-);
+/** Says how a room's tables are made, and how they forget. Call it where the room's statements stand. */
+export function defineTables(name: string, statements: readonly string[]): void {
+  const family = ROOM + name;
+  MAKING[family] = statements;
+  learnTables(family, statements);
+}
 
 /** The families that a statement needs. */
 export interface StatementFamilies {
@@ -276,15 +274,15 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
     );
   }
   const made = row.made.split(" ");
-  // Tables that this code does not know would be left out of views, and of deletions.
-  const unknown = made.filter((family) => !Object.hasOwn(TABLES, family));
+  // Tables of the core that this code does not know would be left out of views, and of deletions.
+  const unknown = made.filter((family) => !family.startsWith(ROOM) && !Object.hasOwn(MAKING, family));
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
       `This database has tables that this code does not know: ${unknown.join(", ")}. Deploy the newer code again.`,
     );
   }
-  return new Set(made as Family[]);
+  return new Set(made);
 }
 
 /** Makes a family and records which families exist now. Call it inside a transaction. */
@@ -293,10 +291,12 @@ export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family
   // Reads the state again, because another instance may have opened the same storage and made the family meanwhile.
   const before = openSchema(storage);
   if (before.has(family)) return before;
-  const made = new Set([...before, family]);
-  if (before.size === 0) sql.exec(SCHEMA);
   const statements = MAKING[family];
   assert(statements !== undefined, `The room of the tables "${family}" is not loaded.`);
+  const hears = statements.some((each) => each.includes("palimpsest_forgotten")) && family !== FORGOTTEN;
+  const needed = hears ? makeFamily(storage, FORGOTTEN) : before;
+  const made = new Set([...needed, family]);
+  if (needed.size === 0) sql.exec(SCHEMA);
   sql.exec(statements.join(";\n"));
   sql.exec("INSERT OR REPLACE INTO palimpsest_schema VALUES (1, ?, ?)", SCHEMA_VERSION, [...made].join(" "));
   return made;

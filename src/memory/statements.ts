@@ -209,13 +209,6 @@ export class Statements {
     this.db.run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
-  /** The stored sizes of paths no longer hold. Where there are none, or none hold, it writes nothing. */
-  forgetPathSizes(sessionId: string): void {
-    const sql = `UPDATE palimpsest_costs SET sums = json_set(sums, '$.pathSeq', -1)
-       WHERE session_id = ? AND sums ->> '$.pathSeq' >= 0`;
-    this.db.run(sql, sessionId);
-  }
-
   /** Moves a row under another parent, as a branch of it. */
   reparentMessage(sessionId: string, seq: number, parentSeq: number | null): void {
     const sql = "UPDATE palimpsest_messages SET parent_seq = ?, branch = 1 WHERE session_id = ? AND seq = ?";

@@ -10,7 +10,7 @@ import { hashOf } from "../steps/message/message.ts";
 import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/contents.ts";
 import type { MessageSearch } from "./search.ts";
-import type { SeqRange } from "../memory/search/search-rows.ts";
+import type { SeqRange } from "./index-rows.ts";
 import type { Original } from "./passages.ts";
 import { weightOf, type Ask, type Match } from "./question.ts";
 import type { OverlayRow } from "../memory/statements.ts";

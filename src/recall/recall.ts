@@ -10,7 +10,7 @@ import type { RecalledVersion } from "../agent/core.ts";
 import type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
 import { inWords, PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
-import type { SeqRange } from "../memory/search/search-rows.ts";
+import type { SeqRange } from "./index-rows.ts";
 import { type CountTokens, referenceTo } from "../steps/message/message.ts";
 import { endWithin, Pace, type Slices } from "../steps/text/text.ts";
 import type { HiddenMessages } from "./hidden-messages.ts";

@@ -2,7 +2,7 @@
  * The room of recall. It has full-text search over what was said, and `recall`, by which a model reads the originals under its
  * summaries.
  *
- * The index is made when it is first searched (src/memory/search), so an agent that never had the room stores no word twice. An agent
+ * The index is made when it is first searched (index-rows.ts), so an agent that never had the room stores no word twice. An agent
  * that had it once keeps its index, and edits and deletions are taken out of that index all the same.
  */
 import { tool, type Tool, type ToolSet } from "ai";
@@ -121,12 +121,13 @@ export function recall(options: RecallOptions = {}): RecallExtension {
 
 function install(core: Core, embeddings: Embeddings | null): Installed<RecallMethods, ManagerRecallMethods> {
   const { memory } = core;
-  const search = memory.searchWith(new MessageSearch(core.db, (sessionId, row) => memory.readContent(sessionId, row)));
+  const search = new MessageSearch(core.db, (sessionId, row) => memory.readContent(sessionId, row));
   const placesOf = (sessionId: string): HiddenMessages => new HiddenMessages(memory.session(sessionId).tree, search);
   const searches = { search, placesOf, meaning: embeddings?.open(core, placesOf) ?? null };
   return {
     session: (state) => new SessionRecall(state, searches),
     manager: (state) => new ManagerRecall(state, search),
+    countPartlySearched: (sessionId) => search.countPartial(sessionId),
     searchAll: async (query) => searchAll(core, search, query),
     // Where compaction may hide messages or cut notes.
     tools: (sessionId, newest): ToolSet => {

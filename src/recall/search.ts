@@ -2,8 +2,8 @@
  * Full-text search over messages, including hidden ones and those on other branches.
  *
  * The index is derived from the message rows and has no influence on what a model sees. A search first indexes the messages stored since
- * the last one, so results are exact and an append writes nothing here. Only a change to an indexed message changes the index, in the same
- * transaction (src/memory/search).
+ * the last one, so results are exact and an append writes nothing here. A change to an indexed message takes it out of the index in the
+ * same transaction (index-rows.ts).
  *
  * Words match without regard to case and accents, and in any form that their language's rules know. In scripts without spaces between
  * words, any part of a text matches.
@@ -14,94 +14,20 @@ import { checkWhole } from "../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/contents.ts";
-import { defineTables } from "../memory/schema.ts";
-import { SearchRows, type SeqRange } from "../memory/search/search-rows.ts";
-import { ForgetStatements, lastOf, placeOf, ROWID, rowidOf, type IndexedRow } from "../memory/search/statements.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { isEncoded, atOnce, type Slices } from "../steps/text/text.ts";
+import {
+  lastOf,
+  placeOf,
+  rowidOf,
+  SearchStatements,
+  type IndexedRow,
+  type SeqRange,
+  type SourceRow,
+  type Stretch,
+} from "./index-rows.ts";
 import { askExpression, fitWords, snippetsFor } from "./index-text.ts";
 import { lostAmong, readQuestion, weightOf, type Ask } from "./question.ts";
-
-type SourceRow = { seq: number; id: string; role: string; parts: number; digest: string; content: string };
-type FoundRow = { id: string; role: string; createdAt: number };
-
-defineTables("wordIndex", [
-  // How far each session is indexed. A session has no row until it is first searched. NULL while a search lets other work in between.
-  `CREATE TABLE palimpsest_searched_sessions (
-     n          INTEGER PRIMARY KEY,
-     session_id TEXT NOT NULL UNIQUE,
-     indexed_to INTEGER
-   )`,
-  `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
-  "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
-]);
-
-// Messages that are too long to be indexed whole. Few conversations have any, so the table is made with the first.
-defineTables("partialWords", [`CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`]);
-
-class SearchStatements extends ForgetStatements {
-  readonly #db: Db;
-
-  constructor(db: Db) {
-    super(db);
-    this.#db = db;
-  }
-
-  sessionIds(): { sessionId: string }[] {
-    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
-  }
-
-  /** Gives the session a number in the index. */
-  insertIndexed(sessionId: string): number {
-    const sql = "INSERT INTO palimpsest_searched_sessions (session_id) VALUES (?) RETURNING n";
-    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
-  }
-
-  setIndexedTo(n: number, seq: number | null): void {
-    this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
-  }
-
-  /** The first message after `seq`. Reads one at a time, because a message may take megabytes. */
-  messageAfter(sessionId: string, seq: number): SourceRow | undefined {
-    const sql = `SELECT seq, id, role, parts, digest, content FROM palimpsest_messages
-       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
-    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
-  }
-
-  message(sessionId: string, seq: number): FoundRow | undefined {
-    const sql = "SELECT id, role, created_at AS createdAt FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
-    return this.#db.run<FoundRow>(sql, sessionId, seq)[0];
-  }
-
-  insertWords(rowid: number, { words, forms }: { readonly words: string; readonly forms: string }): void {
-    this.#db.run(`INSERT INTO palimpsest_search (rowid, words, forms) VALUES (${ROWID}, ?, ?)`, rowid, words, forms);
-  }
-
-  /** Records that only a part of a message is indexed. */
-  insertPartial(rowid: number): void {
-    this.#db.insert("palimpsest_search_partial", { number: rowid });
-  }
-
-  /** The best matches with numbers in this range, best first and newer ones first among equals. */
-  matches(match: string, { first, last }: Stretch, limit: number): { rowid: number; rank: number }[] {
-    const sql = `SELECT rowid, rank FROM palimpsest_search
-       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
-    return this.#db.run(sql, match, first, last, limit);
-  }
-
-  /** Matching messages with these numbers, newest first. Reads as many rows as it finds. */
-  newestMatches(match: string, { first, last }: Stretch, limit: number): number[] {
-    const sql = `SELECT rowid FROM palimpsest_search
-       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rowid DESC LIMIT ?`;
-    return this.#db.run<{ rowid: number }>(sql, match, first, last, limit).map(({ rowid }) => rowid);
-  }
-
-  /** The indexed text of a message. */
-  words(rowid: number): string {
-    const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
-    return this.#db.run<{ words: string }>(sql, rowid)[0]?.words ?? "";
-  }
-}
 
 /** Used when no message has all of the words. A message is a hit when its weight is at least this share of the best one's. */
 const MOST_SHARE = 0.5;
@@ -148,12 +74,6 @@ interface Found {
   readonly missing: readonly string[];
 }
 
-/** A range of row numbers in the index, both ends included. */
-interface Stretch {
-  readonly first: number;
-  readonly last: number;
-}
-
 /** A session of the index, with how far it is indexed. */
 type IndexedSession = IndexedRow & { readonly sessionId: string };
 
@@ -190,17 +110,19 @@ const LEAST_INDEXED_CHARS = 500;
 /** Messages that a search fetches from a host together. Enough for few round trips, and few enough for memory. */
 const FETCHED_AT_ONCE = 50;
 
-export class MessageSearch extends SearchRows {
+export class MessageSearch {
   readonly #read: ReadContent;
   readonly #sql: SearchStatements;
   readonly #db: Db;
   /** By session, and under undefined for all of them. It holds until a row is written, so a search looks for new messages once. */
   readonly #caughtUp: Map<string | undefined, CaughtUp>;
+  /** By session, until a row is written. Null for a session that is not indexed. */
+  readonly #known: Map<string, { readonly indexed: IndexedRow | null; readonly written: number }>;
 
   constructor(db: Db, read: ReadContent) {
-    super(db);
     this.#db = db;
     this.#caughtUp = db.cached(new Map());
+    this.#known = db.cached(new Map());
     this.#read = read;
     this.#sql = new SearchStatements(db);
   }
@@ -293,12 +215,24 @@ export class MessageSearch extends SearchRows {
     });
   }
 
-  override replaced(sessionId: string, seq: number, message: UIMessage): void {
-    this.#sql.deleteVectors(sessionId, seq);
-    const indexed = this.load(sessionId);
-    if (indexed === null || seq > indexed.indexedTo) return;
-    this.#sql.deleteWords([rowidOf(indexed.n, seq)]);
-    this.#insert(indexed.n, seq, message);
+  /** Counts the indexed messages, in a session or in ranges of it, of which a search sees only a part. */
+  countPartial(sessionId: string, ranges: readonly SeqRange[] | null = null): number {
+    const indexed = this.#load(sessionId);
+    if (indexed === null) return 0;
+    const { n } = indexed;
+    const stretches = ranges?.map(({ fromSeq, toSeq }) => ({ first: rowidOf(n, fromSeq), last: rowidOf(n, toSeq) }));
+    return (stretches ?? [{ first: rowidOf(n, 0), last: lastOf(n) }]).flatMap((each) => this.#sql.partialBetween(each))
+      .length;
+  }
+
+  /** How far a session is indexed. Null when it is not. */
+  #load(sessionId: string): IndexedRow | null {
+    const written = this.#db.meter.rowsWritten;
+    const known = this.#known.get(sessionId);
+    if (known?.written === written) return known.indexed;
+    const indexed = this.#sql.indexed(sessionId) ?? null;
+    this.#known.set(sessionId, { indexed, written });
+    return indexed;
   }
 
   /**
@@ -334,7 +268,8 @@ export class MessageSearch extends SearchRows {
 
   /** Indexes until that many characters were read. */
   #index(sessionId: string, chars: number): { indexed: IndexedRow | null; isAll: boolean } {
-    const indexed = this.load(sessionId);
+    const indexed = this.#load(sessionId);
+    if (indexed !== null && this.#indexEdited(sessionId, indexed.n, chars)) return { indexed, isAll: false };
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
     if (first === undefined) return { indexed, isAll: true };
     let waiting: NotAtHand | null = null;
@@ -359,11 +294,27 @@ export class MessageSearch extends SearchRows {
       const noted = row === undefined ? indexedTo : null;
       if (noted !== (indexed?.noted ?? null)) this.#sql.setIndexedTo(n, noted);
       const caughtUp = { n, noted, indexedTo };
-      this.reached(sessionId, caughtUp);
+      this.#known.set(sessionId, { indexed: caughtUp, written: this.#db.meter.rowsWritten });
       return { indexed: caughtUp, isAll: row === undefined };
     });
     if (waiting !== null) throw waiting;
     return reached;
+  }
+
+  /** Indexes messages that were edited since they were indexed, until that many characters were read. False where there are none. */
+  #indexEdited(sessionId: string, n: number, chars: number): boolean {
+    let left = chars;
+    for (let number = this.#sql.edited(n); number !== null && left > 0; number = this.#sql.edited(n)) {
+      const edited = number;
+      const row = this.#sql.source(sessionId, placeOf(edited).seq);
+      const message = row === undefined ? null : this.#readOrWait(sessionId, row);
+      if (message instanceof NotAtHand) throw message;
+      left -= this.#db.transaction(() => {
+        this.#sql.deleteEdited(edited);
+        return message === null ? 0 : this.#insert(n, placeOf(edited).seq, message);
+      });
+    }
+    return left < chars;
   }
 
   /**

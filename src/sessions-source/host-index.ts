@@ -78,8 +78,8 @@ export class HostIndex {
     if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
     this.#core.memory.db.mustHoldMore();
     // A message that the host has again, with the same content, is no edit.
-    if (encoded.digest === row.digest) this.#history.rewriteRow(row, encoded, message);
-    else this.#history.replaceRow(row, encoded, message);
+    if (encoded.digest === row.digest) this.#history.rewriteRow(row, encoded);
+    else this.#history.replaceRow(row, encoded);
     if (isPruned(row)) this.#count(1);
   }
 
@@ -89,7 +89,7 @@ export class HostIndex {
     const encoded = this.measure(message);
     if (row === null || isPruned(row) || encoded.digest === row.digest) return;
     this.#core.memory.db.mustHoldMore();
-    this.#history.rewriteRow(row, encoded, message);
+    this.#history.rewriteRow(row, encoded);
   }
 
   /**

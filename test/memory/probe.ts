@@ -20,10 +20,10 @@ export class SearchedMemory extends Memory {
 
   constructor(db: Db, options: MemoryOptions) {
     super(db, options);
-    this.#searched = this.searchWith(new MessageSearch(db, (sessionId, row) => this.readContent(sessionId, row)));
+    this.#searched = new MessageSearch(db, (sessionId, row) => this.readContent(sessionId, row));
   }
 
-  override get search(): MessageSearch {
+  get search(): MessageSearch {
     return this.#searched;
   }
 }

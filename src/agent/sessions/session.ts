@@ -174,7 +174,7 @@ export class Session extends Configured {
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
         rent: rentNow(this.#core, this.id),
         waiting: decision.kind === "wait" ? decision.waiting : null,
-        partlySearched: this.#core.memory.search.countPartial(this.id),
+        partlySearched: this.#core.rooms.countPartlySearched?.(this.id) ?? 0,
       };
     });
   }

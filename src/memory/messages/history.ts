@@ -20,12 +20,11 @@ import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { Overlays } from "../overlays/overlays.ts";
 import { Spans } from "../overlays/spans.ts";
-import type { SearchRows } from "../search/search-rows.ts";
 import { Versions } from "../versions.ts";
 import { ActiveView, type ViewSize } from "./active-view.ts";
 import type { Tree } from "./tree.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
-import type { OverlayRow, ShapeRow } from "../statements.ts";
+import type { ShapeRow } from "../statements.ts";
 import type { Place } from "./place.ts";
 import {
   elementMessage,
@@ -62,7 +61,6 @@ export interface HistoryOptions {
   readonly countTokens: CountTokens;
   /** Removes the parts of a message that must not be kept beside a summary. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
-  readonly search: SearchRows;
   readonly drafts: Drafts;
 }
 
@@ -161,7 +159,7 @@ export class History {
     mustBeTheirs(message);
     this.mustGoOn();
     this.#options.db.mustHoldMore();
-    this.replaceRow(row, encoded, message);
+    this.replaceRow(row, encoded);
     return message;
   }
 
@@ -189,26 +187,23 @@ export class History {
   }
 
   /** Gives a row a new content. Overlays and notes that describe another content leave force. */
-  replaceRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
+  replaceRow(row: ShapeRow, encoded: Encoded): void {
     this.#options.db.transaction(() => {
       const keeps = unchangedPart(row, encoded);
-      const { reached, gone } = this.#laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
-      this.#versions.withdraw([row], keeps);
-      this.tree.replace(row, encoded);
-      if (reached || this.tree.newest()?.seq !== row.seq) {
+      const isLeaf = this.tree.newest()?.seq === row.seq;
+      const reached = this.#forget("edited", [row], keeps, () => this.tree.replace(row, encoded));
+      if (reached || !isLeaf) {
         this.active.changed();
         this.lastEdit = {};
       } else this.active.grown(row.seq, encoded);
-      this.#invalidate(gone);
-      this.#options.search.replaced(this.sessionId, row.seq, message);
     });
   }
 
   /** Gives a row another form of its message with the same meaning. Overlays and notes over it stay valid. */
-  rewriteRow(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
+  rewriteRow(row: ShapeRow, encoded: Encoded): void {
     this.#options.db.transaction(() => {
       this.tree.replace(row, encoded);
-      this.#options.search.replaced(this.sessionId, row.seq, message);
+      this.#options.db.tellForgotten(this.sessionId, "edited", [row.seq]);
       this.active.changed();
     });
   }
@@ -217,21 +212,57 @@ export class History {
   removeRows(rows: readonly ShapeRow[]): number {
     if (rows.length === 0) return 0;
     return this.#options.db.transaction(() => {
-      const { reached, gone } = this.#laid.invalidate(rows);
-      this.active.removed(rows, reached);
-      this.#options.search.removed(this.sessionId, rows);
-      this.#versions.withdraw(rows);
-      this.tree.remove(rows);
-      this.lastEdit = {};
-      this.#invalidate(gone);
+      this.#forget(
+        "deleted",
+        rows,
+        () => false,
+        (reached) => {
+          this.active.removed(rows, reached);
+          this.tree.remove(rows);
+          this.lastEdit = {};
+        },
+      );
       return rows.length;
     });
+  }
+
+  /**
+   * Changes rows, and takes back all that was made of them: layers, versions of the notes, and what rooms keep in tables of their own. `keeps`
+   * says which steps of a row stay as they are. Chunks of a summary that the change did not touch show their own drafts. Returns whether a
+   * layer may show at or above one of the rows.
+   */
+  #forget(
+    what: "edited" | "deleted",
+    rows: readonly ShapeRow[],
+    keeps: (steps: Steps) => boolean,
+    change: (reached: boolean) => void,
+  ): boolean {
+    const { db, drafts, countTokens } = this.#options;
+    const [{ sessionId }, [only]] = [this, rows];
+    const { reached, gone } = this.#laid.invalidate(
+      rows,
+      (layer) => only !== undefined && keeps(coveredSteps(layer, only.seq)),
+    );
+    this.#versions.withdraw(rows, keeps);
+    db.tellForgotten(
+      sessionId,
+      what,
+      rows.map(({ seq }) => seq),
+    );
+    change(reached);
+    this.#uncovered ||= gone.length > 0;
+    showDraftsOf({ laid: this.#laid, sessionId, drafts, countTokens }, gone);
+    return reached;
   }
 
   /** Hides rows whose content the host dropped. Their places stay, and overlays above them stay valid. */
   pruneRows(rows: readonly ShapeRow[]): void {
     this.#options.db.transaction(() => {
-      this.#options.search.removed(this.sessionId, rows);
+      this.#options.db.tellForgotten(
+        this.sessionId,
+        "deleted",
+        rows.map(({ seq }) => seq),
+      );
       this.tree.prune(rows);
       this.#viewChanged();
     });
@@ -240,7 +271,7 @@ export class History {
   /** See {@link clear}. */
   empty(): void {
     this.#options.db.transaction(() => {
-      this.#options.search.clearing(this.sessionId);
+      this.#options.db.tellForgotten(this.sessionId, "cleared");
       this.tree.clear();
       this.#options.db.forget(this.sessionId);
     });
@@ -260,12 +291,6 @@ export class History {
       "host_owns_messages",
       `${host} keeps the messages of session "${this.sessionId}". Add, change and delete them through ${host}.`,
     );
-  }
-
-  #invalidate(gone: readonly OverlayRow[]): void {
-    this.#uncovered ||= gone.length > 0;
-    const { drafts, countTokens } = this.#options;
-    showDraftsOf({ laid: this.#laid, sessionId: this.sessionId, drafts, countTokens }, gone);
   }
 
   /** True when an edit invalidated an overlay since the last call. */

@@ -173,14 +173,12 @@ export class Tree {
     this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content });
     if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
     this.#insertRest(row.seq, pieces);
-    if (row.seq !== this.newest()?.seq) this.sql.forgetPathSizes(this.sessionId);
     this.touch(row.seq);
   }
 
   /** Deletes rows. Children move under the nearest remaining ancestor. */
   remove(rows: readonly ShapeRow[]): void {
     const top = this.#loadTop();
-    this.sql.forgetPathSizes(this.sessionId);
     const gone = new Map(rows.map((row) => [row.seq, row]));
     for (const row of rows) {
       let ancestor = row.parentSeq;

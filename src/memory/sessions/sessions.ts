@@ -15,7 +15,6 @@ import { HOSTED, StoredContents } from "../messages/contents.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
-import { deleteRoomRows } from "./room-rows.ts";
 import type { Db } from "../db.ts";
 import { seedSession, type Seed } from "../messages/seed.ts";
 import { SessionStatements, type SessionRow, type Stretch } from "./statements.ts";
@@ -284,7 +283,7 @@ export class Sessions {
       const before = db.meter.rowsWritten;
       history(id).clear();
       this.#sql.deleteSession(id);
-      deleteRoomRows(db, id);
+      db.tellForgotten(id, "gone");
       db.forget(id);
       // A session may have blocks before its first message.
       return db.meter.rowsWritten > before;

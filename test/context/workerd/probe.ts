@@ -7,7 +7,6 @@ import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { Db, type Meter } from "../../../src/memory/db.ts";
-import { deleteRoomRows } from "../../../src/memory/sessions/room-rows.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { rowsOf } from "../../rows.ts";
 
@@ -42,7 +41,7 @@ export async function withContexts(
       reopen: () => new Contexts(new Db(storage), options),
       forget: (sessionId) =>
         db.transaction(() => {
-          deleteRoomRows(db, sessionId);
+          db.tellForgotten(sessionId, "gone");
           contexts.forgetSession(sessionId);
         }),
       cost: async (work) => {
