@@ -62,6 +62,8 @@ const OVERLAY = [
   columns("spanTokens", "spanMessages", "spanDigest", "runId", "details", "createdAt", "summary", "topSeq", "changes"),
 ].join(", ");
 
+const OVERLAY_COLUMNS = OVERLAY.replaceAll(/ AS \w+/g, "");
+
 /** Tables that hold messages or text derived from them. Clearing a session empties all of them. */
 const CONTENT_TABLES = [
   "palimpsest_messages",
@@ -69,7 +71,6 @@ const CONTENT_TABLES = [
   "palimpsest_fingerprints",
   "palimpsest_overlays",
   "palimpsest_drafts",
-  "palimpsest_notes",
 ] as const;
 
 export class Statements {
@@ -247,20 +248,42 @@ export class Statements {
   }
 
   overlayById(sessionId: string, overlayId: string): OverlayRow | undefined {
-    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND overlay_id = ?`;
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND overlay_id = ? AND n > 0`;
     return this.db.run<OverlayRow>(sql, sessionId, overlayId)[0];
   }
 
   /** All overlays of the session that are or were in force, oldest first. */
   overlays(sessionId: string): OverlayRow[] {
-    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND state <> 'proposed' ORDER BY n`;
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND n > 0 AND state <> 'proposed' ORDER BY n`;
     return this.db.run(sql, sessionId);
   }
 
-  proposalsEndingFrom(sessionId: string, seq: number): OverlayRow[] {
+  /** Proposals, and versions of the notes that hold, which end in the message at `seq` or in a later one. */
+  unshownEndingFrom(sessionId: string, seq: number): OverlayRow[] {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays
-       WHERE session_id = ? AND state = 'proposed' AND to_seq >= ?`;
+       WHERE session_id = ? AND state IN ('proposed', 'notes') AND to_seq >= ?`;
     return this.db.run(sql, sessionId, seq);
+  }
+
+  /** Versions of the notes, newest first. They are numbered downwards from -1, so that overlays and notes count by themselves. */
+  notes(sessionId: string, limit: number): OverlayRow[] {
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND n < 0 ORDER BY n LIMIT ?`;
+    return this.db.run(sql, sessionId, limit);
+  }
+
+  /** Summaries in force that contain this text. */
+  summariesWith(sessionId: string, text: string): string[] {
+    const sql = `SELECT summary FROM palimpsest_overlays WHERE session_id = ? AND state = 'active' AND instr(summary, ?) > 0`;
+    return this.db.run<{ summary: string }>(sql, sessionId, text).map(({ summary }) => summary);
+  }
+
+  /** Copies the versions of the notes that hold to a session that has the same messages under the same numbers, as far as it has them. */
+  copyNotes(from: string, to: string): void {
+    const sql = `INSERT INTO palimpsest_overlays (session_id, ${OVERLAY_COLUMNS})
+       SELECT ?, ${OVERLAY_COLUMNS} FROM palimpsest_overlays AS notes
+       WHERE session_id = ? AND state = 'notes' AND (to_seq < 0 OR EXISTS (
+         SELECT 1 FROM palimpsest_messages AS copied WHERE copied.session_id = ? AND copied.seq = notes.to_seq))`;
+    this.db.run(sql, to, from, to);
   }
 
   deleteOverlay(sessionId: string, n: number): void {
@@ -268,7 +291,7 @@ export class Statements {
   }
 
   lastOverlayNumber(sessionId: string): number {
-    const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? ORDER BY n DESC LIMIT 1";
+    const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? AND n > 0 ORDER BY n DESC LIMIT 1";
     return this.db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 

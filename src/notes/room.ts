@@ -19,7 +19,6 @@ import { recallNotes } from "./recall-notes.ts";
 import { serveFromNotes } from "./serve.ts";
 import { NotesOfAgent, NotesOfSession, type ManagerNotesMethods, type NotesMethods } from "./session-notes.ts";
 import { keptNotes } from "./settings.ts";
-import { NotesStatements } from "./statements.ts";
 import { askForNotes, startNotesIfDue, type NotesCaches } from "./trigger.ts";
 import { notesOf } from "./versions.ts";
 
@@ -47,7 +46,7 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
     // A builder's method returns the handle that it was called on.
     session: (state) => new NotesOfSession(state, caches),
     manager: (state) => new NotesOfAgent(state),
-    copied: (fromId, toId) => new NotesStatements(core.db).copy(fromId, toId),
+    copied: (fromId, toId) => core.memory.statements.copyNotes(fromId, toId),
     continued: (fromId, toId, stoodFor) => {
       const [from, to] = [fromId, toId].map((id) => notesOf(core, core.memory.session(id)));
       assert(from !== undefined && to !== undefined, "Two sessions have notes of their own.");

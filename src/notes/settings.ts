@@ -29,7 +29,7 @@ export interface KeepNotesOptions extends NotesShapeOptions {
   readonly toolCalls?: number | undefined;
   /**
    * The messages that a compaction keeps behind the notes. Only positive numbers count. The default is 10,000 tokens and 5 messages with
-   * text, at most 40,000 tokens.
+   * text, at most 40,000 tokens. Tokens are at most a quarter of the threshold.
    */
   readonly keep?: NotesRangeOptions | undefined;
   /** How long a compaction waits for a live update (ms). Default 15,000. */

@@ -1,11 +1,12 @@
 /**
- * The versions of one session's notes: their text, their coverage, and whether they are still valid.
+ * The versions of one session's notes: their text, their coverage, and whether they are still valid. Each is a row beside the overlays, in
+ * the state `notes`, over the messages that it describes.
  *
  * Keeps the last versions, finds the one that a branch may use, and withdraws those whose source changed. It writes no
  * text of its own and knows neither model nor policy.
  *
  * A version is safe to use as a summary. It is withdrawn in the transaction that changes any message that it describes,
- * like an overlay (C3). It is used only where its last message is on the branch, so it never shows text of another
+ * by the code that withdraws an overlay (C3). It is used only where its last message is on the branch, so it never shows text of another
  * branch. It describes its last message up to a step, so growth of that message behind the step does not withdraw it.
  * That step may be after the covered end. A later version may claim less coverage and keep the words.
  */
@@ -19,8 +20,8 @@ import type { Facts } from "../facts/fact.ts";
 import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";
-import { NotesStatements, type NotesRow } from "./statements.ts";
 import type { OverlayRow, ShapeRow } from "../memory/statements.ts";
+import type { OverlayState } from "../memory/overlays/changes.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
 import { comparePlaces, type Place } from "../memory/messages/place.ts";
@@ -73,7 +74,6 @@ export function notesOf(
   { sessionId, tree }: Pick<History, "sessionId" | "tree">,
 ): SessionNotes {
   return new SessionNotes(tree, {
-    notes: new NotesStatements(core.db),
     now: () => core.platform.now(),
     countTokens: core.settings.counterOf(sessionId),
   });
@@ -82,41 +82,47 @@ export function notesOf(
 /** What {@link notesOf} needs, beside a session's messages. */
 export type NotesNeeds = "db" | "memory" | "platform" | "settings";
 
+/** What a version's row keeps beside its place and its sections. `step` is the last covered one. */
+interface NotesDetails extends Pick<NewNotes, "by" | "model" | "facts"> {
+  readonly covered: NotesCoverage["kind"];
+  readonly step: number | undefined;
+}
+
+/** The last message of a version that describes none. */
+const NOWHERE = -1;
+
 const MOST_KEPT = NOTES_VERSIONS + MAX_POINTED_NOTES;
 
 export interface NotesOptions {
-  readonly notes: NotesStatements;
   readonly now: () => number;
   readonly countTokens: CountTokens;
 }
 
 export class SessionNotes {
   readonly #tree: Tree;
-  readonly #sql: NotesStatements;
   readonly #now: () => number;
   readonly #count: CountTokens;
 
   /** @internal */
-  constructor(tree: Tree, { notes, now, countTokens }: NotesOptions) {
+  constructor(tree: Tree, { now, countTokens }: NotesOptions) {
     this.#tree = tree;
     this.#count = countTokens;
-    this.#sql = notes;
     this.#now = now;
   }
 
   /** Every kept version, newest first. Includes the versions of {@link list} and older ones that a shown text points to. */
   kept(): NotesVersion[] {
-    return this.#sql.notes(this.#tree.sessionId, MOST_KEPT).map((row) => this.#toVersion(row));
+    return this.#tree.sql.notes(this.#tree.sessionId, MOST_KEPT).map((row) => this.#toVersion(row));
   }
 
   /** The last versions, newest first. */
   list(): NotesVersion[] {
-    return this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map((row) => this.#toVersion(row));
+    return this.#tree.sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map((row) => this.#toVersion(row));
   }
 
   /** The number of the newest version, or 0 before the first. It changes with every write. */
   lastNumber(): number {
-    return this.#sql.lastNumber(this.#tree.sessionId);
+    return -(this.#tree.sql.notes(this.#tree.sessionId, 1)[0]?.n ?? 0);
   }
 
   /** The newest version that is valid for the branch of a leaf, by default the active one. Null when there is none. */
@@ -128,8 +134,8 @@ export class SessionNotes {
   /** Every version that is valid for the branch of a leaf, by default the active one, newest first. */
   *holding(leafId?: string): Generator<NotesVersion> {
     const leaf = leafId === undefined ? this.#tree.newest() : this.#tree.find(leafId);
-    for (const row of this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS)) {
-      if (row.standing === 1 && this.#isOn(row, leaf?.seq ?? null)) yield this.#toVersion(row);
+    for (const row of this.#tree.sql.notes(this.#tree.sessionId, NOTES_VERSIONS)) {
+      if (row.state === "notes" && this.#isOn(row, leaf?.seq ?? null)) yield this.#toVersion(row);
     }
   }
 
@@ -205,32 +211,42 @@ export class SessionNotes {
     const { sections, covered, by, runId, model, facts } = notes;
     const end = covered.kind === "to" ? covered : null;
     const last = later(end === null ? null : this.#placeOf(end), notes.last ?? null);
-    const row: NotesRow = {
-      n,
-      standing: 1,
-      covers: covered.kind,
-      lastSeq: last?.seq ?? null,
-      lastStep: last?.step ?? null,
-      coveredId: end?.messageId ?? null,
-      coveredStep: end?.step ?? null,
-      details: JSON.stringify({ by, runId, model, facts }),
+    const row: OverlayRow = {
+      n: -n,
+      overlayId: `notes_${n}`,
+      state: "notes" satisfies OverlayState,
+      fromSeq: 0,
+      fromStep: 0,
+      fromId: "",
+      toSeq: last?.seq ?? NOWHERE,
+      toStep: last?.step ?? WHOLE_MESSAGE,
+      toId: end?.messageId ?? "",
+      tokens: 0,
+      spanTokens: 0,
+      spanMessages: 0,
+      spanDigest: "",
+      topSeq: 0,
+      changes: "[]",
+      runId,
+      details: JSON.stringify({ by, model, facts, covered: covered.kind, step: end?.step } satisfies NotesDetails),
       createdAt: this.#now(),
-      sections: JSON.stringify(sections),
+      summary: JSON.stringify(sections),
     };
-    this.#sql.insert(sessionId, row);
+    this.#tree.sql.insertOverlay(sessionId, row);
     if (n > NOTES_VERSIONS) this.#dropUpTo(n - NOTES_VERSIONS);
     return this.#toVersion(row);
   }
 
   #dropUpTo(last: number): void {
     const { sessionId } = this.#tree;
-    const pointed = new Set(this.#sql.summariesWith(sessionId, POINTER).flatMap(pointedVersions));
+    const { sql } = this.#tree;
+    const pointed = new Set(sql.summariesWith(sessionId, POINTER).flatMap(pointedVersions));
     let older = 0;
     // Newest first, because a version only points to older ones.
-    for (const { n, sections } of this.#sql.notes(sessionId, MOST_KEPT + 1)) {
-      const stays = n > last || (pointed.has(n) && older++ < MAX_POINTED_NOTES);
-      if (!stays) this.#sql.delete(sessionId, n);
-      else for (const each of pointedVersions(sections)) pointed.add(each);
+    for (const { n, summary } of sql.notes(sessionId, MOST_KEPT + 1)) {
+      const stays = -n > last || (pointed.has(-n) && older++ < MAX_POINTED_NOTES);
+      if (!stays) sql.deleteOverlay(sessionId, n);
+      else for (const each of pointedVersions(summary)) pointed.add(each);
     }
   }
 
@@ -291,13 +307,13 @@ export class SessionNotes {
     return row === null ? null : { seq: row.seq, step };
   }
 
-  #toVersion(row: NotesRow): NotesVersion {
+  #toVersion(row: OverlayRow): NotesVersion {
     return toVersion(row, this.#count);
   }
 
-  #isOn({ covers, lastSeq }: NotesRow, leafSeq: number | null): boolean {
-    if (lastSeq === null) return covers !== "to";
-    return leafSeq !== null && this.#tree.isOnPath(lastSeq, leafSeq);
+  #isOn({ toSeq, toId }: OverlayRow, leafSeq: number | null): boolean {
+    if (toSeq === NOWHERE) return toId === "";
+    return leafSeq !== null && this.#tree.isOnPath(toSeq, leafSeq);
   }
 }
 
@@ -324,20 +340,18 @@ export interface Growth extends NotesGrowth {
   readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number } | null;
 }
 
-function toVersion(row: NotesRow, count: CountTokens): NotesVersion {
-  const { n, standing, covers, lastSeq, lastStep, coveredId, coveredStep, createdAt } = row;
-  const sections = JSON.parse(row.sections) as NotesSection[];
-  const details = JSON.parse(row.details) as Pick<NewNotes, "by" | "runId" | "model" | "facts">;
+function toVersion(row: OverlayRow, count: CountTokens): NotesVersion {
+  const { n, state, toSeq, toStep, toId, runId, createdAt } = row;
+  const sections = JSON.parse(row.summary) as NotesSection[];
+  const { covered, step, ...details } = JSON.parse(row.details) as NotesDetails;
   return {
-    n,
-    standing: standing === 1,
+    n: -n,
+    standing: state === "notes",
     sections,
-    covered:
-      coveredId === null
-        ? { kind: covers === "unknown" ? covers : "none" }
-        : { kind: "to", messageId: coveredId, step: coveredStep ?? WHOLE_MESSAGE },
-    last: lastSeq === null ? null : { seq: lastSeq, step: lastStep ?? WHOLE_MESSAGE },
+    covered: covered === "to" ? { kind: "to", messageId: toId, step: step ?? WHOLE_MESSAGE } : { kind: covered },
+    last: toSeq === NOWHERE ? null : { seq: toSeq, step: toStep },
     tokens: notesTokens(sections, count),
+    runId,
     createdAt,
     ...details,
   };

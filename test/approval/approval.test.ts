@@ -190,6 +190,20 @@ test("an edit under a proposal drops it and ends its run at once, and so does a 
   }
 });
 
+test("nobody puts a proposal in force by its id: it is no summary of the session until it is approved (C1)", async () => {
+  const { agent, run } = await runThatWaits();
+  const { output } = await settled(run.id);
+  const { overlayId } = output as { overlayId: string };
+  for (const call of [
+    () => agent.restore({ overlayId }),
+    () => agent.rollback({ overlayId }),
+    () => agent.expand({ overlayId }),
+    () => agent.getViewAsOf({ overlayId }),
+  ])
+    expect(await refusalOf(call)).toContain("[unknown_overlay]");
+  expect((await agent.getView({})).elements.map(({ kind }) => kind)).not.toContain("overlay");
+});
+
 test("an approval passes the fence of any commit: one that would cross another summary commits nothing (C2)", async () => {
   const { agent, run } = await runThatWaits();
   const { plan } = await agent.getRun({ runId: run.id });

@@ -44,7 +44,7 @@ function read(path: string): Ledger {
   const db = new DatabaseSync(path);
   try {
     // A table is created by the first write to it.
-    const all = <Row>(table: string, columns: string): Row[] => {
+    const all = <Row = Record<string, unknown>>(table: string, columns: string): Row[] => {
       const found = db.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table);
       return found === undefined ? [] : (db.prepare(`SELECT ${columns} FROM ${table}`).all() as Row[]);
     };
@@ -54,10 +54,15 @@ function read(path: string): Ledger {
     return {
       runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
       messages: count("palimpsest_messages"),
-      overlays: count("palimpsest_overlays"),
+      overlays: all("palimpsest_overlays", "n").filter(({ n }) => Number(n) > 0).length,
       drafts: drafts.length,
       draftTexts: drafts.map(({ text }) => text),
-      notes: all<Ledger["notes"][number]>("palimpsest_notes", "n, standing, sections").toSorted((a, b) => a.n - b.n),
+      notes: all<Ledger["notes"][number]>(
+        "palimpsest_overlays",
+        "-n AS n, state = 'notes' AS standing, summary AS sections",
+      )
+        .filter(({ n }) => n > 0)
+        .toSorted((a, b) => a.n - b.n),
     };
   } finally {
     db.close();

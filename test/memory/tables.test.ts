@@ -88,3 +88,22 @@ test("a rollback takes a table back, and the next write makes it again (M1)", as
     expect(again.drafts.get("", "key")?.text).toBe("text");
   });
 });
+
+test("a store of the version before keeps its messages and summaries, and its indexes forget from then on (M1, S3)", async () => {
+  await withProbe(({ history, memory, storage, reopen }) => {
+    fill(history, 1, 9);
+    history.overlays.add({ span: span("m2", "m5"), summary: "S" });
+    memory.search.find("message");
+    const view = history.view();
+    const { sql } = storage;
+    for (const trigger of ["is_edited", "deleted", "cleared"]) sql.exec(`DROP TRIGGER palimpsest_search_${trigger}`);
+    sql.exec("DROP VIEW palimpsest_forgotten; DROP TABLE palimpsest_search_edited");
+    sql.exec("UPDATE palimpsest_schema SET made = 'sessions runs wordIndex noteVersions'");
+    const again = reopen();
+    expect(again.session("").view()).toEqual(view);
+    again.session("").update(tell("m9", "kilimanjaro"));
+    expect(again.search.find("kilimanjaro").map(({ id }) => id)).toEqual(["m9"]);
+    again.session("").delete(["m9"]);
+    expect(again.search.find("kilimanjaro")).toEqual([]);
+  });
+});

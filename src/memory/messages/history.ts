@@ -20,7 +20,6 @@ import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { Overlays } from "../overlays/overlays.ts";
 import { Spans } from "../overlays/spans.ts";
-import { Versions } from "../versions.ts";
 import { ActiveView, type ViewSize } from "./active-view.ts";
 import type { Tree } from "./tree.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
@@ -72,7 +71,6 @@ export class History {
   readonly spans: Spans;
   readonly active: ActiveView;
   readonly #laid: Overlays;
-  readonly #versions: Versions;
   readonly #options: HistoryOptions;
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
@@ -89,7 +87,6 @@ export class History {
     this.#laid = new Overlays(tree, options);
     this.spans = new Spans(this.#laid);
     this.overlays = new SessionOverlays(this.#laid, this.spans, { ...options, changed });
-    this.#versions = new Versions(options.db, tree);
     this.active = new ActiveView(tree);
     this.#options = options;
   }
@@ -243,7 +240,6 @@ export class History {
       rows,
       (layer) => only !== undefined && keeps(coveredSteps(layer, only.seq)),
     );
-    this.#versions.withdraw(rows, keeps);
     db.tellForgotten(
       sessionId,
       what,

@@ -8,8 +8,11 @@
  */
 import type { OverlayRow } from "../statements.ts";
 
-/** Only an `active` overlay is ever shown. A `proposed` one waits for a person, and the others are kept as history. */
-export type OverlayState = "proposed" | "active" | "rolled-back" | "invalidated";
+/**
+ * Only an `active` overlay is ever shown. A `proposed` one waits for a person, and `notes` are a text that may become one. The others are kept
+ * as history.
+ */
+export type OverlayState = "proposed" | "notes" | "active" | "rolled-back" | "invalidated";
 
 export interface OverlayChange {
   readonly state: OverlayState;

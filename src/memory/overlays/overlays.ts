@@ -117,7 +117,7 @@ export class Overlays {
 
   get(overlayId: string): OverlayRecord | null {
     const row = this.#row(overlayId);
-    return row === undefined ? null : toRecord(row);
+    return row === undefined || row.state === "proposed" ? null : toRecord(row);
   }
 
   /** Throws `unknown_overlay`. */
@@ -128,7 +128,7 @@ export class Overlays {
   /** Throws `unknown_overlay`. */
   mustGetRow(overlayId: string): OverlayRow {
     const row = this.#row(overlayId);
-    if (row !== undefined) return row;
+    if (row !== undefined && row.state !== "proposed") return row;
     throw new PalimpsestError(
       "unknown_overlay",
       `There is no overlay "${overlayId}". getCompactions() lists those of a session.`,
@@ -336,7 +336,8 @@ export class Overlays {
    * Invalidates every overlay that covers one of the rows, before the rows change. For a message that an overlay covers
    * in part, `keeps` may say that this part stays the same. `reached` is true when an overlay may show at or above one
    * of the rows, so the view there has more than the row. `gone` lists the overlays that were in force, the widest
-   * last. Proposals over the rows are deleted.
+   * last. Versions of the notes that describe
+   * one of the rows are withdrawn, and proposals over them are deleted.
    */
   invalidate(
     rows: readonly ShapeRow[],
@@ -359,10 +360,13 @@ export class Overlays {
       }
       candidates = candidates.filter((each) => !isOn(each.toSeq));
     }
-    for (const proposal of this.tree.sql.proposalsEndingFrom(this.tree.sessionId, oldest)) {
-      const isOn = this.tree.pathTo(proposal.toSeq);
-      const covered = rows.some(({ seq }) => seq >= proposal.fromSeq && seq <= proposal.toSeq && isOn(seq));
-      if (covered && !keeps(proposal)) this.tree.sql.deleteOverlay(this.tree.sessionId, proposal.n);
+    for (const layer of this.tree.sql.unshownEndingFrom(this.tree.sessionId, oldest)) {
+      const isOn = this.tree.pathTo(layer.toSeq);
+      const covered = rows.some(({ seq }) => seq >= layer.fromSeq && seq <= layer.toSeq && isOn(seq));
+      if (!covered || keeps(layer)) continue;
+      // A person still reads what they wrote into a version. A proposal says nothing more to anybody.
+      if (layer.state === "notes") this.#setState(layer, "invalidated");
+      else this.tree.sql.deleteOverlay(this.tree.sessionId, layer.n);
     }
     if (gone.length > 0) for (const overlay of active) if (!gone.includes(overlay)) this.#forgetNames(overlay);
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };

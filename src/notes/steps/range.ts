@@ -45,8 +45,8 @@ export interface CoveredEnd {
 export type NotesRangeOptions = { readonly [Key in keyof NotesRange]?: number | undefined };
 
 /**
- * The defaults, scaled down for a small threshold, each replaced by a given positive number. A given `maxTokens` lowers
- * the default `minTokens` to it. Throws `invalid_options` for a given `minTokens` above a given `maxTokens`.
+ * The defaults, scaled down for a small threshold, each replaced by a given positive number, and at most a quarter of the threshold. A
+ * given `maxTokens` lowers the default `minTokens` to it. Throws `invalid_options` for a given `minTokens` above a given `maxTokens`.
  */
 export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, options: NotesRangeOptions): NotesRange {
   const { thresholdTokens } = policy;
@@ -58,8 +58,10 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
       `keep: minTokens (${least}) is above maxTokens (${most}). Lower one or raise the other, or leave one out.`,
     );
   }
-  const minTokens = least ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD), most ?? Infinity);
-  const maxTokens = most ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
+  const quarter = share(NOTES_MAX_SHARE_OF_THRESHOLD);
+  const fewest = least ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD), most ?? Infinity);
+  const minTokens = Math.min(fewest, quarter);
+  const maxTokens = Math.min(most ?? DEFAULT_NOTES_MAX_TOKENS, quarter);
   return {
     minTokens,
     minTextBlockMessages: positive(options.minTextBlockMessages) ?? DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,

@@ -52,6 +52,7 @@ async function fillTables(manager: FullManager, agent: PalimpsestAgent): Promise
   agent.palimpsest.memory.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
   await session.appendMessage(say(16, `${WORD} `.repeat(200_000)));
   await session.search(WORD);
+  await session.updateMessage(say(15, `${WORD} once more`));
 }
 
 test.each([

@@ -107,9 +107,9 @@ function removeRooms({ palimpsest }: PalimpsestAgent): void {
 const ROOMS = { "with its rooms": () => undefined, "without the rooms that stored it": removeRooms };
 
 /** Every table that holds words of messages, or what was made of them. */
-const WITH_WORDS = ["drafts", "messages", "notes", "overlays", "search", "search_content", "search_data"];
+const WITH_WORDS = ["drafts", "messages", "overlays", "search", "search_content", "search_data"];
 /** After an edit these still hold what was made of the old words, out of force, and no answer shows it. */
-const OUT_OF_FORCE = ["drafts", "notes", "overlays"];
+const OUT_OF_FORCE = ["drafts", "overlays"];
 
 const named = (tables: readonly string[]) => tables.map((name) => `palimpsest_${name}`);
 

@@ -274,14 +274,15 @@ describe("resolveNotesRange", () => {
     });
   });
 
-  test("defaults give way to a small threshold, and the most is never under the least", () => {
+  test("defaults give way to a small threshold, and nothing that is stated exceeds a quarter of it", () => {
     expect(resolveNotesRange({ thresholdTokens: 600 }, {})).toEqual({
       minTokens: 100,
       minTextBlockMessages: 5,
       maxTokens: 150,
     });
     expect(resolveNotesRange({ thresholdTokens: 600_000 }, {}).maxTokens).toBe(40_000);
-    expect(resolveNotesRange({ thresholdTokens: 600 }, { minTokens: 1_000 }).maxTokens).toBe(1_000);
+    const stated = { minTokens: 1_000, maxTokens: 2_000 };
+    expect(resolveNotesRange({ thresholdTokens: 600 }, stated)).toMatchObject({ minTokens: 150, maxTokens: 150 });
   });
 
   test("a most that is stated holds: the default least gives way, and a stated least above it is refused", () => {
