@@ -86,7 +86,7 @@ test.each([
       expect(await manager.delete(SESSION)).toBe(true);
       expect(await waiting).toMatchObject({ state: "ended", outcome: { kind: "cancelled" } });
       for (const [name, text] of everyTable(storage)) expect(holds(text), `after, ${name}`).toBe(false);
-      for (const name of NUMBERS) expect(tables(storage).get(name)).toBe("");
+      for (const name of NUMBERS) expect(tables(storage).get(name) ?? "").toBe("");
       expect(await manager.getHistory("other")).toEqual(other);
       expect((await manager.getSession("other").getContextBlock("memory"))?.content).toBe("kept");
       expect(await manager.search(WORD)).toEqual([]);
@@ -143,7 +143,7 @@ test("S2: after a clear no table holds what was said, also not the focus of a ru
       if (kept.test(name)) expect(text, name).toBe(before.get(name));
       else expect(text.includes(WORD), name).toBe(false);
     }
-    for (const name of NUMBERS) expect(tables(storage).get(name)).toBe("");
+    for (const name of NUMBERS) expect(tables(storage).get(name) ?? "").toBe("");
     const session = manager.getSession(SESSION);
     expect((await session.getContextBlock("memory"))?.content).toBe(WORD);
     expect(await session.getLoadedSkillKeys()).toEqual(new Set());
