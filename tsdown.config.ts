@@ -18,6 +18,7 @@ const subpaths = defineConfig({
     approval: "src/approval/index.ts",
     client: "src/client.ts",
     compat: "src/compat/index.ts",
+    conformance: "bench/conformance/index.ts",
     index: "src/index.ts",
     context: "src/context/index.ts",
     doors: "src/doors/index.ts",
