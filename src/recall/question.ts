@@ -3,6 +3,7 @@
  *
  * It reads no message. Asks are only compared with texts, so nothing in a question is an operator.
  */
+import { lazy } from "../lazy.ts";
 import { MAX_QUERY_TERMS } from "../limits.ts";
 import { askedWords, ENGLISH, formsOfText, languageOf, spellingsOf, wordsOfText } from "./stems.ts";
 
@@ -209,17 +210,19 @@ const TOPICS = `
   dessert sweet: cake cookies ice cream chocolate pie candy brownie
 `;
 
-const topics = TOPICS.trim()
-  .split("\n")
-  .map((line) => ({
-    names: new Set(formsOfText(line.split(":")[0] ?? "", ENGLISH)),
-    forms: [...new Set(formsOfText(line, ENGLISH))],
-  }));
+const topics = lazy(() =>
+  TOPICS.trim()
+    .split("\n")
+    .map((line) => ({
+      names: new Set(formsOfText(line.split(":")[0] ?? "", ENGLISH)),
+      forms: [...new Set(formsOfText(line, ENGLISH))],
+    })),
+);
 
 /** An ask for each topic that a question names. None in other languages than English. */
 export function topicAsks(question: string): Ask[] {
   if (languageOf(question) !== ENGLISH) return [];
   const asked = formsOfText(question, ENGLISH);
-  const named = topics.filter(({ names }) => asked.some((form) => names.has(form)));
+  const named = topics().filter(({ names }) => asked.some((form) => names.has(form)));
   return named.map(({ forms }) => ({ ...NO_ASK, word: "", forms }));
 }

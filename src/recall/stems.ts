@@ -5,6 +5,7 @@
  * question about it are read by the same rules, and a word that no rule matches stays unchanged. Scripts without blanks
  * are read in pairs of characters, so that any part of a longer run shares pairs with it.
  */
+import { lazy } from "../lazy.ts";
 import { stemmer as stemEnglish } from "@orama/stemmers/english";
 
 /** Characters of a text from which its language is told. */
@@ -64,16 +65,19 @@ const IRREGULAR = `become became,begin began begun,bite bit bitten,blow blew blo
   stand stood,steal stole stolen,stick stuck,strike struck,swear swore sworn,swim swam swum,take took taken,teach taught,tear tore torn,tell
   told,think thought,throw threw thrown,understand understood,wake woke woken,wear wore worn,win won,write wrote written,child children,
   man men,woman women,foot feet,tooth teeth,mouse mice,wife wives,life lives,knife knives,leaf leaves,half halves,person people`;
-const FIRST_FORMS = new Map(
-  IRREGULAR.split(",").flatMap((group) => {
-    const [first = "", ...others] = group.trim().split(/\s+/);
-    return others.map((other) => [stemEnglish(other), stemEnglish(first)]);
-  }),
+const firstForms = lazy(
+  () =>
+    new Map(
+      IRREGULAR.split(",").flatMap((group) => {
+        const [first = "", ...others] = group.trim().split(/\s+/);
+        return others.map((other) => [stemEnglish(other), stemEnglish(first)]);
+      }),
+    ),
 );
 
 function stemEnglishWord(word: string): string {
   const stem = stemEnglish(word);
-  return FIRST_FORMS.get(stem) ?? stem;
+  return firstForms().get(stem) ?? stem;
 }
 
 export const ENGLISH = language(

@@ -11,6 +11,7 @@
  * A reference is `@` and seven characters derived from the message's id, the same in every text and harmless in any. Two ids share one once in
  * four billion pairs, and a look-up then returns both messages.
  */
+import { lazy } from "../../lazy.ts";
 import type { DynamicToolUIPart, ToolUIPart, UIMessage, FileUIPart } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
@@ -609,7 +610,7 @@ const TITLE_CHARS = 60;
 const READ_CHARS = 1_000;
 
 /** Splits a text into characters as a reader sees them: a letter with its accents, a flag, an emoji of several people. */
-const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
+const characters = lazy(() => new Intl.Segmenter("en", { granularity: "grapheme" }));
 
 /** The message's text in one line of at most {@link TITLE_CHARS} characters, cut between words. Null when it has no text. */
 export function titleOf(message: UIMessage): string | null {
@@ -617,11 +618,11 @@ export function titleOf(message: UIMessage): string | null {
   const start = text.trimStart().slice(0, READ_CHARS).toWellFormed();
   const line = start.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   if (line === "") return null;
-  const characters = Array.from(CHARACTERS.segment(line), ({ segment }) => segment);
-  if (characters.length <= TITLE_CHARS) return line;
-  const kept = characters.slice(0, TITLE_CHARS).join("");
+  const shown = Array.from(characters().segment(line), ({ segment }) => segment);
+  if (shown.length <= TITLE_CHARS) return line;
+  const kept = shown.slice(0, TITLE_CHARS).join("");
   const space = kept.lastIndexOf(" ");
   // One long word (an address, a script without spaces) is cut at the limit.
-  const cut = space < kept.length / 2 ? characters.slice(0, TITLE_CHARS - 1).join("") : kept.slice(0, space);
+  const cut = space < kept.length / 2 ? shown.slice(0, TITLE_CHARS - 1).join("") : kept.slice(0, space);
   return `${cut}…`;
 }

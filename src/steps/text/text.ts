@@ -6,6 +6,7 @@
  *
  * Encoded bytes are judged over a whole text. One that only begins like a data URL, such as a line of an event stream, is ordinary text.
  */
+import { lazy } from "../../lazy.ts";
 import { wholeCharacters } from "../draft/render.ts";
 
 /** All but a single blank, which stays. */
@@ -24,14 +25,17 @@ const MARK = "(?:[#*_`]|<[^<>]{1,200}>)";
 /** A line that makes a heading of the line above. */
 const UNDERLINE = `[${LINE_ENDS}]+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
 /** The start of a line that a reader could take for the heading of the facts in force. */
-const IN_FORCE_LOOKALIKE = new RegExp(
-  `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${STILL_IN_FORCE}|${STILL_IN_FORCE}[^${LINE_ENDS}]*${UNDERLINE}))`,
-  "gi",
+const inForceLookalike = lazy(
+  () =>
+    new RegExp(
+      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${STILL_IN_FORCE}|${STILL_IN_FORCE}[^${LINE_ENDS}]*${UNDERLINE}))`,
+      "gi",
+    ),
 );
 
 /** Escapes headings that could pose as the heading of the facts in force, so that only pinned facts stand under it. */
 export function withoutHeading(text: string): string {
-  return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
+  return text.replaceAll(inForceLookalike(), "\\");
 }
 
 const CLOSING_TAG =
@@ -51,7 +55,7 @@ export function safeLine(text: string): string {
 }
 
 const NOT_SEEN = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb`;
-const UNSEEN = new RegExp(`[[${NOT_SEEN}]--[\\t\\n]]`, "gv");
+const unseen = lazy(() => new RegExp(`[[${NOT_SEEN}]--[\\t\\n]]`, "gv"));
 
 /** Scripts that write words with joiners, or separate them by a zero-width space. */
 const JOINED =
@@ -59,15 +63,18 @@ const JOINED =
     .split(" ")
     .map((script) => `\\p{Script_Extensions=${script}}`);
 const IN_A_WORD = `[[${JOINED.join("")}]--[${NOT_SEEN}]]`;
-const IN_PLACE = new RegExp(
-  [
-    `(?<=${IN_A_WORD})[\\u200b-\\u200d](?=${IN_A_WORD})`,
-    String.raw`(?<=\p{Emoji}\ufe0f|[\p{Extended_Pictographic}\p{Emoji_Modifier}])\u200d(?=\p{Extended_Pictographic})`,
-    String.raw`(?<=\p{Emoji})[\ufe0e\ufe0f]`,
-    String.raw`(?<=\p{Script=Han})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
-    `(?<=[\\p{Script=Mongolian}--[${NOT_SEEN}]])[\\u180b-\\u180d\\u180f]`,
-  ].join("|"),
-  "vy",
+const inPlace = lazy(
+  () =>
+    new RegExp(
+      [
+        `(?<=${IN_A_WORD})[\\u200b-\\u200d](?=${IN_A_WORD})`,
+        String.raw`(?<=\p{Emoji}\ufe0f|[\p{Extended_Pictographic}\p{Emoji_Modifier}])\u200d(?=\p{Extended_Pictographic})`,
+        String.raw`(?<=\p{Emoji})[\ufe0e\ufe0f]`,
+        String.raw`(?<=\p{Script=Han})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
+        `(?<=[\\p{Script=Mongolian}--[${NOT_SEEN}]])[\\u180b-\\u180d\\u180f]`,
+      ].join("|"),
+      "vy",
+    ),
 );
 
 /** Characters that display as the end of a line, though only "\n" is one. */
@@ -98,9 +105,10 @@ const SEEN = /^[\t\n -~]*$/;
 
 function replaceUnseen(text: string, by: (character: string) => string): string {
   if (SEEN.test(text)) return text;
-  return text.replaceAll("\r\n", "\n").replaceAll(UNSEEN, (character: string, at: number, whole: string) => {
-    IN_PLACE.lastIndex = at;
-    return IN_PLACE.test(whole) ? character : by(character);
+  return text.replaceAll("\r\n", "\n").replaceAll(unseen(), (character: string, at: number, whole: string) => {
+    const joiner = inPlace();
+    joiner.lastIndex = at;
+    return joiner.test(whole) ? character : by(character);
   });
 }
 
