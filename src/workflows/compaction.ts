@@ -29,7 +29,8 @@ import {
   type Drafting,
   type NextTry,
 } from "./draft.ts";
-import { Asked, climbDown, markOf, type Rungs, inParallel, AGENT_CALL } from "./ladder.ts";
+import { Asked, climbDown, markOf, type Rungs, AGENT_CALL } from "./ladder.ts";
+import { inParallel } from "./parallel.ts";
 import type {
   CompactionPort,
   DraftReceipt,
