@@ -480,7 +480,7 @@ async function tryPage(home: string): Promise<void> {
   // The conversation with it needs the example's `say`.
   const say = /^ {2}\/\*\*[\s\S]*?^ {2}\}\n/m.exec(await readFile(join(EXAMPLE, "worker.ts"), "utf8"))?.[0] ?? "";
   const code = (worker ?? "")
-    .replace("import { routeAgentRequest }", "import { callable, routeAgentRequest }")
+    .replace("import { Agent, routeAgentRequest }", "import { Agent, callable, routeAgentRequest }")
     .replace("compactAfter(60_000);\n", `compactAfter(60_000);\n\n${say}`);
   await writeFile(join(home, "page/worker.ts"), code);
   await check(home, project, "typescript59");
