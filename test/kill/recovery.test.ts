@@ -133,7 +133,11 @@ function backlog(): UIMessage[] {
 test.runIf(everything)(
   "a Worker that dies in the middle of a million tokens asks again only what was unanswered (R1, R3, M1)",
   async () => {
-    await using stage = await Stage.open({ PALIMPSEST_MODEL_WINDOW: "16000", PALIMPSEST_THRESHOLD: "60000" });
+    await using stage = await Stage.open({
+      PALIMPSEST_MODEL_WINDOW: "32000",
+      PALIMPSEST_CHUNK_TOKENS: "8000",
+      PALIMPSEST_THRESHOLD: "60000",
+    });
     const held = answerOnly(stage, 100);
     await stage.bring(backlog());
     await held;
