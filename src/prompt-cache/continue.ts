@@ -28,9 +28,27 @@ export interface ContinueOptions {
  * `{ model: cheap, windowTokens: 128_000, continues: continuePrompt(own, { windowTokens: 200_000 }) }`. Throws `invalid_options`.
  */
 export function continuePrompt(model: AnyModel, options: ContinueOptions): Continues {
-  checkFields("continuePrompt", options, { windowTokens: true, name: true });
+  return continuing("continuePrompt", { model, options, ask: continued });
+}
+
+/**
+ * The same for a model of Anthropic that summarises on demand (`compaction` of `@ai-sdk/anthropic`). The provider is given our instructions,
+ * and writes a summary that is read, audited and shown as any other. Throws `invalid_options`.
+ */
+export function native(model: AnyModel, options: ContinueOptions): Continues {
+  return continuing("native", { model, options, ask: summarising });
+}
+
+interface Continuing {
+  readonly model: AnyModel;
+  readonly options: ContinueOptions;
+  readonly ask: (model: AnyModel, request: SentRequest) => AnyModel;
+}
+
+function continuing(caller: string, { model, options, ask }: Continuing): Continues {
+  checkFields(caller, options, { windowTokens: true, name: true });
   if (typeof model === "string") {
-    throw new PalimpsestError("invalid_options", "continuePrompt was given a name: give the model itself.");
+    throw new PalimpsestError("invalid_options", `${caller} was given a name: give the model itself.`);
   }
   const { windowTokens, name } = options;
   const chosen = checkModel({ model, windowTokens, ...(name !== undefined && { name }) });
@@ -46,7 +64,7 @@ export function continuePrompt(model: AnyModel, options: ContinueOptions): Conti
       const before = JSON.stringify(request);
       const tokens = { cached: estimateTokens(before), added: estimateTokens(prompt.system + prompt.prompt) };
       return fits(question, tokens, windowTokens)
-        ? { model: { ...chosen, model: continued(model, request) }, ...prompt, before }
+        ? { model: { ...chosen, model: ask(model, request) }, ...prompt, before }
         : null;
     },
   };
@@ -133,16 +151,32 @@ export function messageLine({ role, parts }: UIMessage, at: number): string {
 
 /** The model with the agent's request before its own prompt. Of its own prompt the texts are one message of the user. */
 function continued(model: AnyModel, { prompt, ...request }: SentRequest): AnyModel {
+  return wrapCalls(model, (ask, options: LanguageModelV4CallOptions) =>
+    ask({ ...options, ...request, prompt: [...prompt, { role: "user", content: textsOf(options) }] }),
+  );
+}
+
+/** The model with the agent's request, and its own prompt as the instructions of a summary on demand. */
+function summarising(model: AnyModel, { prompt, providerOptions, ...request }: SentRequest): AnyModel {
   return wrapCalls(model, (ask, options: LanguageModelV4CallOptions) => {
-    const content = options.prompt.flatMap((message) =>
-      message.role === "system"
-        ? [{ type: "text" as const, text: message.content }]
-        : message.role === "user"
-          ? message.content
-          : [],
-    );
-    return ask({ ...options, ...request, prompt: [...prompt, { role: "user", content }] });
+    const instructions = textsOf(options)
+      .map(({ text }) => text)
+      .join("\n\n");
+    const { anthropic, ...others } = providerOptions ?? options.providerOptions ?? {};
+    const { contextManagement: _edits, ...own } = anthropic ?? {};
+    const compaction = { type: "summarize", instructions };
+    return ask({ ...options, ...request, prompt, providerOptions: { ...others, anthropic: { ...own, compaction } } });
   });
+}
+
+function textsOf({ prompt }: LanguageModelV4CallOptions) {
+  return prompt.flatMap((message) =>
+    message.role === "system"
+      ? [{ type: "text" as const, text: message.content }]
+      : message.role === "user"
+        ? message.content.flatMap((part) => (part.type === "text" ? [part] : []))
+        : [],
+  );
 }
 
 /**

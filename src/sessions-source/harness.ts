@@ -19,7 +19,8 @@ import { compactAndWait } from "./compact-and-wait.ts";
 import { mirrorOf, sessionsSource } from "./source.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { saidBy } from "../steps/view/thoughts.ts";
-import { compactedTurn, type HostedTurn } from "./turn.ts";
+import { Prompts } from "../turn/prompts.ts";
+import { warn } from "./turn.ts";
 
 /** Options for ThinkHarness, to be spread behind its own. */
 export type HarnessCompaction = Required<Pick<ThinkHarnessOptions, "configureSession" | "hooks">>;
@@ -62,8 +63,8 @@ export function compactHarness<Harness extends ThinkHarness>(
 class HarnessSessions {
   readonly #core: AgentCore;
   readonly #options: HarnessCompactionOptions;
-  /** By session, the last prompt. */
-  readonly #turns = new Map<string, HostedTurn>();
+  /** By session, the turn under way. */
+  readonly #turns = new Map<string, { readonly operationId: string; readonly prompts: Prompts }>();
 
   constructor(core: AgentCore, options: HarnessCompactionOptions) {
     this.#core = core;
@@ -79,7 +80,7 @@ class HarnessSessions {
         beforeTurn: async (context) => this.#beforeTurn(context),
         onStepFinish: async (context) => {
           const step = messageSteps(context.message).at(-1) ?? [];
-          this.#turns.get(context.session)?.made(step.flatMap((part) => contentOf(part)));
+          this.#turns.get(context.session)?.prompts.made(step.flatMap((part) => contentOf(part)));
           await hooks.onStepFinish?.(context);
         },
       },
@@ -124,20 +125,34 @@ class HarnessSessions {
     if (config?.messages !== undefined) return config;
     const tools = await toolsOf(ofHarness, context.session);
     const whole = [...context.messages];
-    const turn = await compactedTurn(
-      this.#ours(context.session),
-      { ...(tools !== undefined && { tools }) },
-      {
-        leafId: leafOf(whole),
-        fallback: () => inFull(whole, tools),
-        around: {
-          instructions: config?.system ?? context.system,
-          tools: Object.fromEntries((config?.activeTools ?? context.tools).map((name) => [name, tools?.[name] ?? {}])),
-        },
-      },
-    );
+    const { operationId } = context;
+    const ours = this.#ours(context.session);
+    const known = this.#turns.get(context.session);
+    const turn =
+      known?.operationId === operationId
+        ? known
+        : { operationId, prompts: new Prompts(ours, { ...(tools !== undefined && { tools }) }) };
     this.#turns.set(context.session, turn);
-    return { ...config, messages: turn.messages };
+    const names = config?.activeTools ?? context.tools;
+    const around = {
+      instructions: config?.system ?? context.system,
+      tools: Object.fromEntries(names.map((name) => [name, tools?.[name] ?? {}])),
+    };
+    try {
+      const reminder = await ours.reminderOfRooms();
+      // The harness has run every call by then.
+      const { messages } = await turn.prompts.next({
+        session: ours,
+        leafId: leafOf(whole),
+        reminder,
+        step: {},
+        around,
+      });
+      return { ...config, messages };
+    } catch (error) {
+      warn(ours, error);
+      return { ...config, messages: await inFull(whole, tools) };
+    }
   }
 
   #ours(sessionId: string): Session {
@@ -153,7 +168,7 @@ function contentOf(part: UIMessage["parts"][number]): StepContent {
   }) as StepContent;
 }
 
-type StepContent = Parameters<HostedTurn["made"]>[0];
+type StepContent = NonNullable<Parameters<Prompts["made"]>[0]>;
 
 function leafOf(messages: readonly UIMessage[]): string | undefined {
   return messages.at(-1)?.id;

@@ -43,20 +43,18 @@ export interface HostTurn {
   readonly finish?: (messages: ModelMessage[]) => ModelMessage[];
 }
 
-/** The same for a host that tells of a step in another way. */
-export interface HostedTurn extends CompactedTurn {
-  /** Notes what the thoughts of the step behind the last prompt were made on. */
-  made(content: StepResult<ToolSet>["content"]): void;
-}
-
-export async function compactedTurn(session: Session, options: CompactedOptions, host: HostTurn): Promise<HostedTurn> {
+export async function compactedTurn(
+  session: Session,
+  options: CompactedOptions,
+  host: HostTurn,
+): Promise<CompactedTurn> {
   try {
     const { leafId, truncate } = host;
     const leaf = leafId === undefined ? await session.getLatestLeaf() : await session.getMessage(leafId);
     const as = (message: UIMessage): UIMessage => asItWas(leaf, message);
     const prompts = new Prompts(session, { ...options, truncate: options.truncate ?? truncate }, { ...host, as });
     const next = async (step?: StepBegun): Promise<Prompt> =>
-      prompts.next({ session, leafId: leaf?.id, reminder: await session.reminderOfRooms(), step });
+      prompts.next({ session, leafId: leaf?.id, reminder: await session.reminderOfRooms(), step, around: host.around });
     const first = await next();
     let sent = first.view;
     return {
@@ -72,7 +70,6 @@ export async function compactedTurn(session: Session, options: CompactedOptions,
           return {};
         }
       },
-      made: (content) => prompts.made(content),
       onStepEnd: async (step) => {
         prompts.made(step.content);
         const report = { ...usageOf(step), leafId: leaf?.id, viewTokens: sent.tokens };
@@ -85,7 +82,6 @@ export async function compactedTurn(session: Session, options: CompactedOptions,
     return {
       messages: await host.fallback(),
       prepareStep: async () => ({}),
-      made: () => undefined,
       onStepEnd: async () => undefined,
     };
   }
@@ -111,7 +107,7 @@ function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   return isSlice ? sliceMessage(leaf, shown.fromStep, shown.toStep) : leaf;
 }
 
-function warn(session: Session, error: unknown): void {
+export function warn(session: Session, error: unknown): void {
   const why = error instanceof Error ? error.message : String(error);
   console.warn(`[palimpsest] A turn of session "${session.id}" goes on without compaction: ${why}`);
 }

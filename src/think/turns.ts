@@ -12,6 +12,7 @@ import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
+import { wantsNineChars } from "../turn/nine-char-ids.ts";
 import { leafOfTurn } from "./internals.ts";
 
 /** Think stores the outcome of an execution that lost its call as a system message, and providers refuse one in the middle. */
@@ -90,19 +91,24 @@ function isOurs({ compacted, behind }: Turn, { messages }: PrepareStepContext): 
 /** The messages of a step. Undefined where they are the ones that Think has. */
 async function messagesOfStep(
   turn: Turn,
-  { messages, responseMessages, instructions }: PrepareStepContext,
+  { messages, responseMessages, instructions, model }: PrepareStepContext,
 ): Promise<ModelMessage[] | undefined> {
   const begun = turn.compacted.messages.length;
   if (turn.behind === null) {
     turn.behind = messages.slice(begun);
-    // The author's hook may have changed the system prompt, to which thoughts are bound.
-    if (instructions === undefined || instructions === turn.system) return undefined;
-    return (await turn.compacted.prepareStep({ instructions, responseMessages: [] })).messages;
+    // The author's hook may have changed the system prompt, to which thoughts are bound. And the model may not read what another one made.
+    const isSame = instructions === undefined || instructions === turn.system;
+    if (isSame && !messages.some(holdsItems) && !wantsNineChars(model)) return undefined;
+    return (await turn.compacted.prepareStep({ instructions, model, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.
   const brought: readonly ModelMessage[] | undefined = responseMessages;
-  const step = { instructions, responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
+  const step = { instructions, model, responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
   return (await turn.compacted.prepareStep(step)).messages;
+}
+
+function holdsItems({ content }: ModelMessage): boolean {
+  return typeof content !== "string" && content.some(({ type }) => type === "custom");
 }
 
 function withMessages(context: TurnContext, messages: ModelMessage[]): TurnContext {

@@ -12,6 +12,8 @@ import { isStub } from "../steps/view/repair.ts";
 export interface StepBegun {
   /** Missing in version 6 of the AI SDK. */
   readonly responseMessages?: readonly ModelMessage[];
+  /** The step's model. */
+  readonly model?: unknown;
   /** The step's instructions. */
   readonly instructions?: unknown;
   /** The messages that the turn began with, and those that it produced. */

@@ -18,6 +18,7 @@ import {
   type ToolPart,
   toolPart,
 } from "../steps/message/message.ts";
+import { readableBy } from "../steps/view/items.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import type { Around, Said } from "../steps/view/thoughts.ts";
 import { inTurns } from "../steps/view/turns.ts";
@@ -28,6 +29,7 @@ import { asTaken } from "./brought.ts";
 import { answerCalls, firstResults, type StepBegun } from "./call-results.ts";
 import { joined } from "./joined.ts";
 import { showingBytes } from "./model-output.ts";
+import { withNineCharIds, wantsNineChars } from "./nine-char-ids.ts";
 import { OwnSteps } from "./own-steps.ts";
 import { Reminders, withReminder } from "./reminders.ts";
 import { knowingReturned, type Returned } from "./returned.ts";
@@ -59,8 +61,6 @@ export interface HostsTurn {
   readonly as: (message: UIMessage) => UIMessage;
   /** Converts a message to the form in which the host shows it to a model. */
   readonly show?: ((message: UIMessage) => UIMessage) | undefined;
-  /** What the prompt has beside its messages, where no step tells it. */
-  readonly around?: Around | undefined;
   /** Adds the host's own messages to the view's. */
   readonly finish?: ((messages: ModelMessage[]) => ModelMessage[]) | undefined;
 }
@@ -73,6 +73,8 @@ export interface AskedPrompt {
   readonly reminder: string | null;
   /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;
+  /** What the prompt has beside its messages, where the step does not tell it. */
+  readonly around?: Around | undefined;
 }
 
 interface DividedView {
@@ -95,6 +97,8 @@ export class Prompts {
   /** Of the first prompt. */
   #sizes: Sizes | null = null;
   #room = 0;
+  /** Of the step's model. Null until a step names it. */
+  #provider: string | null = null;
 
   constructor(session: Session, options: ViewOptions, host: HostsTurn | null = null) {
     this.#options = options;
@@ -106,6 +110,8 @@ export class Prompts {
     const { session, leafId, step, reminder } = asked;
     const { truncate, asOf, maxTokens = session.turnTokens ?? Infinity } = this.#options;
     const beside = remindersTokens(session, this.#reminders.texts(reminder));
+    const { provider } = (step?.model ?? {}) as { provider?: unknown };
+    this.#provider = typeof provider === "string" ? provider : this.#provider;
     const limit = withoutReminder(maxTokens, beside);
     const room = this.#steady(limit === undefined ? Infinity : session.messageRoom(limit));
     let [steps, ownTokens] = [NO_STEPS, 0];
@@ -131,13 +137,18 @@ export class Prompts {
       ...noted,
       ...(this.#host === null ? steps.messages : asTaken(steps.messages, noted, this.#options.tools)),
     ]);
-    const { instructions, tools } = this.#host?.around ?? {};
-    const around = { instructions: step?.instructions ?? instructions, tools: tools ?? this.#options.tools };
     return {
       view: { ...view, tokens: view.tokens + ownTokens, ...(fitted !== undefined && { fitted }) },
       // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
-      messages: isActedOn ? whole : this.#thoughts.bound(this.#reminders.put(whole, reminder), around),
+      messages: isActedOn ? whole : this.#bound(whole, asked),
     };
+  }
+
+  #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): ModelMessage[] {
+    const { instructions = around.instructions, model } = step ?? {};
+    const taken = step !== undefined && wantsNineChars(model) ? withNineCharIds(whole) : whole;
+    const tools = around.tools ?? this.#options.tools;
+    return this.#thoughts.bound(this.#reminders.put(taken, reminder), { instructions, tools });
   }
 
   /** A provider's count of each step changes the room a little. What is cut must not change with it. */
@@ -195,8 +206,10 @@ export class Prompts {
 
   async #converted(shown: UIMessage[]): Promise<ModelMessage[]> {
     const showing = showingBytes(this.#options.tools, shown);
+    const provider = this.#provider;
+    const read = provider === null ? shown : shown.map((each) => withParts(each, readableBy(provider, each.parts)));
     return convertToModelMessages(
-      shown,
+      read,
       showing === undefined ? {} : { tools: knowingReturned(showing, this.returned) },
     );
   }
@@ -215,6 +228,10 @@ function fittedWith(fitted: Fitted | undefined, steps: FittedSteps): Fitted | un
   const before = fitted.kind === "reduced" ? fitted : { steps: [], originalTokens: promptTokens };
   const originalTokens = before.originalTokens + saved(steps);
   return { kind: "reduced", promptTokens, originalTokens, steps: [...before.steps, ...steps.reductions] };
+}
+
+function withParts(message: UIMessage, parts: Part[]): UIMessage {
+  return parts === message.parts ? message : { ...message, parts };
 }
 
 function saved({ reductions }: FittedSteps): number {

@@ -3,7 +3,7 @@ import { AIChatAgent } from "@cloudflare/ai-chat";
 import { Agent, routeAgentRequest } from "agents";
 import { classifyContextOverflow, ThinkHarness } from "agents/harness/think";
 import { Sessions } from "agents/sessions";
-import { isStepCount, streamText, type UIMessage } from "ai";
+import { isStepCount, streamText, type LanguageModel, type ToolSet, type UIMessage } from "ai";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { Session } from "../../src/agent/sessions/session.ts";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
@@ -92,11 +92,21 @@ function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
 }
 
+/** By the name of an agent, a model and tools of its test alone. */
+export const given = ((globalThis as { palimpsestGiven?: Map<string, Given> }).palimpsestGiven ??= new Map<
+  string,
+  Given
+>());
+type Given = { readonly model: LanguageModel; readonly tools: ToolSet };
+
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
 export class Harnessed extends withPlainCompaction(Agent) {
   readonly harness = compactHarness(
     this,
-    (compaction) => new ThinkHarness({ model: chatModel(this), tools, ...compaction }),
+    (compaction) => {
+      const { model = chatModel(this), tools: own = tools } = given.get(this.name) ?? {};
+      return new ThinkHarness({ model, tools: own, maxSteps: 600, ...compaction });
+    },
     {
       hooks: {
         beforeTurn: () =>

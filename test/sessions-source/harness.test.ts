@@ -2,7 +2,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { ThinkHarness } from "agents/harness/think";
-import type { UIMessage } from "ai";
+import { tool, type UIMessage } from "ai";
+import { z } from "zod";
+import { longTurn, REQUEST } from "../turn/long-turn.ts";
+import { signing } from "../turn/signing-provider.ts";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
@@ -10,7 +13,7 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { expectLooks, until, user } from "../ai-chat/chat.ts";
 import { partOf, toolsIn } from "../ai-chat/chat-model.ts";
-import type { Harnessed } from "../ai-chat/worker.ts";
+import { given, type Harnessed } from "../ai-chat/worker.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
 
 skipRetryDelays();
@@ -200,4 +203,36 @@ test("a wrong agent, a wrong harness, and a second harness are told", async () =
   await inside(name, (agent) => {
     expect(() => compactHarness(agent, make)).toThrow(/not_configured.*once/);
   });
+});
+
+test(
+  "a turn of hundreds of steps never exceeds its limit, tells the whole request, and keeps its beginning",
+  { timeout: 240_000 },
+  async () => {
+    // A threshold of 4,500 makes a limit of twice as much.
+    const name = `roomy-long${agents++}`;
+    const { model, tools, expectHeld } = longTurn();
+    given.set(name, { model, tools });
+    scriptModel(name, () => "never");
+    await ask(name, { id: "ask", role: "user", parts: [{ type: "text", text: REQUEST }] });
+    const runs = await ended(name);
+    expectHeld(9_000, runs.length);
+  },
+);
+
+test("thoughts that a provider binds to all before them: none is refused and none left out without need, with summaries", async () => {
+  const name = `idle-signed${agents++}`;
+  const { model, told, steps } = signing(3);
+  const look = tool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => `Entry ${n}.` });
+  given.set(name, { model, tools: { look } });
+  scriptModel(name, (prompt) => summaryOf(prompt, TOLD));
+  for (let n = 0; n < 5; n++) {
+    steps(3);
+    await ask(name, user(`u${n}`));
+    const ids = (await shown(name)).map(({ id }) => id);
+    if (n === 2)
+      await inside(name, async (agent) => Session.create(agent).addCompaction("Looked.", ids[0] ?? "", ids[1] ?? ""));
+  }
+  expect({ refused: told.refused, needless: told.needless }).toEqual({ refused: 0, needless: 0 });
+  expect(told.sent).toBeGreaterThan(60);
 });

@@ -1,6 +1,11 @@
 /** A provider that binds each thought to all that stood before it, and would refuse a request in which that changed. */
-import type { LanguageModelV4Message } from "@ai-sdk/provider";
-import { MockLanguageModelV4 } from "ai/test";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { digest } from "../../src/steps/text/digest.ts";
 
 const usage = {
@@ -30,40 +35,62 @@ export function signing(perTurn: number) {
   /** By call id or text, the signature of the thought before it. */
   const thoughts = new Map<string, string>();
   let [step, steps] = [0, perTurn];
-  const model = new MockLanguageModelV4({
-    doGenerate: async ({ prompt, tools }) => {
-      for (const [at, { role, content }] of prompt.entries()) {
-        if (role !== "assistant") continue;
-        for (const [n, part] of content.entries()) {
-          if (part.type !== "reasoning") continue;
-          told.sent++;
-          const { signature } = part.providerOptions?.["anthropic"] ?? {};
-          if (typeof signature !== "string" || signature.split(" ")[0] !== seal(tools, prompt.slice(0, at + 1), n + 1))
-            told.refused++;
-        }
-        const [first] = content;
-        const said = first?.type === "tool-call" ? first.toolCallId : first?.type === "text" ? first.text : "";
-        const left = thoughts.get(said);
-        if (left?.split(" ")[0] === seal(tools, prompt.slice(0, at))) told.needless++;
+  const answer = async ({ prompt, tools }: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
+    for (const [at, { role, content }] of prompt.entries()) {
+      if (role !== "assistant") continue;
+      for (const [n, part] of content.entries()) {
+        if (part.type !== "reasoning") continue;
+        told.sent++;
+        const { signature } = part.providerOptions?.["anthropic"] ?? {};
+        if (typeof signature !== "string" || signature.split(" ")[0] !== seal(tools, prompt.slice(0, at + 1), n + 1))
+          told.refused++;
       }
-      const n = step++ % (steps + 1);
-      const signature = `${seal(tools, prompt)} ${told.made++}`;
-      const thought = {
-        type: "reasoning",
-        text: `Thought ${told.made}.`,
-        providerMetadata: { anthropic: { signature } },
-      };
-      const said =
-        n < steps
-          ? { type: "tool-call", toolCallId: `c${told.made}`, toolName: "look", input: JSON.stringify({ n }) }
-          : { type: "text", text: `Done ${told.made}.` };
-      thoughts.set("toolCallId" in said ? (said.toolCallId ?? "") : (said.text ?? ""), signature);
-      return {
-        content: [thought, said] as never,
-        finishReason: { unified: n < steps ? "tool-calls" : "stop", raw: undefined },
-        usage,
-        warnings: [],
-      };
+      const [first] = content;
+      const said = first?.type === "tool-call" ? first.toolCallId : first?.type === "text" ? first.text : "";
+      const left = thoughts.get(said);
+      if (left?.split(" ")[0] === seal(tools, prompt.slice(0, at))) told.needless++;
+    }
+    const n = step++ % (steps + 1);
+    const signature = `${seal(tools, prompt)} ${told.made++}`;
+    const thought = {
+      type: "reasoning",
+      text: `Thought ${told.made}.`,
+      providerMetadata: { anthropic: { signature } },
+    };
+    const said =
+      n < steps
+        ? { type: "tool-call", toolCallId: `c${told.made}`, toolName: "look", input: JSON.stringify({ n }) }
+        : { type: "text", text: `Done ${told.made}.` };
+    thoughts.set("toolCallId" in said ? (said.toolCallId ?? "") : (said.text ?? ""), signature);
+    return {
+      content: [thought, said] as never,
+      finishReason: { unified: n < steps ? "tool-calls" : "stop", raw: undefined },
+      usage,
+      warnings: [],
+    };
+  };
+  const model = new MockLanguageModelV4({
+    doGenerate: answer,
+    doStream: async (options) => {
+      const { content, finishReason } = await answer(options);
+      const [thought, said] = content as readonly { type: string; text: string; providerMetadata: object }[];
+      const { text = "", providerMetadata } = thought ?? {};
+      const metadata = { providerMetadata } as object;
+      const parts = [
+        { type: "stream-start", warnings: [] },
+        { type: "reasoning-start", id: "r" },
+        { type: "reasoning-delta", id: "r", delta: text },
+        { type: "reasoning-end", id: "r", ...metadata },
+        ...(said?.type === "text"
+          ? [
+              { type: "text-start", id: "t" },
+              { type: "text-delta", id: "t", delta: said.text },
+              { type: "text-end", id: "t" },
+            ]
+          : [said]),
+        { type: "finish", finishReason, usage },
+      ] as LanguageModelV4StreamPart[];
+      return { stream: convertArrayToReadableStream(parts) };
     },
   });
   return {

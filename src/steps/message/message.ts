@@ -68,10 +68,10 @@ export function hasResult(part: ToolPart): boolean {
   return part.state === "output-available" || part.state === "output-error" || part.state === "output-denied";
 }
 
-/** False for a part that alone says nothing to a model: a step mark, data or sources for the page, reasoning, or a blank text. */
+/** False for a part that alone says nothing to a model: a step mark, data or sources for the page, reasoning, a provider's own, or a blank text. */
 export function isSaid(part: Part): boolean {
   if (part.type === "text") return fieldText(part.text).trim() !== "";
-  if (part.type === "reasoning" || part.type === "reasoning-file") return false;
+  if (part.type === "reasoning" || part.type === "reasoning-file" || part.type === "custom") return false;
   return part.type !== "step-start" && !part.type.startsWith("data-") && !part.type.startsWith("source-");
 }
 
@@ -509,7 +509,8 @@ function partTokens(part: Part, count: CountTokens): number {
   if (part.type === "steering-message") {
     return innerParts(part).reduce((sum, each) => sum + partTokens(each, count), 0);
   }
-  return 0;
+  // A provider's summary that only it can read.
+  return part.type === "custom" ? valueTokens(part.providerMetadata, count) : 0;
 }
 
 function hasText(part: Part): boolean {

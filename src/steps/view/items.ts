@@ -21,10 +21,35 @@ export function itemOf(part: Part): string | null {
   return null;
 }
 
+/**
+ * Who made a part that stands for the conversation before it, as the field of its metadata names the provider. Null for any other part.
+ *
+ * Anthropic writes such a summary as a text, and OpenAI as an item that only it can read. Only who made one is sent it.
+ */
+export function summarisedBy(part: Part): string | null {
+  if (part.type === "custom") return part.kind.endsWith(".compaction") ? (part.kind.split(".")[0] ?? "") : null;
+  if (part.type !== "text") return null;
+  const made = Object.entries(objectIn(part, "providerMetadata") ?? {}).find(
+    ([, options]) => (options as { type?: unknown } | null)?.type === "compaction",
+  );
+  return made?.[0] ?? null;
+}
+
+/** The parts that a model of this provider, such as `anthropic.messages`, can read. Returns the same array where it can read each. */
+export function readableBy(provider: string, parts: Part[]): Part[] {
+  const can = (part: Part): boolean => {
+    const by = summarisedBy(part);
+    return by === null || provider.includes(by) || (by === "openai" && provider.includes("azure"));
+  };
+  return parts.every(can) ? parts : parts.filter(can);
+}
+
 /** The parts of one step that no provider keeps. Returns the same array where none has an id. */
 export function withoutItems(parts: Part[]): Part[] {
   if (parts.every((part) => itemOf(part) === null)) return parts;
-  return parts.filter((part) => !isReasoning(part) || itemOf(part) === null).map(withoutItem);
+  return parts
+    .filter((part) => (!isReasoning(part) && part.type !== "custom") || itemOf(part) === null)
+    .map(withoutItem);
 }
 
 /** The parts of one step after a change of each, as the provider's where its copy still says the same. */
@@ -33,7 +58,14 @@ export function ownWhereChanged(before: readonly Part[], after: Part[]): Part[] 
     const stored = before[at];
     return stored !== undefined && itemOf(stored) !== null && !isCopy(stored, part);
   });
-  return isOurs ? withoutItems(after) : after;
+  const told = after.map((part, at) => {
+    const stored = before[at];
+    // The signature of a provider's summary is of its very words.
+    if (stored === undefined || stored === part || summarisedBy(part) === null || part.type !== "text") return part;
+    return { type: "text", text: part.text } satisfies Part;
+  });
+  const own = told.every((part, at) => part === after[at]) ? after : told;
+  return isOurs ? withoutItems(own) : own;
 }
 
 /** Whether a provider's copy of the first part says what the second does. The result of a call is no part of that copy. */
