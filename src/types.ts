@@ -9,7 +9,7 @@ export type { Rent } from "./steps/decide/decide.ts";
 export type { InlineCompaction, InlineContext, InlineSummary, AfterCompaction } from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionMetadata } from "./memory/sessions/sessions.ts";
 export type { UsageDollars, UsageReport } from "./agent/reports/usage-report.ts";
-export type { NotesForecast } from "./agent/core.ts";
+export type { NotesForecast } from "./agent/hooks.ts";
 export type { HealthRow } from "./memory/runs/health.ts";
 export type { Prices } from "./steps/decide/decide.ts";
 export type { Budget, Spend } from "./steps/decide/decide.ts";

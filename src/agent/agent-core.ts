@@ -11,9 +11,11 @@ import { SpendTable } from "../memory/runs/spend.ts";
 import { ThoughtsTable } from "../memory/runs/thoughts.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
-import type { Hooks, Platform } from "./core.ts";
+import type { Platform } from "./core.ts";
+import type { Hooks } from "./hooks.ts";
 import { runEvent } from "./events.ts";
-import { installRooms, joinHooks, type InstalledRoom, type Rooms } from "./extension.ts";
+import { installRooms, type InstalledRoom, type Rooms } from "./extension.ts";
+import { joinHooks } from "./hooks.ts";
 import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction, endRun } from "./runs/end-run.ts";
@@ -150,7 +152,7 @@ export class AgentCore {
   /** Reports a missing Workflow as soon as a session is configured that needs one, because nobody may read the outcome of a failed run. */
   #lookForWorkflows(settings: SessionSettings): void {
     if (settings.policy === null) return;
-    if (settings.inline === null || this.rooms.summaries?.isKept(settings) === true) this.platform.needWorkflow();
+    if (settings.inline === null || this.rooms.text?.isKept(settings) === true) this.platform.needWorkflow();
   }
 
   /** Says once a session and start of the object that its summaries are poor, because no model made them. */

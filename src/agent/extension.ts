@@ -5,9 +5,9 @@
  * The core imports no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two. Their methods stand on each session and their
  * calls in the table of calls. A Worker without rooms has none of their code.
  */
-import type { ToolSet } from "ai";
 import type { z } from "zod";
-import type { Core, Hooks } from "./core.ts";
+import type { Core } from "./core.ts";
+import type { Hooks } from "./hooks.ts";
 import type { BuilderCall } from "./settings.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
@@ -80,18 +80,4 @@ export type CallsOf<R extends Rooms> = Both<
 
 export function installRooms(core: Core, rooms: Rooms): readonly InstalledRoom[] {
   return rooms.map(({ install }) => (install as (core: Core) => InstalledRoom)(core));
-}
-
-/** The hooks of several rooms as one. */
-export function joinHooks(rooms: readonly Hooks[]): Hooks {
-  const first = Object.assign({}, ...rooms.toReversed()) as Hooks;
-  return {
-    ...first,
-    cleared: (sessionId) => rooms.forEach((room) => room.cleared?.(sessionId)),
-    deleted: (sessionId) => rooms.forEach((room) => room.deleted?.(sessionId)),
-    copied: (fromId, toId) => rooms.forEach((room) => room.copied?.(fromId, toId)),
-    continued: (...event) => rooms.forEach((room) => (room.continued ?? room.copied)?.(...event)),
-    counted: (sessionId, call) => rooms.forEach((room) => room.counted?.(sessionId, call)),
-    tools: (...asked) => Object.assign({}, ...rooms.map((room) => room.tools?.(...asked))) as ToolSet,
-  };
 }

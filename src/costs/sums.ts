@@ -6,7 +6,7 @@
  * that is more: a first prompt may begin like another conversation's. A cache is taken to forget nothing between two
  * calls.
  */
-import type { SummariserCall } from "../agent/core.ts";
+import type { SummariserCall } from "../agent/hooks.ts";
 import type { UsageDollars } from "../agent/reports/usage-report.ts";
 import { dollarsOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
 

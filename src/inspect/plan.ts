@@ -1,5 +1,6 @@
 /** Forecasts a run without starting it, from the run's own planning and the session's settings, and explains it in words. */
-import type { Foreseen, Needs, NotesForecast } from "../agent/core.ts";
+import type { Needs } from "../agent/core.ts";
+import type { Foreseen, NotesForecast } from "../agent/hooks.ts";
 import { openingOf, readCarried } from "../agent/runs/commit.ts";
 import { planNow, rentNow } from "../agent/runs/trigger.ts";
 import { besides, opened } from "../facts/render.ts";
@@ -91,7 +92,7 @@ export async function reportPlan(
   const waiting = decision?.kind === "wait" ? decision.waiting : null;
   const { inline } = core.settings.get(sessionId);
   const foreseen =
-    core.rooms.summaries?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
+    core.rooms.text?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   const situation = { outline, policy, rent, waiting, foreseen };
   if (foreseen !== null && foreseen.plan !== null) return explainServed(foreseen.plan, foreseen, situation);
   if (inline !== null && !isBefore(plan)) return explainFunction(situation);

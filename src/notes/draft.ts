@@ -14,22 +14,26 @@ import { renderTranscript, type TranscriptElement } from "../steps/draft/render.
 import { stripInvisible } from "../steps/text/text.ts";
 import { askOnce, chooseCall, newBoundary, saveAnswer, type Drafted, type Drafting } from "../workflows/draft.ts";
 import type { CompactionPort, DraftReceipt } from "../workflows/port.ts";
-import { notesPort, type NotesReading } from "./workflow-port.ts";
+import type { NotesQuestion, NotesReading } from "./workflow-port.ts";
 
 type NotesSource = NotesReading & { readonly kind: "notes" };
 
 export async function draftNotes(by: Drafting<CompactionPort>): Promise<Drafted> {
   const { name, continues } = by.model;
   const how = continues === undefined ? {} : { continues: { id: continues.id, name: continues.name } };
-  const source = await notesPort(by.port).read(by.mark, { model: name, ...how });
+  const source = await readSource(by, { model: name, ...how });
   return source.kind === "notes" ? ask(by, source) : source;
 }
 
 /** Asks once more for an answer that was refused, and names the problems. */
 export async function repairNotes(by: Drafting<CompactionPort>, rejected: DraftReceipt): Promise<Drafted> {
   const again = { rejected: rejected.key, key: rejected.soundKey };
-  const source = await notesPort(by.port).read(by.mark, { model: by.model.name, again });
+  const source = await readSource(by, { model: by.model.name, again });
   return source.kind === "notes" ? ask(by, source) : source;
+}
+
+async function readSource({ port, mark }: Drafting<CompactionPort>, asked: NotesQuestion): Promise<NotesReading> {
+  return (await port.read(mark, { kind: "own", asked })) as NotesReading;
 }
 
 async function ask(by: Drafting<CompactionPort>, source: NotesSource): Promise<Drafted> {

@@ -5,7 +5,8 @@
  */
 import { HOOK_TOKENS } from "../limits.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
-import type { AskedRun, Foreseen, Needs, NotesForecast } from "../agent/core.ts";
+import type { Needs } from "../agent/core.ts";
+import type { AskedRun, Foreseen, NotesForecast } from "../agent/hooks.ts";
 import { findHelp, findNotes } from "./ready.ts";
 import type { NotesNeeds } from "./versions.ts";
 import type { Carried } from "../memory/overlays/details.ts";

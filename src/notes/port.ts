@@ -32,8 +32,9 @@ import { mergeFacts } from "../facts/gather.ts";
 import { PROMPT_VERSION } from "../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { DraftInput, RunEnded } from "../workflows/port.ts";
-import type { NotesPlanned, NotesQuestion, NotesReading } from "./workflow-port.ts";
-import type { Needs, StepCall } from "../agent/core.ts";
+import type { NotesAsked, NotesPlanned, NotesQuestion, NotesReading } from "./workflow-port.ts";
+import type { Core, Needs } from "../agent/core.ts";
+import type { StepCall } from "../agent/hooks.ts";
 import { reuseDraft, sentPrompt } from "../agent/runs/drafts.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
@@ -45,8 +46,8 @@ import { tellBudget } from "../agent/token-counter.ts";
 /** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */
 const LEAST_SHARE_OF_WINDOW = 4;
 
-export function planNotes(call: StepCall, models: readonly string[], windowTokens: number): NotesPlanned {
-  const { run, core } = call;
+export function planNotes(core: Core, call: StepCall, { models, windowTokens }: NotesAsked): NotesPlanned {
+  const { run } = call;
   const history = core.memory.session(run.sessionId);
   const settings = settingsOf(core, run);
   if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
@@ -72,21 +73,13 @@ export function planNotes(call: StepCall, models: readonly string[], windowToken
 
 type NotesSource = Extract<NotesReading, { kind: "notes" }>;
 
-/** A source whose messages are read outside of the transaction, in slices. */
-export interface UnreadNotes {
-  readonly kind: "unread";
-  readonly run: LiveRun;
-  readonly rows: readonly OutlineRow[];
-  readonly source: Omit<NotesSource, "elements" | "overlayFacts" | "sent">;
-  readonly may: Parameters<typeof sentPrompt>[2];
-}
-
-/** Reads no message. */
+/** Reads no message in its transaction. Returns how they are read outside of it. */
 export function readNotes(
+  core: Core,
   call: StepCall,
   { model, again, continues }: NotesQuestion,
-): Exclude<NotesReading, NotesSource> | UnreadNotes {
-  const { run, core } = call;
+): Exclude<NotesReading, NotesSource> | (() => ReturnType<typeof readMessages>) {
+  const { run } = call;
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   const { shape } = settings;
@@ -104,7 +97,7 @@ export function readNotes(
     (sum, row) => sum + row.tokens,
     base === null ? 0 : notesTokens(base.sections, countTokens),
   );
-  const known = reuseDraft(call, { key, tokens, model });
+  const known = reuseDraft(core, call, { key, tokens, model });
   if (known !== null) return known;
   const rejected = again === undefined ? null : mustDraft(core, run, again.rejected);
   const source = {
@@ -117,14 +110,22 @@ export function readNotes(
     rejected: rejected?.text ?? null,
     leftMs: call.leftMs,
   };
-  return { kind: "unread", run, rows, source, may: { continues, attempt: call.mark.attempt } };
+  const may = { continues, attempt: call.mark.attempt };
+  return async () => readMessages(core, run, { rows, source, may });
+}
+
+interface UnreadNotes {
+  readonly rows: readonly OutlineRow[];
+  readonly source: Omit<NotesSource, "elements" | "overlayFacts" | "sent">;
+  readonly may: Parameters<typeof sentPrompt>[2];
 }
 
 /** Reads the messages of a source. Where they changed meanwhile, returns the outcome with which the run ends. */
-export async function readUnread(
+async function readMessages(
   core: Needs<"db" | "health" | "memory" | "platform" | "read" | "rooms" | "settings" | "uses">,
-  { run, rows, source, may }: UnreadNotes,
-): Promise<NotesSource | { readonly kind: "over"; readonly outcome: Outcome }> {
+  run: LiveRun,
+  { rows, source, may }: UnreadNotes,
+): Promise<NotesSource | { readonly outcome: Outcome }> {
   const { sessionId } = run;
   const redaction = redactionOf(core.settings.get(sessionId));
   const found = await readRowSlices(core, sessionId, { rows, redaction });
@@ -132,7 +133,7 @@ export async function readUnread(
     sessionId,
     (): Outcome | null => findStale(core, run) ?? (found.isCurrent() ? null : { kind: "stale", reason: "changed" }),
   );
-  if (outcome !== null) return { kind: "over", outcome };
+  if (outcome !== null) return { outcome };
   const { sections, shape } = source;
   const sent = sentPrompt(core, sessionId, may);
   return {
@@ -191,8 +192,8 @@ export function auditNotes(
   return audit.ok ? [] : audit.problems;
 }
 
-export function saveNotes(call: StepCall, key: string): RunEnded {
-  const { run, core } = call;
+export function saveNotes(core: Core, call: StepCall, key: string): RunEnded {
+  const { run } = call;
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   const stale = findStale(core, run);

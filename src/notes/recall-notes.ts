@@ -11,7 +11,7 @@ import { pointTo } from "./steps/pointer.ts";
 import { withholdNotes } from "./steps/withhold.ts";
 import { normalizeTitle } from "../steps/draft/prompt.ts";
 import { endWithin } from "../steps/text/text.ts";
-import type { RecalledVersion } from "../agent/core.ts";
+import type { RecalledVersion } from "../agent/hooks.ts";
 import type { Recall } from "../agent/recalled.ts";
 
 /** A version, or one section of it, in pieces that fit an answer. Each piece says how to ask for the next. */

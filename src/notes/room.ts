@@ -3,7 +3,8 @@
  * without a model call.
  */
 import { assert } from "../errors.ts";
-import type { AskedRun, Core, InRun, StepCall, SummaryRoom } from "../agent/core.ts";
+import type { Core } from "../agent/core.ts";
+import type { OwnRun, ReadyText } from "../agent/hooks.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import type { LiveRun } from "../memory/runs/runs.ts";
 import { answerOwnTask } from "../model/extractive.ts";
@@ -13,7 +14,8 @@ import { addRunSteps } from "../workflows/run-steps.ts";
 import { notesCalls } from "./calls.ts";
 import { foreseeNotes } from "./forecast.ts";
 import { updateNotes } from "./workflow.ts";
-import { auditNotes, keepNotes, planNotes, readNotes, readUnread, saveNotes, type UnreadNotes } from "./port.ts";
+import { auditNotes, keepNotes, planNotes, readNotes, saveNotes } from "./port.ts";
+import type { NotesAsked, NotesQuestion } from "./workflow-port.ts";
 import { findNotes } from "./ready.ts";
 import { recallNotes } from "./recall-notes.ts";
 import { serveFromNotes } from "./serve.ts";
@@ -32,14 +34,6 @@ export function notes(): NotesExtension {
   return { name: "notes", calls: notesCalls, install };
 }
 
-/** The steps of an update, by the names under which its Workflow calls them. */
-const STEPS: Readonly<Record<string, (call: StepCall, ...args: never[]) => unknown>> = {
-  plan: planNotes,
-  read: readNotes,
-  save: saveNotes,
-  keep: keepNotes,
-};
-
 function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
   const caches: NotesCaches = { unserved: core.db.cached(new Map()), growth: core.db.cached(new Map()) };
   return {
@@ -52,15 +46,29 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
       assert(from !== undefined && to !== undefined, "Two sessions have notes of their own.");
       from.passOn(to, stoodFor);
     },
-    summaries: new NotesSummaries(core, caches),
+    grew: (sessionId) => startNotesIfDue(core, caches, sessionId),
+    runEnded: (run) => {
+      if (run.kind === "notes") caches.growth.delete(run.sessionId);
+      startNotesIfDue(core, caches, run.sessionId);
+    },
+    runs: { notes: updateOfNotes(core) },
+    text: new NotesText(core, caches),
   };
 }
 
-function isUnread(answer: unknown): answer is UnreadNotes {
-  return typeof answer === "object" && answer !== null && "kind" in answer && answer.kind === "unread";
+/** The agent's side of an update, behind the port of its Workflow. */
+function updateOfNotes(core: Core): OwnRun {
+  return {
+    ask: (sessionId, options) => askForNotes(core, sessionId, options),
+    plan: (call, asked) => planNotes(core, call, asked as NotesAsked),
+    read: (call, asked) => readNotes(core, call, asked as NotesQuestion),
+    audit: (run, answer) => auditNotes(core, run, answer),
+    commit: (call, key) => saveNotes(core, call, key),
+    giveUp: keepNotes,
+  };
 }
 
-class NotesSummaries implements SummaryRoom {
+class NotesText implements ReadyText {
   readonly #core: Core;
   readonly #caches: NotesCaches;
 
@@ -70,25 +78,12 @@ class NotesSummaries implements SummaryRoom {
     this.#caches = caches;
   }
 
-  isKept(settings: Parameters<SummaryRoom["isKept"]>[0]): boolean {
+  isKept(settings: Parameters<ReadyText["isKept"]>[0]): boolean {
     return keptNotes(settings) !== null;
   }
 
-  grew(sessionId: string): void {
-    startNotesIfDue(this.#core, this.#caches, sessionId);
-  }
-
-  ended(run: LiveRun): void {
-    if (run.kind === "notes") this.#caches.growth.delete(run.sessionId);
-    this.grew(run.sessionId);
-  }
-
-  isReady(run: AskedRun): boolean {
-    return findNotes(this.#core, run)?.kind === "ready";
-  }
-
   /** A "no" is checked again only for each new version and each span of growth, so the appends in between read nothing of the notes. */
-  wouldServe(...[asked, { tokens, continues }]: Parameters<SummaryRoom["wouldServe"]>): boolean {
+  wouldServe(...[asked, { tokens, continues }]: Parameters<ReadyText["wouldServe"]>): boolean {
     const core = this.#core;
     const { sessionId, leafId, policy } = asked;
     const settings = core.settings.get(sessionId);
@@ -101,7 +96,7 @@ class NotesSummaries implements SummaryRoom {
       this.#caches.unserved.set(sessionId, { ...known, leafId });
       return false;
     }
-    if (this.isReady({ ...asked, manual: false, focus: null, fresh: false })) return true;
+    if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
     this.#caches.unserved.set(sessionId, now);
     return false;
   }
@@ -110,31 +105,11 @@ class NotesSummaries implements SummaryRoom {
     return serveFromNotes(this.#core, run);
   }
 
-  foresee(...[asked, carried]: Parameters<SummaryRoom["foresee"]>): ReturnType<SummaryRoom["foresee"]> {
-    return foreseeNotes(this.#core, asked, carried);
+  foresee(...[asked, carried]: Parameters<ReadyText["foresee"]>): ReturnType<ReadyText["foresee"]> {
+    return foreseeNotes(this.#core, asked, carried ?? []);
   }
 
-  ask(...[sessionId, options]: Parameters<SummaryRoom["ask"]>): ReturnType<SummaryRoom["ask"]> {
-    return askForNotes(this.#core, sessionId, options);
-  }
-
-  audit(...[run, answer]: Parameters<SummaryRoom["audit"]>): ReturnType<SummaryRoom["audit"]> {
-    return auditNotes(this.#core, run, answer);
-  }
-
-  doStep(call: StepCall, step: string, args: readonly unknown[]): unknown {
-    const work = STEPS[step];
-    assert(work !== undefined, `A workflow asked for the step "${step}", which an update of notes does not have.`);
-    return work(call, ...(args as never[]));
-  }
-
-  async readOn(answer: unknown, inRun: InRun): Promise<unknown> {
-    if (!isUnread(answer)) return answer;
-    const read = await readUnread(this.#core, answer);
-    return read.kind === "over" ? inRun((call) => call.end(read.outcome)) : read;
-  }
-
-  recall(...[sessionId, asked]: Parameters<SummaryRoom["recall"]>): ReturnType<SummaryRoom["recall"]> {
+  recall(...[sessionId, asked]: Parameters<ReadyText["recall"]>): ReturnType<ReadyText["recall"]> {
     const core = this.#core;
     return recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.settings.counterOf(sessionId));
   }

@@ -1,9 +1,9 @@
-/** The steps of an update that the agent does, as its Workflow calls them through the port. */
+/** What an update of the notes sends through its run's port, and what it gets. */
 import type { NotesSection, NotesShape } from "./steps/document.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Facts } from "../facts/fact.ts";
 import type { SentPrompt } from "../model/chosen.ts";
-import type { Askable, ChunkRequest, CompactionPort, DraftReceipt, RunEnded, StepMark } from "../workflows/port.ts";
+import type { Askable, ChunkRequest, DraftReceipt, RunEnded } from "../workflows/port.ts";
 
 /** The pinned input of one update of the notes. */
 export type NotesPlanned =
@@ -14,6 +14,12 @@ export type NotesPlanned =
       readonly resting: readonly string[];
     }
   | RunEnded;
+
+/** What an update is planned for. */
+export interface NotesAsked {
+  readonly models: readonly string[];
+  readonly windowTokens: number;
+}
 
 export interface NotesQuestion {
   readonly model: string;
@@ -44,23 +50,3 @@ export type NotesReading =
     })
   | DraftReceipt
   | RunEnded;
-
-export interface NotesPort {
-  /** Pins the version of the notes to build on and the messages to read. */
-  plan(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
-  /** Returns the notes and the new elements, or the draft if that was already paid for. */
-  read(mark: StepMark, question: NotesQuestion): Promise<NotesReading>;
-  /** The fenced commit of a new version of the notes. Ends the run. */
-  save(mark: StepMark, key: string): Promise<RunEnded>;
-  /** Ends the run without a usable answer. The version before stays. */
-  keep(mark: StepMark): Promise<RunEnded>;
-}
-
-/** The steps behind a run's port. */
-export function notesPort(port: CompactionPort): NotesPort {
-  const call =
-    (step: string) =>
-    (mark: StepMark, ...args: readonly unknown[]): Promise<unknown> =>
-      port.doOwn(mark, step, args);
-  return { plan: call("plan"), read: call("read"), save: call("save"), keep: call("keep") } as NotesPort;
-}

@@ -11,14 +11,17 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { Asked, climbDown, markOf, AGENT_CALL } from "../workflows/ladder.ts";
 import type { Drafted } from "../workflows/draft.ts";
 import { draftNotes, repairNotes } from "./draft.ts";
-import { notesPort, type NotesPort } from "./workflow-port.ts";
+import type { NotesAsked, NotesPlanned } from "./workflow-port.ts";
 import type { CompactionPort, RunEnded } from "../workflows/port.ts";
 
-export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPort: CompactionPort): Promise<RunEnded> {
-  const port: NotesPort = notesPort(runPort);
+export async function updateNotes(step: WorkflowStep, model: ChosenModel, port: CompactionPort): Promise<RunEnded> {
   const { models } = new Asked(model, []);
-  const names = models.map(({ name }) => name);
-  const plan = await step.do("plan the notes", AGENT_CALL, (at) => port.plan(markOf(at), names, model.windowTokens));
+  const asked: NotesAsked = { models: models.map(({ name }) => name), windowTokens: model.windowTokens };
+  const plan = await step.do(
+    "plan the notes",
+    AGENT_CALL,
+    async (at) => (await port.recordPlan(markOf(at), { kind: "own", asked })) as NotesPlanned,
+  );
   if (plan.kind === "ended") return plan;
 
   const drafted = await climbDown<never>(step, {
@@ -26,12 +29,12 @@ export async function updateNotes(step: WorkflowStep, model: ChosenModel, runPor
     name: "update the notes",
     label: " the notes",
     last: "keep",
-    draft: async (mark, by) => withoutWords(await draftNotes({ port: runPort, mark, model: by })),
-    repair: async (mark, by, rejected) => withoutWords(await repairNotes({ port: runPort, mark, model: by }, rejected)),
-    extract: (mark) => port.keep(mark),
+    draft: async (mark, by) => withoutWords(await draftNotes({ port, mark, model: by })),
+    repair: async (mark, by, rejected) => withoutWords(await repairNotes({ port, mark, model: by }, rejected)),
+    extract: (mark) => port.end(mark, null),
   });
   if (drafted.kind === "ended") return drafted;
-  return step.do("save the notes", AGENT_CALL, (at) => port.save(markOf(at), drafted.key));
+  return step.do("save the notes", AGENT_CALL, (at) => port.commit(markOf(at), { key: drafted.key, leaves: [] }));
 }
 
 /** The receipt as the engine keeps it. What was wrong with an answer may quote the notes, so a repair reads it from the agent (S2). */

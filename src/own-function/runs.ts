@@ -34,7 +34,8 @@ import type { SpanPlan } from "../steps/plan/plan.ts";
 import { readCarried, addSummary } from "../agent/runs/commit.ts";
 import { briefOf } from "../agent/runs/drafts.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
-import type { Core, FunctionRoom, Needs } from "../agent/core.ts";
+import type { Core, Needs } from "../agent/core.ts";
+import type { OwnFunctions } from "../agent/hooks.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { InlineSummary, SessionSettings } from "../agent/settings.ts";
 import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
@@ -67,7 +68,7 @@ interface Shown {
 }
 
 /** The runs of one agent that its sessions' functions make. */
-export class FunctionRuns implements FunctionRoom {
+export class FunctionRuns implements OwnFunctions {
   readonly #core: Core;
   /** Running calls, by run. */
   readonly #calls = new Map<string, AbortController>();

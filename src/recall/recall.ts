@@ -6,7 +6,7 @@
  * its driver can let other work in.
  */
 import { z } from "zod";
-import type { RecalledVersion } from "../agent/core.ts";
+import type { RecalledVersion } from "../agent/hooks.ts";
 import type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
 import { inWords, PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";

@@ -9,7 +9,8 @@ import { tool, type Tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
 import type { Methods } from "../agent/compose.ts";
-import type { Core, RecalledVersion } from "../agent/core.ts";
+import type { Core } from "../agent/core.ts";
+import type { RecalledVersion } from "../agent/hooks.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import {
   defined,
@@ -132,7 +133,7 @@ function install(core: Core, embeddings: Embeddings | null): Installed<RecallMet
     // Where compaction may hide messages or cut notes.
     tools: (sessionId, newest): ToolSet => {
       const settings = core.settings.get(sessionId);
-      const isKept = core.rooms.summaries?.isKept(settings) === true;
+      const isKept = core.rooms.text?.isKept(settings) === true;
       if (settings.policy === null && !isKept && memory.statements.lastOverlayNumber(sessionId) === 0) return {};
       return {
         recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), searches).recall(request)),
@@ -168,11 +169,11 @@ class SessionRecall {
     this.#state.apply();
     const { id, core } = this.#state;
     const { search, placesOf } = this.#searches;
-    const { summaries } = core.rooms;
+    const { text } = core.rooms;
     const countTokens = core.settings.counterOf(id);
     const ask = function* (sessionId: string, near: Near | undefined): Slices<Recall> {
       yield* search.catchUp(sessionId);
-      const version = summaries === undefined ? null : (asked: RecalledVersion) => summaries.recall(sessionId, asked);
+      const version = text === undefined ? null : (asked: RecalledVersion) => text.recall(sessionId, asked);
       return yield* recallIn({ places: placesOf(sessionId), version, near }, checked, countTokens);
     };
     const pause = pauseOf(core);

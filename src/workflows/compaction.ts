@@ -95,7 +95,7 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
   if (sound.kind === "ended") return sound;
   const { key } = sound;
-  return step.do("add compaction", AGENT_CALL, (at) => port.addCompaction(markOf(at), { key, leaves }));
+  return step.do("add compaction", AGENT_CALL, (at) => port.commit(markOf(at), { key, leaves }));
 }
 
 /** Reads the outline, cuts it and records the plan. The engine keeps only the plan's receipt, never the outline. */
@@ -106,10 +106,15 @@ async function planTheCut(
 ): Promise<Planned | RunEnded> {
   const names = [...new Set(models.map(({ name }) => name))];
   const windowTokens = Math.min(...models.map((each) => each.windowTokens));
-  const read = await port.readOutline(mark, names);
+  const read = await port.outline(mark, names);
   const receipt =
     read.kind === "outline"
-      ? await port.recordPlan(mark, planWithin(windowTokens, read), names, read.outline.truncated)
+      ? await port.recordPlan(mark, {
+          kind: "cut",
+          plan: planWithin(windowTokens, read),
+          models: names,
+          partial: read.outline.truncated,
+        })
       : read;
   if (receipt.kind !== "planned") return receipt;
   const { policy, ...planned } = receipt;
@@ -125,7 +130,9 @@ async function summarize(work: Work, chunk: LabelledChunk): Promise<(IndexedDraf
   const { step, port } = work;
   const { index, label, half, isWhole } = chunk;
   const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
-    const halves = await step.do(`split${label}`, AGENT_CALL, (at) => port.splitChunk(markOf(at), index));
+    const halves = await step.do(`split${label}`, AGENT_CALL, (at) =>
+      port.recordPlan(markOf(at), { kind: "halves", of: index }),
+    );
     return "kind" in halves || halves.length > 0 ? halves : null;
   };
   const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {

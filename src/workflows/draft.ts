@@ -54,7 +54,7 @@ const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
 export type Drafted = DraftReceipt | RunEnded;
 
 /** The calls that a draft takes. */
-export type DraftPort = Pick<CompactionPort, "readChunk" | "readDrafts" | "saveDraft" | "noteFailure">;
+export type DraftPort = Pick<CompactionPort, "read" | "saveDraft" | "noteFailure">;
 
 /** The model that drafts, and the step for which it does so. */
 export interface Drafting<Port extends DraftPort = DraftPort> {
@@ -71,7 +71,8 @@ export interface NextTry {
 
 export async function summarizeChunk(by: Drafting, index: number, again?: NextTry): Promise<Drafted> {
   const { continues } = by.model;
-  const source = await by.port.readChunk(by.mark, {
+  const source = await by.port.read(by.mark, {
+    kind: "chunk",
     index,
     model: by.model.name,
     repairOf: again?.repairOf,
@@ -125,7 +126,7 @@ export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], a
     source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key },
   );
   const repairOf = again?.repairOf;
-  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, repairOf });
+  const source = await by.port.read(by.mark, { kind: "drafts", sources, model: by.model.name, repairOf });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
@@ -150,7 +151,8 @@ export async function repairDraft(
 }
 
 async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
-  const source = await by.port.readDrafts(by.mark, {
+  const source = await by.port.read(by.mark, {
+    kind: "drafts",
     sources: [{ kind: "draft", key: rejected.key }],
     repairOf: rejected.soundKey,
     model: by.model.name,

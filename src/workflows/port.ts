@@ -2,8 +2,7 @@
  * The calls that a compaction workflow may make to an agent. The port is narrow and scoped to one run.
  *
  * Arguments and results are plain data. Each call is idempotent, because a step runs at least once and a timed-out attempt keeps running
- * beside its retry. Content travels only into a step that shows it to a model ({@link CompactionPort.readChunk},
- * {@link CompactionPort.readDrafts}). Step results carry ids, counts and digests, so a Workflow's history never holds a conversation (S2).
+ * beside its retry. Content travels only into a step that shows it to a model ({@link CompactionPort.read}). Step results carry ids, counts and digests, so a Workflow's history never holds a conversation (S2).
  * This side knows nothing of SQLite.
  */
 import type { UIMessage } from "ai";
@@ -99,6 +98,7 @@ export interface DraftReceipt {
 }
 
 export interface ChunkRequest {
+  readonly kind: "chunk";
   readonly index: number;
   /** Name of the model that will be asked. Drafts of another model are not used. */
   readonly model: string;
@@ -114,6 +114,7 @@ export type FoldSource =
   | { readonly kind: "draft"; readonly key: string };
 
 export interface DraftsRequest {
+  readonly kind: "drafts";
   readonly sources: readonly FoldSource[];
   readonly model: string;
   /** Key of the repaired draft. Without it the sources are folded into one. */
@@ -256,20 +257,45 @@ export interface StepMark {
   readonly attempt: number;
 }
 
+/** The cut of a compaction. `partial` says that the outline did not reach back to the beginning of the view. */
+export interface CutRequest {
+  readonly kind: "cut";
+  readonly plan: Plan;
+  readonly models: readonly string[];
+  readonly partial: boolean;
+}
+
+/** A chunk that no model could summarise, by its place in the plan. */
+export interface HalvesRequest {
+  readonly kind: "halves";
+  readonly of: number;
+}
+
+/** Something of a room's own, which only the room's steps on both sides know. */
+export interface OwnRequest {
+  readonly kind: "own";
+  readonly asked: unknown;
+}
+
+export type PlanRequest = CutRequest | HalvesRequest | OwnRequest;
+export type ReadRequest = ChunkRequest | DraftsRequest | OwnRequest;
+
+/** The seven verbs of every kind of run. */
 export interface CompactionPort {
   /** Returns the content-free view and the policy of the run, or its plan once there is one. Writes nothing of the run. */
-  readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading>;
+  outline(mark: StepMark, models: readonly string[]): Promise<OutlineReading>;
   /**
    * Pins the plan with the digests of the span and of each chunk. The first plan stays, and later calls return it. Ends the run when there
-   * is nothing to do or the view changed. `partial` says that the outline did not reach back to the beginning of the view.
+   * is nothing to do or the view changed.
    */
-  recordPlan(mark: StepMark, plan: Plan, models: readonly string[], partial: boolean): Promise<PlanReceipt>;
-  /** Returns a chunk's source, or its draft if that was already paid for. */
-  readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
-  /** Returns two halves of a chunk that no model could summarise, or none when it is too small to be split. */
-  splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded>;
-  /** Returns drafts to fold or to repair, or the resulting draft if that was already paid for. */
-  readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
+  recordPlan(mark: StepMark, request: CutRequest): Promise<PlanReceipt>;
+  /** Adds two halves of a chunk that no model could summarise. Returns none when it is too small to be split. */
+  recordPlan(mark: StepMark, request: HalvesRequest): Promise<readonly PlannedChunk[] | RunEnded>;
+  recordPlan(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  /** Returns a source for a model, or its draft if that was already paid for. */
+  read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
+  read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
+  read(mark: StepMark, request: OwnRequest): Promise<unknown>;
   /**
    * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft
    * stays, so a late attempt changes nothing. The audit runs in the agent, because a session's token counter is a function and cannot be
@@ -279,28 +305,23 @@ export interface CompactionPort {
   /** Reports a call without an answer. A report that one attempt sends twice counts once. */
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
   /**
-   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. Where the session asks a
-   * person, the summary is proposed instead. The commit of a split also opens the child and ends the parent.
+   * The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, and every later call returns the same one. The commit of a split
+   * also opens the child and ends the parent. Where a person is asked, it proposes the summary.
    */
-  addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded>;
-  /** Does a step of a room's own run, by its name. Ends the run as failed where the agent has no such room. */
-  doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown>;
-  /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
-  refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
+  commit(mark: StepMark, commit: CommitRequest): Promise<RunEnded>;
+  /** Ends the run as failed for a reason, or without a usable answer where that is the end of its kind. */
+  end(mark: StepMark, reason: string | null): Promise<RunEnded>;
 }
 
 export type PortMethod = keyof CompactionPort;
 
 /** Names of the port's methods. A call from a workflow can reach no others. */
 export const PORT_METHODS = [
-  "readOutline",
+  "outline",
   "recordPlan",
-  "readChunk",
-  "splitChunk",
-  "readDrafts",
+  "read",
   "saveDraft",
   "noteFailure",
-  "addCompaction",
-  "refuseModel",
-  "doOwn",
+  "commit",
+  "end",
 ] as const satisfies readonly PortMethod[];

@@ -45,7 +45,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
       const { runId, agent, model: choice = null } = params;
       return checkModel(await this.model({ choice, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }));
     } catch (error) {
-      return step.do("refuse the model", AGENT_CALL, (at) => port.refuseModel(markOf(at), classifyError(error).reason));
+      return step.do("refuse the model", AGENT_CALL, (at) => port.end(markOf(at), classifyError(error).reason));
     }
   }
 

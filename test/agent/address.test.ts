@@ -69,7 +69,7 @@ async function reach(
   namespaces: Record<string, InstanceType<typeof Namespace>>,
   address: AgentLocation,
 ): Promise<string> {
-  await openPort(namespaces, address, "run").readOutline({ step: "s", attempt: 1 }, []);
+  await openPort(namespaces, address, "run").outline({ step: "s", attempt: 1 }, []);
   return namespaces[address.binding]?.reached.join() ?? "";
 }
 

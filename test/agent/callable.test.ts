@@ -115,7 +115,7 @@ test("a client can reach neither the workflow's port nor what is not listed", as
   const { name } = newAgent();
   const client = await connect(name);
   for (const method of ["compactionStep", "watchCompactions", "configureSession", "cover"]) {
-    expect(await client.call(method, "run", "readOutline", [])).toMatchObject({ success: false });
+    expect(await client.call(method, "run", "outline", [])).toMatchObject({ success: false });
   }
 });
 

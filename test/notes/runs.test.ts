@@ -147,10 +147,9 @@ describe("an update of the notes", () => {
     if (planned.kind !== "notes") throw new Error("An update of notes was asked for.");
     await agent.update({ sessionId: SESSION, message: say(7, "edited ") });
     await runInDurableObject(stub, (instance: PalimpsestAgent) =>
-      instance.compactionStep(run.id, "doOwn", [
+      instance.compactionStep(run.id, "recordPlan", [
         { step: "plan the notes", attempt: 2 },
-        "plan",
-        [["scripted"], 32_000],
+        { kind: "own", asked: { models: ["scripted"], windowTokens: 32_000 } },
       ]),
     );
     expect(await agent.getRun({ runId: run.id })).toMatchObject({ notes: planned.notes });

@@ -615,7 +615,7 @@ test("a Workflow whose run went to a function before its first step is recorded 
   const { id: runId } = await start(agent);
   await gate.reached();
   const mark = { step: "plan the cut", attempt: 1 };
-  const late = await inside((instance) => instance.compactionStep(runId, "readOutline", [mark, ["a model"]]));
+  const late = await inside((instance) => instance.compactionStep(runId, "outline", [mark, ["a model"]]));
   expect(late).toEqual({ kind: "ended", outcome: { kind: "cancelled" } });
   expect((await agent.getRun({ runId })).steps.map(({ name }) => name)).toEqual(["onCompaction"]);
   gate.open();

@@ -21,7 +21,7 @@ test("a run of one chunk takes three steps of the engine and five calls of the a
   const ended = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"]);
+  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "commit"]);
   expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
   const [, drafted] = ended.steps;
   expect(drafted).toMatchObject({ calls: 1, attempts: 1, verdict: { problems: [], unfit: [] } });
@@ -50,7 +50,7 @@ test("a later run of one chunk takes no more: its one call carries on the summar
   const ended = await agent.waitForRun({ runId: later?.id ?? "" });
   await settled(ended.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["readOutline", "recordPlan", "readChunk", "saveDraft", "addCompaction"]);
+  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "commit"]);
   expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
   expect(calls[1]).toMatchObject({ kind: "chunk", previous: expect.stringContaining("summary 0") as unknown });
 });
@@ -316,5 +316,5 @@ test("a plan that was recorded is the run's plan: when its step is done again it
   const ended = await agent.waitForRun({ runId: run.id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect([plan.fired, calls.length]).toEqual([true, 1]);
-  expect(plan.calls.slice(0, 4)).toEqual(["readOutline", "recordPlan", "readOutline", "readChunk"]);
+  expect(plan.calls.slice(0, 4)).toEqual(["outline", "recordPlan", "outline", "read"]);
 });

@@ -64,7 +64,7 @@ function replaceStep(instance: PalimpsestAgent, step: PalimpsestAgent["compactio
 function storeOnly(instance: PalimpsestAgent): PalimpsestAgent["compactionStep"] {
   const step = instance.compactionStep.bind(instance);
   return async (runId, method, args) => {
-    if (method === "addCompaction") throw new Error("no way through");
+    if (method === "commit") throw new Error("no way through");
     return step(runId, method, args);
   };
 }
@@ -170,13 +170,7 @@ test("messages that keep coming land in exactly one session each, and the conver
 // --- what fails, and when -------------------------------------------------------------------------------------------------
 
 /** The durable ones of a split, in their order. */
-const EFFECTS = [
-  "readOutline",
-  "recordPlan",
-  "readChunk",
-  "saveDraft",
-  "addCompaction",
-] as const satisfies readonly PortMethod[];
+const EFFECTS = ["outline", "recordPlan", "read", "saveDraft", "commit"] as const satisfies readonly PortMethod[];
 
 /** Exactly one of the two takes messages, and a child is there only when its parent has ended. */
 function look({ palimpsest: { memory } }: PalimpsestAgent): void {
@@ -267,7 +261,7 @@ test("a switch that is asked for again, late or twice, answers the same child an
   const ended = await agent.waitForRun({ runId: run.id });
   await agent.append({ sessionId: splitOf(ended).childId, message: say(99) });
   const late = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
-    instance.compactionStep(run.id, "addCompaction", [
+    instance.compactionStep(run.id, "commit", [
       { step: "add compaction", attempt: 7 },
       { key: "any", leaves: [] },
     ]),

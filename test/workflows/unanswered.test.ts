@@ -109,7 +109,7 @@ test("a split with a focus, in place of a run whose model answers, has both call
   expect(paid).toBe(calls.length);
 });
 
-const STEP = { step: "summarize", attempt: 1 };
+const STEP = { step: "summarize · of a test", attempt: 1 };
 
 test("nothing is billed where no model was asked: for an extractive summary, and for a source that had changed", async () => {
   const { agent, stub, gate } = gated();
@@ -117,9 +117,9 @@ test("nothing is billed where no model was asked: for an extractive summary, and
   await gate.reached();
   const read = (model: string) =>
     runInDurableObject(stub, (instance: PalimpsestAgent) =>
-      instance.compactionStep(runId, "readChunk", [
+      instance.compactionStep(runId, "read", [
         { ...STEP, step: model },
-        { index: 0, model },
+        { kind: "chunk", index: 0, model },
       ]),
     );
   expect(await read(STAND_IN_NAME)).toMatchObject({ kind: "source" });
@@ -138,7 +138,7 @@ test("a call that failed before it began costs nothing, also where the engine be
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     // A restart of the instance counts attempts from 1 again.
     for (const answerId of ["one", "two"]) {
-      await instance.compactionStep(runId, "readChunk", [STEP, { index: 0, model: "another" }]);
+      await instance.compactionStep(runId, "read", [STEP, { kind: "chunk", index: 0, model: "another" }]);
       await instance.compactionStep(runId, "noteFailure", [STEP, { ...failure, answerId }]);
     }
   });
@@ -153,9 +153,9 @@ test("a late report of an attempt that was given up leaves the present call on t
   const failure = { model: "another", code: "network", reason: "down", cost, answerId: "one", tookMs: 1, waitMs: 0 };
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     for (const attempt of [1, 2]) {
-      await instance.compactionStep(runId, "readChunk", [
+      await instance.compactionStep(runId, "read", [
         { ...STEP, attempt },
-        { index: 0, model: "another" },
+        { kind: "chunk", index: 0, model: "another" },
       ]);
     }
     await instance.compactionStep(runId, "noteFailure", [STEP, failure]);

@@ -11,7 +11,8 @@ import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { tellAfterCompaction, billUnanswered } from "./end-run.ts";
-import type { Core, FunctionRoom, Instance, InstanceStatus, SummaryRoom } from "../core.ts";
+import type { Core, Instance, InstanceStatus } from "../core.ts";
+import type { OwnFunctions, OwnRun } from "../hooks.ts";
 import { endProposal } from "./commit.ts";
 import { startSplit } from "./split.ts";
 import { askForRun, findOverdraft } from "./trigger.ts";
@@ -55,7 +56,7 @@ export class Dispatcher {
       await this.#core.platform.armWatchdog();
       if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
-      if ((await this.#core.rooms.summaries?.serve(run)) === true) return;
+      if ((await this.#core.rooms.text?.serve(run)) === true) return;
       // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
       const functions = this.#functionsOf(run);
       if (functions !== null) this.#core.platform.background(functions.start(run));
@@ -258,7 +259,7 @@ export class Dispatcher {
     if (ended.outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it, or wait for it.`);
     return this.#core.db.transaction((): { run: RunRecord; joined: boolean } => {
-      if (!isCompaction({ kind })) return this.#mustHaveRoom(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
+      if (!isCompaction({ kind })) return this.#mustHaveKind(kind).ask(sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (ended.kind === "split")
         return startSplit(this.#core, sessionId, { name: ended.childName ?? undefined, ...again, ignoreBudget });
@@ -268,14 +269,14 @@ export class Dispatcher {
   }
 
   /** The room that makes the run's summary without a workflow, or null. */
-  #functionsOf(run: LiveRun): FunctionRoom | null {
+  #functionsOf(run: LiveRun): OwnFunctions | null {
     const { functions } = this.#core.rooms;
     return functions?.makes(run) === true ? functions : null;
   }
 
-  #mustHaveRoom(kind: RunRecord["kind"]): SummaryRoom {
-    const { summaries } = this.#core.rooms;
-    if (summaries !== undefined) return summaries;
+  #mustHaveKind(kind: RunRecord["kind"]): OwnRun {
+    const own = this.#core.rooms.runs?.[kind];
+    if (own !== undefined) return own;
     throw new PalimpsestError(
       "not_configured",
       `No room of this agent has runs of kind "${kind}". Add it where the agent is declared.`,

@@ -23,7 +23,8 @@ import type {
   DraftsRequest,
 } from "../../workflows/port.ts";
 import { carriedBy } from "../../steps/plan/plan.ts";
-import type { Needs, StepCall } from "../core.ts";
+import type { Needs } from "../core.ts";
+import type { StepCall } from "../hooks.ts";
 import type { Draft } from "../../memory/drafts.ts";
 import { auditSummary, type AuditProblemKind } from "../../steps/draft/audit.ts";
 import { type CountTokens, measureMessage, leanMessage } from "../../steps/message/message.ts";
@@ -145,10 +146,11 @@ function findUnfit(countTokens: CountTokens, brief: Brief, { text, finishReason 
 
 /** Closes the step with the draft that was paid for. Where there is none, notes what the call that follows will cost, and returns null. */
 export function reuseDraft(
+  core: Needs<"memory" | "settings">,
   call: StepCall,
   { key: soundKey, tokens, model }: Pick<Found<unknown>, "key" | "tokens" | "model">,
 ): DraftReceipt | null {
-  const { core, run, step } = call;
+  const { run, step } = call;
   const refused = step?.refused;
   const sound = core.memory.drafts.get(run.sessionId, soundKey);
   const draft = sound ?? (refused?.soundKey === soundKey ? mustDraft(core, run, refused.key) : null);
@@ -180,9 +182,9 @@ export function auditAnswer(
   const countTokens = core.settings.counterOf(run.sessionId);
   const tokens = countTokens(text);
   if (answers.kind === "own") {
-    const { summaries } = core.rooms;
-    assert(summaries !== undefined && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
-    return { tokens, problems: summaries.audit(run, answer) };
+    const own = core.rooms.runs?.[run.kind];
+    assert(own !== undefined && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
+    return { tokens, problems: own.audit(run, answer) };
   }
   // A summary without a model is accepted, because nothing below it could replace it. The commit still refuses one that would not
   // shrink the view.

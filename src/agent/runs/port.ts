@@ -9,6 +9,7 @@
 import { MODEL_STEP_MS, LEAST_TRY_MS, MODEL_RETRIES } from "../../limits.ts";
 import {
   closeStep,
+  isCompaction,
   markStep,
   type AskedCall,
   type LiveRun,
@@ -25,6 +26,11 @@ import {
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
+  type CutRequest,
+  type HalvesRequest,
+  type OwnRequest,
+  type PlanRequest,
+  type ReadRequest,
   type CompactionPort,
   type DraftInput,
   type DraftReceipt,
@@ -36,14 +42,14 @@ import {
   type PlannedChunk,
   type PlanReceipt,
 } from "../../workflows/port.ts";
-import type { Core, StepCall, StepPatch, StepResult } from "../core.ts";
+import type { Core } from "../core.ts";
+import type { OwnRun, StepCall, StepPatch, StepResult } from "../hooks.ts";
 import { addToBill } from "./end-run.ts";
 import { addSummary, type Summary, readCarried } from "./commit.ts";
 import { conclude } from "./split.ts";
 import { assert } from "../../errors.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
 import { digest } from "../../steps/text/digest.ts";
-import type { Plan } from "../../steps/plan/plan.ts";
 import { findChunk, findFold, auditAnswer, reuseDraft, receiptOf, verdictOf, sentPrompt } from "./drafts.ts";
 import { promptTokens } from "../reports/usage.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
@@ -178,7 +184,7 @@ export class RunPort implements CompactionPort {
     this.#runId = runId;
   }
 
-  async readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading> {
+  async outline(mark: StepMark, models: readonly string[]): Promise<OutlineReading> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const history = core.memory.session(run.sessionId);
@@ -196,7 +202,16 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[], partial: boolean): Promise<PlanReceipt> {
+  recordPlan(mark: StepMark, request: CutRequest): Promise<PlanReceipt>;
+  recordPlan(mark: StepMark, request: HalvesRequest): Promise<readonly PlannedChunk[] | RunEnded>;
+  recordPlan(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  async recordPlan(mark: StepMark, request: PlanRequest): Promise<unknown> {
+    if (request.kind === "cut") return this.#recordCut(mark, request);
+    if (request.kind === "halves") return this.#recordHalves(mark, request.of);
+    return this.#inRun(mark, (call) => this.#own(call.run)?.plan(call, request.asked) ?? call.end(NO_ROOM));
+  }
+
+  async #recordCut(mark: StepMark, { plan: proposed, models, partial }: CutRequest): Promise<PlanReceipt> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A late attempt must not pin the run to a view that its drafts do not match.
@@ -216,16 +231,28 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async refuseModel(mark: StepMark, reason: string): Promise<RunEnded> {
-    return this.#inRun(mark, (call) => call.end({ kind: "failed", reason }));
+  read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
+  read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
+  read(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  async read(mark: StepMark, request: ReadRequest): Promise<unknown> {
+    if (request.kind === "chunk") return this.#readChunk(mark, request);
+    if (request.kind === "drafts") return this.#readDrafts(mark, request);
+    const found = await this.#inRun(
+      mark,
+      (call): unknown => this.#own(call.run)?.read(call, request.asked) ?? call.end(NO_ROOM),
+    );
+    if (typeof found !== "function") return found;
+    const read = (await found()) as { readonly outcome?: Outcome };
+    const { outcome } = read;
+    return outcome === undefined ? read : this.#inRun(mark, (call) => call.end(outcome));
   }
 
-  async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
+  async #readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
     const core = this.#core;
     const found = await this.#inRun(mark, (call) => {
       const { sessionId } = call.run;
       const chunk = findChunk(core, call.run, request);
-      return reuseDraft(call, chunk) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
+      return reuseDraft(core, call, chunk) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
     });
     if (found.kind !== "unread") return found;
     // The planned source is read, so that no model is paid for one that the commit would refuse.
@@ -235,7 +262,7 @@ export class RunPort implements CompactionPort {
     return { ...source, leftMs: found.leftMs, ...(sent !== null && { sent }) };
   }
 
-  async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
+  async #recordHalves(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const plan = planOf(run);
@@ -258,7 +285,7 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
+  async #readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
     return this.#inRun(mark, (call): DraftsReading => {
       const { run, core } = call;
       // As for a chunk, no model is paid for a fold that the commit would refuse.
@@ -266,7 +293,7 @@ export class RunPort implements CompactionPort {
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
       const fold = findFold(core, run, { request, sources });
-      return reuseDraft(call, fold) ?? { ...fold.read(), leftMs: call.leftMs };
+      return reuseDraft(core, call, fold) ?? { ...fold.read(), leftMs: call.leftMs };
     });
   }
 
@@ -317,26 +344,28 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
+  async commit(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
     const known = this.#core.runs.get(this.#runId);
-    const carried = known === null ? [] : await readCarried(this.#core, known.sessionId);
+    const carried = known === null || !isCompaction(known) ? [] : await readCarried(this.#core, known.sessionId);
     return this.#inRun(mark, (call): RunEnded => {
       const { run, core } = call;
-      const plan = planOf(run);
-      const draft = mustDraft(core, run, commit.key);
-      const { span, level } = plan;
-      const { text, facts, model, degraded, generation, unfounded, key: draftKey } = draft;
+      if (!isCompaction(run)) return this.#own(run)?.commit(call, commit.key) ?? call.end(NO_ROOM);
+      const { span, level } = planOf(run);
+      const { text, facts, model, degraded, generation, unfounded, key: draftKey } = mustDraft(core, run, commit.key);
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
       return call.add({ span, text, facts, lineage, carried, unfounded });
     });
   }
 
-  async doOwn(mark: StepMark, step: string, args: readonly unknown[]): Promise<unknown> {
-    const { summaries } = this.#core.rooms;
-    const answer = await this.#inRun(mark, (call) =>
-      summaries === undefined ? call.end({ kind: "failed", reason: NO_ROOM }) : summaries.doStep(call, step, args),
+  async end(mark: StepMark, reason: string | null): Promise<RunEnded> {
+    return this.#inRun(mark, (call): RunEnded =>
+      reason === null ? (this.#own(call.run)?.giveUp(call) ?? call.end(NO_ROOM)) : call.end({ kind: "failed", reason }),
     );
-    return summaries === undefined ? answer : summaries.readOn(answer, async (work) => this.#inRun(mark, work));
+  }
+
+  /** What the room of a run's kind does behind this port. Absent for a compaction. */
+  #own({ kind }: LiveRun): OwnRun | undefined {
+    return this.#core.rooms.runs?.[kind];
   }
 
   async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {
@@ -363,7 +392,10 @@ export class RunPort implements CompactionPort {
   }
 }
 
-const NO_ROOM = "The room of this run is not in the agent any more. Add it where the agent is declared.";
+const NO_ROOM: Outcome = {
+  kind: "failed",
+  reason: "The room of this run is not in the agent any more. Add it where the agent is declared.",
+};
 
 const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
 

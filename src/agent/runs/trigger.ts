@@ -150,7 +150,7 @@ export function askForRun(
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A caller's own function asks none of our models.
   if (core.settings.get(sessionId).inline !== null) return receipt;
-  return endIfInVain(core, receipt, (run) => core.rooms.summaries?.isReady(run) === true);
+  return endIfInVain(core, receipt, (run) => core.rooms.text?.foresee(run)?.notes.kind === "serve");
 }
 
 /** Ends a fresh run as `nothing` where a model is needed and none may be asked. */
@@ -188,7 +188,7 @@ export class Triggers implements RunTrigger {
   changed(sessionId: string, continues: string | null = null): void {
     this.startIfDue(sessionId, continues);
     this.mendIfUncovered(sessionId);
-    this.#core.rooms.summaries?.grew(sessionId);
+    this.#core.rooms.grew?.(sessionId);
   }
 
   mendIfUncovered(sessionId: string): void {
@@ -210,7 +210,7 @@ export class Triggers implements RunTrigger {
     this.#branchLeaf.delete(run.id);
     this.startIfDue(sessionId);
     if (this.#core.memory.session(sessionId).takeUncovered() || run.mendAfter === true) this.#mend(sessionId);
-    this.#core.rooms.summaries?.ended(run);
+    this.#core.rooms.runEnded?.(run);
   }
 
   startIfDue(sessionId: string, continues: string | null = null): LiveRun | null {
@@ -247,8 +247,7 @@ export class Triggers implements RunTrigger {
         return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
       },
       obstacle: () => findObstacle(this.#core, sessionId),
-      isServed: () =>
-        this.#core.rooms.summaries?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
+      isServed: () => this.#core.rooms.text?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
       nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rent?.isDue === true }),
     });
   }

@@ -184,7 +184,7 @@ test("a step that outlives its session is told that the run is over, and writes 
   const { agent } = newAgent();
   const run = await startRun(agent, "s");
   await agent.deleteSession({ sessionId: "s" });
-  const told = await agent.compactionStep(run.id, "readOutline", [{ step: "plan the cut", attempt: 1 }, []]);
+  const told = await agent.compactionStep(run.id, "outline", [{ step: "plan the cut", attempt: 1 }, []]);
   expect(told).toEqual({ kind: "ended", outcome: { kind: "cancelled" } });
   await agent.watchCompactions();
   expect(await agent.listSessions({})).toEqual([]);

@@ -127,7 +127,7 @@ function mayAskAgain({ fault, underWay }: FaultPlan): number {
 
 /** An attempt that reads its source late may be asking its model when the run ends. That call is on the bill by estimate. */
 function mayBeAsking({ fault, calls, at }: FaultPlan): number {
-  return fault === "comes late" && ["readChunk", "readDrafts"].includes(calls[at - 1] ?? "") ? 1 : 0;
+  return fault === "comes late" && calls[at - 1] === "read" ? 1 : 0;
 }
 
 function expectSame(ending: Ending, expected: Ending): void {

@@ -148,7 +148,7 @@ test("a summarise step that fails several times is paid for once (R3)", async ()
 
 test("an agent that is away for longer than a failing model is asked is not taken for a model that fails (R3)", async () => {
   const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
-  planFault(name, { fault: null, at: 0 }).away = { method: "readChunk", times: MODEL_RETRIES + 2 };
+  planFault(name, { fault: null, at: 0 }).away = { method: "read", times: MODEL_RETRIES + 2 };
   const ended = await finish(agent, await startRun(agent));
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls).toHaveLength(1);
@@ -159,7 +159,7 @@ test("an agent that is away for longer than a failing model is asked is not take
 
 test("an agent that is away for longer than a step is tried finds the run given up, and restarts it (R1, R3)", async () => {
   const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
-  planFault(name, { fault: null, at: 0 }).away = { method: "readChunk", times: MODEL_CALL.retries.limit + 1 };
+  planFault(name, { fault: null, at: 0 }).away = { method: "read", times: MODEL_CALL.retries.limit + 1 };
   const run = await startRun(agent);
   expect((await settled(run.id)).status).toBe("errored");
   pass(60);
@@ -344,7 +344,7 @@ test("a run whose instance failed goes on in a restarted one, from what was alre
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
     const step = instance.compactionStep.bind(instance);
     instance.compactionStep = async (runId, method, args) => {
-      if (method === "addCompaction") throw new Error("gone for long");
+      if (method === "commit") throw new Error("gone for long");
       return step(runId, method, args);
     };
   });

@@ -114,8 +114,8 @@ interface Happening {
   readonly work: () => Promise<unknown>;
 }
 
-function isCommit({ method, args }: Call): boolean {
-  return method === "addCompaction" || (method === "doOwn" && args[1] === "save");
+function isCommit({ method }: Call): boolean {
+  return method === "commit";
 }
 
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
