@@ -116,7 +116,7 @@ async function photographGrown(browser: Browser, url: string, ask: Ask): Promise
   const top = overlays.findLast(({ state }) => state === "active");
   const run = (await ask<RunRecord[]>("runs", {})).find(({ outcome }) => outcome?.kind === "applied");
   const session = `#session?agent=demo&id=&reading=model&overlay=${top?.id}`;
-  await photograph(browser, `${url}/${session}`, { name: "page-session", width: 1_400, height: 560 });
+  await photograph(browser, `${url}/${session}`, { name: "page-session", width: 1_400, height: 900 });
   const dark = `${url}/#session?agent=demo&id=&reading=both`;
   await photograph(browser, dark, { name: "page-dark", width: 1_200, height: 600, scheme: "dark" });
   await photograph(browser, `${url}/#runs?agent=demo&id=&run=${run?.id}`, {

@@ -3,9 +3,8 @@ import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
-import { count, when } from "../format.ts";
+import { count, plural, when } from "../format.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
-import { Figure } from "../session/beside.tsx";
 import { useAct } from "../use-agent.ts";
 import { BeneathLayer } from "./beneath-layer.tsx";
 import { LayerDiff } from "./layer-diff.tsx";
@@ -51,11 +50,9 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
           </>
         )}
       </p>
-      <dl className="figures">
-        <Figure name="messages" value={count(overlay.spanMessages)} />
-        <Figure name="tokens before" value={count(overlay.spanTokens)} />
-        <Figure name="tokens now" value={count(overlay.tokens)} />
-      </dl>
+      <p className="dim">
+        {plural(overlay.spanMessages, "message")} of {count(overlay.spanTokens)} tokens in {count(overlay.tokens)}
+      </p>
       <LayerActs route={route} overlay={overlay} onChanged={onChanged} />
       <div className="looks" role="group" aria-label="What to look at">
         {LOOKS.map(([name, label]) => (

@@ -1,4 +1,4 @@
-/** The column beside the conversation, with the current plan, standing instructions, the prompt's blocks and other branches. */
+/** The column beside the conversation, with standing instructions, the current plan, the prompt's blocks and other branches. */
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";
@@ -16,6 +16,7 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
   const plan = useCall("plan", isEmpty ? null : data.read, data.revision);
   return (
     <>
+      <InstructionsCard overlays={shownOverlays(data)} />
       {/* The agent may lack the room of inspections. */}
       {(plan.kind !== "failed" || plan.code !== "not_configured") && <PlanNow plan={isEmpty ? null : plan} />}
       <NotesCard
@@ -23,7 +24,6 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
         revision={data.revision}
         isKept={plan.kind === "ready" && plan.value.notes !== null}
       />
-      <InstructionsCard overlays={shownOverlays(data)} />
       <Branches route={route} data={data} />
       <ContextBlocks sessionId={route.id} revision={data.revision} />
     </>
