@@ -134,7 +134,8 @@ async function photographWaiting(browser: Browser, url: string, ask: Ask): Promi
   await ask("appendAll", { sessionId: "short", messages: messages.slice(0, 6) });
   await ask("renameSession", { sessionId: "short", name: "A short talk" });
   const page = await open(browser, `${url}/#sessions?agent=demo`, { width: 1_280, height: 420 });
-  const [waiting] = await ask<RunRecord[]>("runs", { sessionId: "asked" });
+  const runs = await ask<RunRecord[]>("runs", { sessionId: "asked" });
+  const waiting = runs.find(({ kind }) => kind === "compaction");
   for (;;) {
     const run = await ask<RunRecord>("getRun", { runId: waiting?.id });
     if (run.state === "proposed" || run.outcome !== null) break;

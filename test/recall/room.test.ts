@@ -41,8 +41,10 @@ test("without the room there is no search, no recall, no tool, and a block that 
   await runInDurableObject(agents.get(agents.idFromName("no-recall")), (agent) => {
     const session = Session.create(agent);
     for (const name of ["search", "recall"]) {
-      expect(name in session).toBe(false);
-      expect(name in SessionManager.create(agent)).toBe(false);
+      for (const configured of [session, SessionManager.create(agent)]) {
+        const method = Reflect.get(configured, name) as () => unknown;
+        expect(() => method()).toThrow(/^\[not_configured\].*recall\(\)/);
+      }
       expect(name in agent).toBe(false);
     }
     const { palimpsest: core } = agent;

@@ -110,8 +110,8 @@ test("outputs of tools are in the prompt that is continued, and in the facts bes
       : plain(asked);
   await agent.appendAll({ messages: talk(0, 12) });
   await takeTurn(stub, { at: 14 });
-  await agent.appendAll({ messages: talk(16, 46) });
-  await takeTurn(stub, { at: 50 });
+  await agent.appendAll({ messages: talk(16, 36) });
+  await takeTurn(stub, { at: 40 });
   expect((await compacted(agent)).outcome?.kind).toBe("applied");
   const [summary] = summariesOf(provider.asked);
   expect(summary?.summary?.kind).toBe("continue");
