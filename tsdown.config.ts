@@ -17,6 +17,7 @@ const subpaths = defineConfig({
     "ai-chat": "src/ai-chat/with-compaction.ts",
     approval: "src/approval/index.ts",
     client: "src/client.ts",
+    "_command-line": "scripts/cli/in-package.ts",
     compat: "src/compat/index.ts",
     conformance: "bench/conformance/index.ts",
     index: "src/index.ts",
@@ -66,12 +67,10 @@ const subpaths = defineConfig({
   },
 });
 
-/** What the command line takes from subpaths, which have it already. */
+/** What the command line takes from the package. The rules of secrets are read only where they are asked for. */
 const IN_THE_PACKAGE = [
   ["/redact/secret-rules.ts", "../package/redact.js"],
-  ["/explain-call.ts", "../package/client.js"],
-  ["/import/import.ts", "../package/import.js"],
-  ["/import/parts.ts", "../package/import.js"],
+  ["/in-package.ts", "../package/_command-line.js"],
 ] as const;
 
 /** The command line, which Node runs and nobody imports. */

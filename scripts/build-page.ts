@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
-import { PalimpsestError } from "../src/errors.ts";
+import { PalimpsestError } from "./cli/in-package.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SOURCES = join(ROOT, "dashboard");

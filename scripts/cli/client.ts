@@ -6,11 +6,10 @@
  */
 import { AgentClient } from "agents/client";
 import type { CallInput, CallName, CallResult } from "../../src/rooms.ts";
-import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
-import { writeAgentName } from "../../src/doors/agent-name.ts";
-import { explainCall } from "../../src/explain-call.ts";
+import type { RunEvent } from "../../src/agent/events.ts";
 import { clip } from "../report/text.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
+import { RUN_EVENT, explainCall, writeAgentName } from "./in-package.ts";
 
 export interface Target {
   /** The Worker's address, such as `http://localhost:8787`. */

@@ -8,11 +8,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import type { UIMessage } from "ai";
-import { chooseConversation } from "../../src/import/import.ts";
-import { importTranscript } from "../../src/import/import.ts";
 import type { ImportTranscriptOptions } from "../../src/import/room.ts";
-import { partsOf, type ExportedPart } from "../../src/import/parts.ts";
-import { errorCode } from "../../src/errors.ts";
+import type { ExportedPart } from "../../src/import/parts.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
@@ -32,6 +29,7 @@ import {
   showUnpriced,
   tellOutcome,
 } from "./show.ts";
+import { chooseConversation, errorCode, importTranscript, partsOf } from "./in-package.ts";
 
 /** A command's answer as a value and as lines, with its exit code. */
 export interface Done {

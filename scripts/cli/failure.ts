@@ -1,6 +1,6 @@
 /** Turns a failed command into one line for a person and an exit code for a script. */
 import { CommanderError } from "commander";
-import { errorCode } from "../../src/errors.ts";
+import { errorCode } from "./in-package.ts";
 
 /** 0 means done. */
 export const EXIT = {

@@ -8,8 +8,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../../src/agent/events.ts";
-import { isAgentName, MAX_AGENT_NAME_CHARS } from "../../src/doors/agent-name.ts";
-import { FORMATS } from "../../src/import/import.ts";
 import type { ImportTranscriptOptions } from "../../src/import/room.ts";
 import { Live, type Screen } from "../demo/live.ts";
 import { createPaint, wantsColor } from "../report/paint.ts";
@@ -22,6 +20,7 @@ import { examineProject } from "./project/doctor.ts";
 import { initProject } from "./project/init.ts";
 import type { CompactFlags, Context, Done } from "./commands.ts";
 import { CommandFailure, EXIT, explainError } from "./failure.ts";
+import { FORMATS, MAX_AGENT_NAME_CHARS, isAgentName } from "./in-package.ts";
 
 /** What the program reads from and prints to. */
 export interface Terminal {

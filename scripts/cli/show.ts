@@ -6,12 +6,10 @@ import type { PlanReport } from "../../src/inspect/plan.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import type { UIMessage } from "ai";
-import { jsonText, toolName, toolPart } from "../../src/steps/message/message.ts";
-import { isSummary } from "../../src/steps/view/view.ts";
-import { showInvisible } from "../../src/steps/text/text.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
 import { clip, count, duration, inert, plural } from "../report/text.ts";
+import { isSummary, jsonText, showInvisible, toolName, toolPart } from "./in-package.ts";
 
 const WIDTH_OF_NAMES = 40;
 const WIDTH_OF_REASONS = 80;

@@ -8,8 +8,8 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { PalimpsestError } from "../../src/errors.ts";
 import { buildPage } from "../build-page.ts";
+import { PalimpsestError } from "../cli/in-package.ts";
 
 /** Most starts of a Worker whose port was taken meanwhile. */
 const MOST_STARTS = 3;

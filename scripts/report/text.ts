@@ -1,6 +1,5 @@
+import { showInvisible } from "../cli/in-package.ts";
 /** Numbers for people, and text that fits its columns. Columns are counted as a terminal counts them, so colour takes none. */
-
-import { showInvisible } from "../../src/steps/text/text.ts";
 
 /** `950`, `12.3k`, `1.25M`. */
 export function count(value: number): string {

@@ -7,8 +7,8 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout } from "node:timers/promises";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
+import { estimateTokens } from "../in-package.ts";
 
 export interface Endpoint {
   /** Base URL, such as `https://api.example.com/v1`. */

@@ -1,7 +1,8 @@
 /** The flags of `palimpsest eval` as commander reads them. options.ts checks what they mean, and is loaded only then. */
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { FORMATS, type Format } from "../../../src/import/import.ts";
+import type { Format } from "../../../src/import/import.ts";
 import { CANDIDATES, type CandidateKind } from "./candidate.ts";
+import { FORMATS } from "../in-package.ts";
 
 export interface EvalFlags {
   readonly judge?: string;

@@ -1,12 +1,12 @@
 /** The judge's three parts. Each is a fresh call that sees nothing of the others, and an answer that cannot be read is asked for once more. */
 import { createHash } from "node:crypto";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
 import { readQuestions, verifyExam, type Exam, type Question } from "./exam.ts";
 import { noUsage, type Keep, type Model } from "./keep.ts";
 import { answersPrompt, examPrompt, gradesPrompt, type Sheet } from "./prompts.ts";
 import { sayNumbered } from "./say.ts";
 import type { EvalSession } from "./session.ts";
+import { estimateTokens } from "../in-package.ts";
 
 export const GRADES = [1, 0.5, 0, -0.5] as const;
 export type Grade = (typeof GRADES)[number];

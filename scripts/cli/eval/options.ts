@@ -1,16 +1,16 @@
 /** What the flags of `palimpsest eval` mean, checked before anything is asked. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { checkPrices, type PriceList } from "../../../src/costs/prices.ts";
+import type { PriceList } from "../../../src/costs/prices.ts";
 import type { Format } from "../../../src/import/import.ts";
-import { MIN_WINDOW_TOKENS } from "../../../src/model/chosen.ts";
-import { parseTemplate, type TemplateInput } from "../../../src/steps/draft/prompt.ts";
+import type { TemplateInput } from "../../../src/steps/draft/prompt.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
 import type { Choice, NamedTemplate } from "./candidate.ts";
 import type { Endpoint } from "./chat.ts";
 import { OWN_TEMPLATE, type EvalFlags } from "./flags.ts";
 import type { Model } from "./keep.ts";
 import { LEAST_THRESHOLD } from "./session.ts";
+import { MIN_WINDOW_TOKENS, checkPrices, parseTemplate } from "../in-package.ts";
 
 export interface EvalOptions {
   readonly judge: Model;

@@ -4,7 +4,7 @@
  * A call that is not recorded and cannot be asked leaves its part out. The rest goes on, so that all such calls are listed at once.
  */
 import { writeFile } from "node:fs/promises";
-import { dollarsOf, pricesOf, type PriceList } from "../../../src/costs/prices.ts";
+import type { PriceList } from "../../../src/costs/prices.ts";
 import type { Live } from "../../demo/live.ts";
 import { plural } from "../../report/text.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
@@ -17,6 +17,7 @@ import { playPlain, Stage, type Played } from "./play.ts";
 import { sayView } from "./say.ts";
 import { meanScore, scoreOf, type Graded, type Score } from "./score.ts";
 import { readSession, tokensOf, type EvalSession } from "./session.ts";
+import { dollarsOf, pricesOf } from "../in-package.ts";
 
 export interface CandidateResult extends Score {
   readonly candidate: string;

@@ -1,7 +1,7 @@
 /** Messages as text, for a judge that reads them. */
 import type { UIMessage } from "ai";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
-import { fieldText, hasResult, toolName, toolPart, type Part } from "../../../src/steps/message/message.ts";
+import type { Part } from "../../../src/steps/message/message.ts";
+import { estimateTokens, fieldText, hasResult, toolName, toolPart } from "../in-package.ts";
 
 /** Longest parts that are tried, in characters, until a conversation fits. */
 const CAPS = [Infinity, 60_000, 30_000, 15_000, 8_000, 4_000, 2_000, 1_000, 500] as const;

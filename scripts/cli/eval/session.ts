@@ -2,10 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { UIMessage } from "ai";
-import { importTranscript, type Conversation, type Format } from "../../../src/import/import.ts";
-import { measureMessage } from "../../../src/steps/message/message.ts";
-import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import type { Conversation, Format } from "../../../src/import/import.ts";
 import { CommandFailure, EXIT } from "../failure.ts";
+import { estimateTokens, importTranscript, measureMessage } from "../in-package.ts";
 
 /** Where a session is cut unless told, as a share of its messages. */
 const CUT_SHARE = 0.8;
