@@ -127,7 +127,7 @@ function* examineSources(project: Project): Iterable<Finding> {
     yield { check: "threshold", state: "poor", found: "a window of 128000 tokens is assumed", advice };
   } else yield ok("threshold", /\bcompactAfter\([^)]*\)?/.exec(code)?.[0].slice(0, 60) ?? "set");
   for (const { name } of declaredAgents(project).filter(sendsEverything)) {
-    yield { check: name, state: "wrong", found: "its model is sent every message", advice: `Write ${SEND_VIEW}` };
+    yield { check: name, state: "wrong", found: "its model is sent every message", advice: `Do this ${SEND_VIEW}` };
   }
   const isChosen = /palimpsest\/(?:models|worker)["']/.test(code);
   const isOwn = /class\s+\w+\s+extends\s+\w*(?:Workflow|Base)\b[\s\S]*?\bmodel\s*\(/.test(code);
