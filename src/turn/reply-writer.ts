@@ -17,7 +17,7 @@ import { plain } from "./plain.ts";
 import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/message.ts";
 import { shortenOutput } from "../fit/truncate.ts";
 import type { Session } from "../agent/sessions/session.ts";
-import type { ChangeParts } from "../agent/sessions/session-messages.ts";
+import type { ChangeParts } from "../agent/sessions/session.ts";
 import type { WriteOptions } from "../agent/sessions/session-state.ts";
 
 /** Characters of a tool's output that are kept where the reply has no room for the whole, tried from the largest down. */
