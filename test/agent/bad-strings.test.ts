@@ -279,6 +279,8 @@ const DECLARATIONS: ReadonlySet<string> = new Set([
   "withCachedPrompt",
   "withSearchableHistory",
   "onToolError",
+  "messageRoom",
+  "promptOpened",
   "tell",
 ]);
 
