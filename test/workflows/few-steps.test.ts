@@ -76,7 +76,7 @@ test("a run waits for the disk once in each call but the one that reads the outl
   });
   const run = await startRun(agent);
   await agent.waitForRun({ runId: run.id });
-  expect(written).toEqual(["sessions", "runs", "plan the cut", "summarize", "costs", "summarize"]);
+  expect(written).toEqual(["sessions", "runs", "plan the cut", "summarize", "forgotten", "+costs", "summarize"]);
 });
 
 /** A run of one chunk, with something that happens in the agent between the storing of its draft and the commit. */
