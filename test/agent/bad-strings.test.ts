@@ -84,6 +84,8 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
     of("id", (on, bad) => on.getView({ leafId: bad })),
     of("id", (on, bad) => on.getView({ asOf: bad })),
   ],
+  messageRoom: [],
+  promptOpened: [],
   viewWith: [
     of("id", (on, bad) => on.viewWith(bad)),
     of("id", (on, bad) => on.viewWith({ leafId: bad })),
@@ -279,8 +281,6 @@ const DECLARATIONS: ReadonlySet<string> = new Set([
   "withCachedPrompt",
   "withSearchableHistory",
   "onToolError",
-  "messageRoom",
-  "promptOpened",
   "tell",
 ]);
 
