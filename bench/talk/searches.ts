@@ -23,7 +23,7 @@ export function ours({ turns }: Conversation): Search {
   let now = 0;
   const db = new Db(storageOf(new DatabaseSync(":memory:")));
   const memory = new Memory(db, { now: () => now, counterOf: () => estimateTokens });
-  const search = memory.searchWith(new MessageSearch(db, (sessionId, row) => memory.readContent(sessionId, row)));
+  const search = new MessageSearch(db, (sessionId, row) => memory.readContent(sessionId, row));
   const history = memory.session("");
   const first = turns[0]?.speaker;
   for (const { id, speaker, text, at } of turns) {

@@ -113,11 +113,8 @@ function changeAtPauses({ palimpsest: { uses } }: PalimpsestAgent, session: Full
 }
 
 function wordsInForce(storage: DurableObjectStorage): Set<string> {
-  const rows = (table: string) => rowsOf(storage, `palimpsest_${table}`);
-  const inForce = [
-    ...rows("overlays").filter(({ state }) => state === "active"),
-    ...rows("notes").filter(({ standing }) => standing === 1),
-  ];
+  const layers = rowsOf(storage, "palimpsest_overlays");
+  const inForce = layers.filter(({ state }) => state === "active" || state === "notes");
   return wordsIn(JSON.stringify(inForce));
 }
 
