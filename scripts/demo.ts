@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { errorCode } from "../src/errors.ts";
-import type { OverlayRecord } from "../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { DemoAgent } from "./demo/agent.ts";
 import {

@@ -13,7 +13,7 @@ import type { UIMessage } from "ai";
 import { AgentClient } from "agents/client";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type { SessionStatus } from "../src/agent/sessions/session.ts";
-import type { OverlayRecord } from "../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { freePort, LocalWorker } from "./demo/local-worker.ts";
 import { readConversations } from "./demo/transcript.ts";

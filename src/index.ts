@@ -26,7 +26,7 @@ export { truncateOlderMessages } from "./fit/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type { Outcome, RunRecord } from "./memory/runs/runs.ts";
 export type { AppendResult } from "./memory/messages/history.ts";
-export type { OverlayRecord } from "./memory/overlays/overlays.ts";
+export type { OverlayRecord } from "./memory/overlays/overlay.ts";
 export { CompactionWorkflow } from "./workflows/workflow.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

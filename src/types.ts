@@ -21,8 +21,7 @@ export type { EndedRun, FailureCode, LiveRun, RunState, StepRecord, Trigger } fr
 export type { RecentHistory } from "./memory/messages/history.ts";
 export type { BranchTip } from "./memory/messages/branch-tips.ts";
 export type { View } from "./memory/messages/view.ts";
-export type { PastView } from "./memory/overlays/time-travel.ts";
-export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
+export type { ExpandOptions, PastView } from "./memory/overlays/session-overlays.ts";
 export type { CommitResult } from "./memory/overlays/overlays.ts";
 export type { CompactionParams } from "./workflows/workflow.ts";
 export type { BulletSource } from "./steps/draft/provenance.ts";

@@ -14,7 +14,8 @@ import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/
 import { notes } from "../src/notes/room.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
 import { ownFunction } from "../src/own-function/room.ts";
-import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../src/memory/overlays/overlay.ts";
+import type { CommitResult } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
 import type { Finished } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";

@@ -1,6 +1,6 @@
 /** The overlays just beneath an overlay. Each opens again, down to the originals. */
 import { useState } from "react";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { plural } from "../format.ts";

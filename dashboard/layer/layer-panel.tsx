@@ -1,6 +1,6 @@
 /** One overlay in full, with its text, sources, changes and the originals beneath. */
 import { useState } from "react";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
 import { count, plural, when } from "../format.ts";

@@ -1,6 +1,6 @@
 /** A summary bullet by bullet. A bullet with source messages opens them. */
 import { useState } from "react";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { Shown } from "../frame/states.tsx";
 import { plural } from "../format.ts";
 import { showInvisible } from "../reading/inert-text.ts";

@@ -6,7 +6,7 @@ import { showInvisible } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useCall, useNow, type Asked } from "../use-agent.ts";
 import type { CallResult } from "../../src/rooms.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { InstructionsCard } from "./instructions-card.tsx";
 import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";

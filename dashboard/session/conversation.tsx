@@ -1,7 +1,7 @@
 /** A virtual list of a conversation's rows, opened at its end. A summary stands in place of the messages under it. */
 import { useEffect, useRef } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { Message } from "../reading/message.tsx";
 import { plural, short } from "../format.ts";
 import { isOf, storedId, type Row } from "./rows.ts";

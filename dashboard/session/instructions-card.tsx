@@ -1,6 +1,6 @@
 /** What holds beside the summaries of a view, what a model took for ended and why, and what its summaries name without a source. */
 import { showInvisible } from "../reading/inert-text.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 
 /** `overlays` are those that the view shows, oldest first. Nothing is drawn where there is nothing to say. */
 export function InstructionsCard({ overlays }: { overlays: readonly OverlayRecord[] }) {

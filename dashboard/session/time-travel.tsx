@@ -1,5 +1,5 @@
 /** Shows the session right after an earlier overlay came into force. */
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { when } from "../format.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 

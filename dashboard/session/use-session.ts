@@ -5,7 +5,7 @@
  * do not, so the status is polled every few seconds. `revision` changes when the shown data may have changed.
  */
 import { useCallback, useMemo, useState } from "react";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import type { SessionRoute } from "../route.ts";
 import { useCall, useRunEvents, useTick, type Asked } from "../use-agent.ts";

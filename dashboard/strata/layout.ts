@@ -5,7 +5,7 @@
  * tokens. The visible part gets some more room. It is pure and needs no content, because an overlay's record lists its parts. Any records
  * are safe. One that is missing or circular, or has no place, is left out of the picture.
  */
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { ViewElement } from "../../src/memory/messages/view.ts";
 
 /** A piece of the original conversation, which is a message or a chunk under an overlay. */

@@ -4,7 +4,7 @@
  * The page is decoration. The notes are buttons in the order of the page, so they work without a mouse or a picture.
  */
 import { useMemo } from "react";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { ViewElement } from "../../src/memory/messages/view.ts";
 import { count, plural, short, when } from "../format.ts";
 import { showInvisible } from "../reading/inert-text.ts";

@@ -1,5 +1,5 @@
 /** Builds the report's input from the replays and the ledger. */
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { DemoReport, OverlayReport, RunReport } from "../report/report.ts";
 import type { Check } from "./checks.ts";

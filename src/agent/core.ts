@@ -7,12 +7,10 @@
 import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { Health } from "../memory/runs/health.ts";
+import type { Health, SpendTable } from "../memory/runs/health.ts";
 import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
 import type { EndedRun, LiveRun, Outcome, RunRecord, Runs, Trigger } from "../memory/runs/runs.ts";
-import type { SpendTable } from "../memory/runs/spend.ts";
-import type { ThoughtsTable } from "../memory/runs/thoughts.ts";
-import type { UsageTable } from "../memory/runs/usage.ts";
+import type { ThoughtsTable, UsageTable } from "../memory/runs/usage.ts";
 import type { Decision } from "../steps/decide/decide.ts";
 import type { PlanOptions } from "../steps/plan/plan.ts";
 import type { RunEvent } from "./events.ts";

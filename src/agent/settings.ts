@@ -4,7 +4,7 @@
  */
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
-import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../memory/overlays/overlay.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames, checkWhole } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";

@@ -6,7 +6,7 @@
  */
 import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import type { Deadline } from "../memory/overlays/details.ts";
+import type { Deadline } from "../memory/overlays/overlay.ts";
 import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
 import { planOf } from "../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem, tellsSomething } from "../steps/draft/audit.ts";

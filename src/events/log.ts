@@ -15,7 +15,7 @@ import { slicesOf } from "../memory/messages/slices.ts";
 import { overlayMessage } from "../memory/messages/view.ts";
 import type { Element, MessageElement } from "../memory/messages/walk.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../memory/overlays/overlay.ts";
 import type { ShapeRow } from "../memory/statements.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/message.ts";

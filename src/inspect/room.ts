@@ -22,7 +22,7 @@ import {
 } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
-import { discloseOverlay, listReplaced } from "../memory/overlays/time-travel.ts";
+import { discloseOverlay, listReplaced } from "../memory/overlays/session-overlays.ts";
 import { splitReferences, type BulletSource } from "../steps/draft/provenance.ts";
 import { hashOf } from "../steps/message/message.ts";
 import { reportHealth } from "./health.ts";

@@ -127,7 +127,7 @@ const MAKING: Record<Family, readonly string[]> = {
     `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
     `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
     // `n` numbers a session's overlays. The newest wins where two cover exactly the same span. `top_seq` is the newest
-    // message when the overlay was added. `changes` records how its state changed since (overlays/changes.ts).
+    // message when the overlay was added. `changes` records how its state changed since (overlays/overlay.ts).
     `CREATE TABLE palimpsest_overlays (
        session_id    TEXT NOT NULL,
        n             INTEGER NOT NULL,
@@ -167,7 +167,7 @@ const MAKING: Record<Family, readonly string[]> = {
        text          TEXT NOT NULL,
        PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
-    // Tokens that summarisers cost. The key is a session's id or the number of a day, and no text equals a number (runs/spend.ts).
+    // Tokens that summarisers cost. The key is a session's id or the number of a day, and no text equals a number (runs/health.ts).
     `CREATE TABLE palimpsest_spend (key PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     // The health of each summariser across the agent (runs/health.ts).
     `CREATE TABLE palimpsest_health (

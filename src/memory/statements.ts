@@ -51,7 +51,7 @@ export type OverlayRow = {
   summary: string;
   /** The `seq` of the session's newest message when the overlay was added. */
   topSeq: number;
-  /** JSON, as described in overlays/changes.ts. */
+  /** JSON, as described in overlays/overlay.ts. */
   changes: string;
 };
 

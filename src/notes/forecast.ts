@@ -9,7 +9,7 @@ import type { Needs } from "../agent/core.ts";
 import type { AskedRun, Foreseen, NotesForecast } from "../agent/hooks.ts";
 import { findHelp, findNotes } from "./ready.ts";
 import type { NotesNeeds } from "./versions.ts";
-import type { Carried } from "../memory/overlays/details.ts";
+import type { Carried } from "../memory/overlays/overlay.ts";
 
 /** Null where {@link findNotes} is null. */
 export function foreseeNotes(

@@ -8,7 +8,7 @@
  */
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { Carried, Opening } from "../memory/overlays/details.ts";
+import type { Carried, Opening } from "../memory/overlays/overlay.ts";
 import { notesOf, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import type { LiveRun, WhyModel } from "../memory/runs/record.ts";
 import { auditSummary } from "../steps/draft/audit.ts";

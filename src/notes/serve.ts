@@ -13,7 +13,7 @@ import { startNotes, type Starts } from "./trigger.ts";
 import { findModelObstacle } from "../agent/runs/trigger.ts";
 import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
-import type { Carried } from "../memory/overlays/details.ts";
+import type { Carried } from "../memory/overlays/overlay.ts";
 
 /** The one step of such a run in the ledger. */
 const STEP = "use the notes";

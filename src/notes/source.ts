@@ -4,7 +4,7 @@
  * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
 import type { History } from "../memory/messages/history.ts";
-import { earlierSummary, type OverlayRecord } from "../memory/overlays/record.ts";
+import { earlierSummary, type OverlayRecord } from "../memory/overlays/overlay.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/plan/outline.ts";
 import { leanMessage } from "../steps/message/message.ts";

@@ -21,7 +21,7 @@ import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { OverlayRow, ShapeRow } from "../memory/statements.ts";
-import type { OverlayState } from "../memory/overlays/changes.ts";
+import type { OverlayState } from "../memory/overlays/overlay.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
 import { comparePlaces, type Place } from "../memory/messages/place.ts";

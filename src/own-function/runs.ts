@@ -14,7 +14,7 @@ import { isToBeReadAgain } from "../memory/messages/contents.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
 import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { Carried } from "../memory/overlays/details.ts";
+import type { Carried } from "../memory/overlays/overlay.ts";
 import {
   closeStep,
   markStep,

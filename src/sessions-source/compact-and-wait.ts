@@ -1,7 +1,7 @@
 /** A compaction for a caller that cannot go on without it, in the form of the SDK's sessions. */
 import type { StoredCompaction } from "agents/sessions";
 import type { Session } from "../agent/sessions/session.ts";
-import type { OverlayRecord } from "../memory/overlays/record.ts";
+import type { OverlayRecord } from "../memory/overlays/overlay.ts";
 
 /**
  * For a turn that has overflowed, or is about to. It must wait, because it cannot go on otherwise. Null where the view did not become

@@ -16,7 +16,7 @@ import { Session, type CompactionHost, type SessionOf } from "../agent/sessions/
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import type { History } from "../memory/messages/history.ts";
-import { summarySource, type OverlayRecord } from "../memory/overlays/record.ts";
+import { summarySource, type OverlayRecord } from "../memory/overlays/overlay.ts";
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../facts/render.ts";

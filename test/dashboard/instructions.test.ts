@@ -1,7 +1,7 @@
 /** The page's card of standing instructions, drawn as a person gets it. */
 import { expect, test } from "vitest";
 import { NOTHING_PINNED, type Pinned } from "../../src/facts/fact.ts";
-import { fillDetails, type OverlayDetails } from "../../src/memory/overlays/details.ts";
+import { fillDetails, type OverlayDetails } from "../../src/memory/overlays/overlay.ts";
 
 interface Shown {
   readonly id: string;

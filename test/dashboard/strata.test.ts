@@ -1,9 +1,12 @@
 /** The strata. Every layer lies over the messages that it covers, on one page, for any records. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fillDetails, type OverlayDetails } from "../../src/memory/overlays/details.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
-import type { OverlayState } from "../../src/memory/overlays/changes.ts";
+import {
+  fillDetails,
+  type OverlayDetails,
+  type OverlayRecord,
+  type OverlayState,
+} from "../../src/memory/overlays/overlay.ts";
 import type { ViewElement } from "../../src/memory/messages/view.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { inkLines, layStrata, spreadNotes } from "../../dashboard/strata/layout.ts";

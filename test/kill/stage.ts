@@ -12,7 +12,7 @@ import type { UIMessage } from "ai";
 import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import { measureMessage } from "../../src/steps/message/message.ts";
 import { readLedger, type Ledger } from "./ledger.ts";

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { tables } from "../rows.ts";
 import { fill, measure, say, span, steps, withProbe } from "./probe.ts";

@@ -3,8 +3,8 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { NOTHING_PINNED } from "../../src/facts/fact.ts";
 import type { History } from "../../src/memory/messages/history.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
-import { listReplaced } from "../../src/memory/overlays/time-travel.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
+import { listReplaced } from "../../src/memory/overlays/session-overlays.ts";
 import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 

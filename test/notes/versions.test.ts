@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
 import type { Growth, NewNotes, NotesVersion } from "../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { NO_FACTS } from "../../src/facts/fact.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { fill, say, span, steps, withProbe } from "../memory/probe.ts";

@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { encodeMessage, parseFacts } from "../../src/memory/messages/content.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { sumDigests } from "../../src/steps/text/digest.ts";
 import { measureMessage, sliceMessage } from "../../src/steps/message/message.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";

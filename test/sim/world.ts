@@ -8,7 +8,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import type { NotesVersion } from "../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { stubOf } from "../agents.ts";
 import { openGates, scriptModel } from "../scripted-model.ts";

@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { CARRIED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { Facts, Saying, Pinned } from "../../facts/fact.ts";
-import type { Boundary, Carried, Opening, Deadline, OverlayDetails } from "../../memory/overlays/details.ts";
+import type { Boundary, Carried, Deadline, Opening, OverlayDetails } from "../../memory/overlays/overlay.ts";
 import { type LiveRun, planOf, type Finished, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection, withoutEmptySections } from "../../steps/draft/audit.ts";
 import { renderTranscript, wholeCharacters } from "../../steps/draft/render.ts";

@@ -10,15 +10,14 @@ import { WHOLE_MESSAGE, type Span, isSameSpan } from "../../steps/plan/outline.t
 import { parseSyntheticId } from "../../steps/view/view.ts";
 import { assert } from "../../errors.ts";
 import type { Draft } from "../../memory/drafts.ts";
-import type { Leaf } from "../../memory/overlays/details.ts";
-import type { OverlayRecord, SpanDigest } from "../../memory/overlays/overlays.ts";
+import { earlierSummary, toRecord, type Leaf, type OverlayRecord } from "../../memory/overlays/overlay.ts";
+import type { SpanDigest } from "../../memory/overlays/overlays.ts";
 import { planOf, type LiveRun, type RunRecord } from "../../memory/runs/runs.ts";
 import { NO_FACTS, type Facts } from "../../facts/fact.ts";
 import { type PlanPart, type SpanPlan, carriedBy } from "../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../steps/plan/cut.ts";
 import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay, AroundSource } from "../../workflows/port.ts";
 import type { Needs } from "../core.ts";
-import { earlierSummary, toRecord } from "../../memory/overlays/record.ts";
 import { mergeFacts, type Before } from "../../facts/gather.ts";
 import { redactionOf } from "../redaction.ts";
 

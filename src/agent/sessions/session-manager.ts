@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import type { AppendResult } from "../../memory/messages/history.ts";
-import type { OverlayRecord } from "../../memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../memory/overlays/overlay.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { addMethods } from "../compose.ts";

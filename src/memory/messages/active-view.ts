@@ -6,7 +6,7 @@
  */
 import type { RentedView, ViewStep } from "../../steps/decide/decide.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { parseDetails } from "../overlays/details.ts";
+import { parseDetails } from "../overlays/overlay.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import type { Encoded } from "./content.ts";
 import type { Tree } from "./tree.ts";

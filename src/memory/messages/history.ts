@@ -13,16 +13,14 @@ import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
 import { isPruned } from "./contents.ts";
-import { showDraftsOf } from "../overlays/replacements.ts";
+import { showDraftsOf, SessionOverlays } from "../overlays/session-overlays.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
-import { coveredSteps } from "../overlays/record.ts";
+import { coveredSteps } from "../overlays/overlay.ts";
+import { Overlays, Spans } from "../overlays/overlays.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
-import { Overlays } from "../overlays/overlays.ts";
-import { Spans } from "../overlays/spans.ts";
 import { ActiveView, type ViewSize } from "./active-view.ts";
 import type { Tree } from "./tree.ts";
-import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { ShapeRow } from "../statements.ts";
 import type { Place } from "./place.ts";
 import {

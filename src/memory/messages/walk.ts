@@ -8,7 +8,7 @@
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
-import { parseDetails } from "../overlays/details.ts";
+import { parseDetails } from "../overlays/overlay.ts";
 import { digestOfSteps, parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import { comparePlaces, type Place, type Range } from "./place.ts";

@@ -9,34 +9,17 @@
  * message invalidates it in the same transaction ({@link Overlays.invalidate}). V3: an overlay is smaller than the part
  * that it replaces, in any view that shows it.
  */
-import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
 import { besideEarlier, type Instruction } from "../../facts/fact.ts";
 import { isSameOne } from "../../facts/instructions.ts";
-import { PalimpsestError } from "../../errors.ts";
-import { digest, sumDigests } from "../../steps/text/digest.ts";
-import {
-  measureMessage,
-  type CountTokens,
-  sliceMessage,
-  isBareResult,
-  isOpenApproval,
-  isSaid,
-  toolPart,
-  type Part,
-} from "../../steps/message/message.ts";
-import { isSameSpan, type Span } from "../../steps/plan/outline.ts";
-import { stripInvisible } from "../../steps/text/text.ts";
 import { summaryMessage } from "../../facts/render.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
 import { parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
-import { addChange, type OverlayState } from "./changes.ts";
-import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
-import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
-import { earlierSummary, summarySource, toRecord, type OverlayRecord } from "./record.ts";
-import type { OverlayRow, ShapeRow } from "../statements.ts";
-import { SLICE_BYTES } from "../messages/span-reader.ts";
+import { comparePlaces, type Place, type Range } from "../messages/place.ts";
+import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
 import { PathReader, type Tree } from "../messages/tree.ts";
+import { elementMessages, outlineRow } from "../messages/view.ts";
 import {
   elementDigest,
   elementTokens,
@@ -47,13 +30,38 @@ import {
   rangeOf,
   startOf,
   walkView,
+  walkSpan,
   type Element,
 } from "../messages/walk.ts";
-import { comparePlaces, type Place, type Range } from "../messages/place.ts";
-
-export type { OverlayInput } from "./input.ts";
-export type { OverlayRecord } from "./record.ts";
-export type { OverlayState } from "./changes.ts";
+import {
+  addChange,
+  fillDetails,
+  parseDetails,
+  parseOverlay,
+  checkSteps,
+  earlierSummary,
+  summarySource,
+  toRecord,
+  type OverlayState,
+  type OverlayDetails,
+  type OverlayInput,
+  type OverlayRecord,
+} from "./overlay.ts";
+import type { OverlayRow, ShapeRow } from "../statements.ts";
+import {
+  measureMessage,
+  sliceMessage,
+  isBareResult,
+  isOpenApproval,
+  isSaid,
+  toolPart,
+  type CountTokens,
+  type Part,
+} from "../../steps/message/message.ts";
+import { isSameSpan, type Span, type OutlineRow } from "../../steps/plan/outline.ts";
+import { digest, sumDigests } from "../../steps/text/digest.ts";
+import { stripInvisible } from "../../steps/text/text.ts";
+import type { UIMessage } from "ai";
 
 /**
  * Why a planned overlay no longer fits:
@@ -653,4 +661,95 @@ function isOverSame(a: OverlayRow, b: OverlayRow): boolean {
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
+}
+
+export class Spans {
+  readonly #tree: Tree;
+  readonly #laid: Overlays;
+
+  constructor(laid: Overlays) {
+    this.#tree = laid.tree;
+    this.#laid = laid;
+  }
+
+  /**
+   * Digest and size of a span's current content. Null when its ends are gone or not on one path. Throws `invalid_range`
+   * for bad steps.
+   */
+  digest(span: Span): SpanDigest | null {
+    const range = this.#laid.locate(span);
+    return range === null ? null : this.#laid.describe(range);
+  }
+
+  /** The digest of a span's messages, including hidden ones. Null as for {@link digest}. */
+  sourceDigest(span: Span): string | null {
+    const elements = this.#sources(span, false);
+    return elements === null ? null : sumDigests(elements.map(elementDigest));
+  }
+
+  /** A span's messages, including hidden ones, oldest first. Null as for {@link digest}. */
+  messages(span: Span): UIMessage[] | null {
+    const elements = this.#sources(span, true);
+    return elements === null ? null : elementMessages(this.#tree, elements.filter(isThere));
+  }
+
+  /** Reads a span's messages in slices, including hidden ones. Null when its ends are gone. */
+  reader(span: Span, bytes?: number): SpanReader | null {
+    const range = this.#laid.locate(span);
+    return range === null ? null : new SpanReader(this.#tree, range, bytes);
+  }
+
+  /**
+   * Describes a span in slices, one a step, so that a commit over it need not read it once more. Ends at once where its ends are gone. Throws
+   * `invalid_range` for bad steps.
+   */
+  *survey(span: Span): Generator<undefined, void> {
+    const range = this.#laid.locate(span);
+    if (range !== null) yield* this.#laid.survey(range);
+  }
+
+  /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */
+  isAsRead(reader: SpanReader, span: Span): boolean {
+    return reader.digest !== null && (reader.isUntouched || reader.digest === this.sourceDigest(span));
+  }
+
+  /** A span's messages without content, as outline rows. Null as for {@link digest}. */
+  rows(span: Span): OutlineRow[] | null {
+    return this.#sources(span, false)?.filter(isThere).map(outlineRow) ?? null;
+  }
+
+  #sources<Content extends boolean>(span: Span, content: Content) {
+    const range = this.#laid.locate(span);
+    return range === null ? null : (walkSpan(this.#tree, range, { content, overlays: [] })?.toReversed() ?? null);
+  }
+
+  /** See {@link Overlays.toolsUpTo}. Empty where its ends are gone. */
+  toolsUpTo(span: Span): string[] {
+    const range = this.#laid.locate(span);
+    return range === null ? [] : this.#laid.toolsUpTo(range);
+  }
+}
+
+/** The elements beneath an overlay, newest first. */
+export function beneath(tree: Tree, overlay: OverlayRow, depth: number): Element[] {
+  const narrower =
+    depth === Number.POSITIVE_INFINITY
+      ? []
+      : tree.sql.activeOverlaysEndingFrom(tree.sessionId, overlay.fromSeq).filter((each) => isBeneath(each, overlay));
+  const options = { content: false, floor: placeFrom(overlay), overlays: narrower } as const;
+  return [...walkView(tree, placeTo(overlay), options)].flatMap((element) =>
+    element.kind === "overlay" && depth > 1 ? beneath(tree, element.overlay, depth - 1) : [element],
+  );
+}
+
+/** False for a message that the host pruned, because none of it can be read. */
+function isThere(element: Element): boolean {
+  return element.kind === "overlay" || !isPruned(element.row);
+}
+
+/** Whether `inner` lies inside `outer`, or is older and covers the very same span. */
+function isBeneath(inner: OverlayRow, outer: OverlayRow): boolean {
+  const from = comparePlaces(placeFrom(inner), placeFrom(outer));
+  const to = comparePlaces(placeTo(inner), placeTo(outer));
+  return from >= 0 && to <= 0 && (from > 0 || to < 0 || inner.n < outer.n);
 }

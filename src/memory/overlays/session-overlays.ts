@@ -1,25 +1,39 @@
 /**
- * The overlays of one session as callers use them: add, list, roll back, restore, expand and read the past.
+ * The overlays of one session as callers use them: add, list, roll back, restore, expand and read the past. Runs each change in one
+ * transaction. overlays.ts owns the commit fence. Nothing here changes a message (M1).
  *
- * Runs each change in one transaction and reads the messages beneath overlays. overlays.ts owns the commit fence, and
- * time-travel.ts knows which overlays were in force when. Nothing here changes a message (M1).
+ * Edited text does not come back through the past. A summary whose messages were edited or deleted since is never shown again, and a marker
+ * with its id takes its place. Where an edit invalidated an overlay, each of its chunks that the edit did not touch gets an overlay of its own,
+ * with the chunk's stored draft, through the same fence (C2, C3, V3).
  */
-import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { NOTHING_PINNED, type Instruction } from "../../facts/fact.ts";
+import { gatherFacts, keepFacts } from "../../facts/gather.ts";
+import { renderInstructions, renderSaid } from "../../facts/render.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import type { CountTokens } from "../../steps/message/message.ts";
-import type { Instruction } from "../../facts/fact.ts";
-import { gatherFacts, keepFacts } from "../../facts/gather.ts";
-import { overlayMessageId, storedId } from "../../steps/view/view.ts";
-import type { CommitResult, OverlayInput, OverlayRecord, Overlays } from "./overlays.ts";
-import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
-import { discloseOverlay, isUnchanged, readPastView, type PastView } from "./time-travel.ts";
-import { beneath, type Spans } from "./spans.ts";
+import type { Drafts } from "../drafts.ts";
+import { comparePlaces } from "../messages/place.ts";
 import type { Tree } from "../messages/tree.ts";
-import { elementMessages, type ViewReading } from "../messages/view.ts";
-import type { Element } from "../messages/walk.ts";
+import { elementMessages, overlayMessage, readView, type ViewReading, type View } from "../messages/view.ts";
+import { placeFrom, placeTo, rangeOf, walkSpan, walkView, type Element } from "../messages/walk.ts";
+import {
+  toRecord,
+  wasInForce,
+  parseDetails,
+  type OverlayDetails,
+  type OverlayRecord,
+  type Leaf,
+  type Opening,
+  type OverlayInput,
+} from "./overlay.ts";
+import { beneath, type CommitResult, type Overlays, type Spans } from "./overlays.ts";
+import type { OverlayRow } from "../statements.ts";
+import type { CountTokens } from "../../steps/message/message.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { overlayMessageId, storedId } from "../../steps/view/view.ts";
+import type { UIMessage } from "ai";
 
 export interface ExpandOptions {
   /** How many layers to open. At 1 the narrower overlays just beneath appear as their summaries. Defaults to all layers. */
@@ -196,4 +210,180 @@ function stands(element: Element, id: string): boolean {
   return element.kind === "overlay"
     ? id === overlayMessageId(element.overlay.overlayId)
     : element.row.id === storedId(id);
+}
+
+/** A view of the past, with the messages as they are now. */
+export interface PastView extends View {
+  /** The overlay that had just been added. */
+  readonly asOf: { readonly overlayId: string; readonly n: number; readonly createdAt: number };
+  /** Ids of overlays in force then whose messages were edited or deleted since. Their text is withheld. */
+  readonly changed: readonly string[];
+}
+
+const WITHHELD = "What this summary said is not shown, because messages under it were edited or deleted later.";
+
+/**
+ * The view of an overlay's branch right after that overlay was added. It has the messages up to that time and the
+ * overlays in force then, in any state now. Reads the session's overlays, the rows since the overlay's end, and a view.
+ * Throws `unknown_overlay`.
+ */
+export function readPastView(
+  tree: Tree,
+  overlays: Overlays,
+  { overlayId, ...reading }: Omit<ViewReading, "overlays"> & { readonly overlayId: string },
+): PastView {
+  const at = overlays.mustGetRow(overlayId);
+  const changed: string[] = [];
+  const shown = tree.sql
+    .overlays(tree.sessionId)
+    .filter((row) => wasInForce(row, at.n))
+    .filter((row) => isPlaced(overlays, row) || changed.push(row.overlayId) === 0);
+  const leaf = leafThen(tree, at);
+  if (leaf === null) return { ...emptyView(), asOf: stampOf(at), changed };
+  const start = { seq: leaf, step: WHOLE_MESSAGE };
+  const visible = [...walkView(tree, start, { content: false, overlays: shown })];
+  const withheld = new Set(
+    visible.flatMap((element) =>
+      element.kind === "overlay" && !isUnchanged(overlays, element.overlay) ? [element.overlay.n] : [],
+    ),
+  );
+  // Names of an overlay that left force may come from messages that changed since, so only an active one keeps them.
+  const disclosed = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : disclosed(row)));
+  changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
+  return {
+    ...readView(tree, start, { ...reading, overlays: rows }),
+    leafId: tree.shape(leaf).id,
+    asOf: stampOf(at),
+    changed,
+  };
+}
+
+/**
+ * True when the messages under an overlay are the same as when it was added. C3 ensures that only while the overlay is
+ * in force. Reads a row for each element that stands in its place.
+ */
+export function isUnchanged(overlays: Overlays, overlay: OverlayRow): boolean {
+  if (overlay.state === "active") return true;
+  if (!isPlaced(overlays, overlay)) return false;
+  return overlays.describe(rangeOf(overlay))?.digest === overlay.spanDigest;
+}
+
+/**
+ * The overlay for callers. Its words are withheld where covered messages were edited or deleted since. Reads rows only
+ * for an overlay that was rolled back.
+ */
+export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRecord {
+  const overlay = toRecord(row.state === "active" ? row : overlays.withoutNames(row));
+  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(overlays, row));
+  if (holds) return overlay;
+  const silent = {
+    pinned: NOTHING_PINNED,
+    knows: [],
+    weights: { last: 0, summary: 0 },
+    facts: null,
+    carried: [],
+    opening: null,
+    context: null,
+  };
+  return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
+}
+
+/** The overlays that an overlay replaced when it was added, oldest first. Null when its messages are gone. */
+export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
+  if (!isPlaced(overlays, overlay)) return null;
+  const before = tree.sql
+    .overlays(tree.sessionId)
+    .filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(overlays, row));
+  const elements = walkSpan(tree, rangeOf(overlay), { content: false, overlays: before });
+  return elements?.flatMap((element) => (element.kind === "overlay" ? [element.overlay] : [])).toReversed() ?? null;
+}
+
+/** Whether both of its ends are still in place. */
+function isPlaced(overlays: Overlays, row: OverlayRow): boolean {
+  if (row.state === "active") return true;
+  const range = overlays.locate(toRecord(row).span);
+  return (
+    range !== null && comparePlaces(range.from, placeFrom(row)) === 0 && comparePlaces(range.to, placeTo(row)) === 0
+  );
+}
+
+/** The newest remaining message at that time on the overlay's branch, or in the session when the overlay's end is gone. */
+function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
+  const below = new Set([toSeq]);
+  let newest: number | null = null;
+  for (const { seq, parentSeq } of tree.sql.links(tree.sessionId, toSeq - 1, topSeq)) {
+    if (seq !== toSeq && (parentSeq === null || !below.has(parentSeq))) continue;
+    below.add(seq);
+    newest = seq;
+  }
+  return newest ?? tree.sql.links(tree.sessionId, -1, topSeq).at(-1)?.seq ?? null;
+}
+
+function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
+  const details = JSON.stringify({
+    ...parseDetails(row.details),
+    pinned: NOTHING_PINNED,
+    weights: { last: 0, summary: 0 },
+    opening: null,
+  } satisfies OverlayDetails);
+  const silent = { ...row, summary: WITHHELD, details };
+  return { ...silent, tokens: overlays.weigh(overlayMessage(silent)) };
+}
+
+function stampOf({ overlayId, n, createdAt }: OverlayRow): PastView["asOf"] {
+  return { overlayId, n, createdAt };
+}
+
+function emptyView(): View {
+  return { messages: [], tokens: 0, elements: [], leafId: null };
+}
+
+export interface Standing {
+  readonly sessionId: string;
+  readonly laid: Overlays;
+  readonly drafts: Drafts;
+  readonly countTokens: CountTokens;
+}
+
+export function showDraftsOf(standing: Standing, gone: readonly OverlayRow[]): void {
+  for (const row of gone) {
+    const { details } = toRecord(row);
+    const { instructions, said } = details.pinned;
+    const shown = standing.countTokens(renderInstructions(instructions)) + standing.countTokens(renderSaid(said));
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, shown);
+    const { opening, madeOf } = details;
+    for (const part of madeOf) if (part.kind === "leaf") showLeaf(standing, part, { pinnedTokens, opening });
+  }
+}
+
+/** Gives each part the budget of the whole, so that an edit elsewhere removes none of the user's words from the view. */
+function showLeaf(
+  { laid, drafts, sessionId, countTokens }: Standing,
+  leaf: Leaf,
+  { pinnedTokens, opening }: { pinnedTokens: number; opening: Opening | null },
+): void {
+  const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
+  const span = { fromId, fromStep, toId, toStep };
+  const range = laid.locate(span);
+  const draft = draftKey === null ? null : drafts.get(sessionId, draftKey);
+  if (range === null || draft === null || laid.describe(range)?.digest !== digest) return;
+  const { text, model, degraded, generation, facts, unfounded } = draft;
+  const mostTokens = tokens - countTokens(text) - SUMMARY_FRAME_TOKENS;
+  const pinned = { ...keepFacts(facts, { mostTokens, pinnedTokens, countTokens }), unfounded };
+  laid.add({
+    span,
+    summary: text,
+    details: {
+      model,
+      degraded,
+      trigger: "edit",
+      generation,
+      madeOf: [leaf],
+      draftKey,
+      opening: opening !== null && laid.isWithin(opening.messageId, range) ? opening : null,
+      sourceTokens: tokens,
+      pinned,
+    },
+  });
 }

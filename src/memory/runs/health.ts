@@ -6,8 +6,9 @@
  * numbers, model names and codes only, because a provider's error text may quote the request (S2). It is safe because the rows are the
  * truth and the cache is cleared when a transaction rolls back.
  */
+import { columns, ADDED_UP, type Db } from "../db.ts";
 import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../steps/decide/breaker.ts";
-import { columns, type Db } from "../db.ts";
+import { utcDay, type Spend } from "../../steps/decide/decide.ts";
 
 /** One model's breaker and the time of its last result (epoch ms). */
 export type HealthRow = { [Field in keyof Breaker]: Breaker[Field] } & { model: string; heardAt: number };
@@ -102,5 +103,46 @@ export class Health {
   #all(): Map<string, HealthRow> {
     const sql = `SELECT ${HEALTH} FROM palimpsest_health ORDER BY model`;
     return (this.#rows ??= new Map(this.#db.run<HealthRow>(sql).map((row) => [row.model, row])));
+  }
+}
+
+export class SpendTable {
+  readonly #db: Db;
+  /** Cached sums of sessions and of one day, so that a waiting trigger reads no row. */
+  readonly #sessions: Map<string, number>;
+  #day: { readonly day: number; readonly tokens: number } | null = null;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#sessions = db.cached(new Map());
+    db.cached({ clear: () => (this.#day = null) });
+  }
+
+  of(sessionId: string, now: number): Spend {
+    const day = utcDay(now);
+    const sessionTokens = this.#sessions.get(sessionId) ?? this.#spent(sessionId);
+    this.#sessions.set(sessionId, sessionTokens);
+    if (this.#day?.day !== day) this.#day = { day, tokens: this.#spent(day) };
+    return { sessionTokens, dayTokens: this.#day.tokens };
+  }
+
+  /** Call it inside a transaction. */
+  add(sessionId: string, tokens: number, now: number): void {
+    if (tokens === 0) return;
+    const day = utcDay(now);
+    // Budgets count the current day only. A number is less than any text, so no session is among these.
+    this.#db.run("DELETE FROM palimpsest_spend WHERE key < ?", day);
+    for (const key of [sessionId, day]) this.#db.insert("palimpsest_spend", { key, tokens }, ADDED_UP);
+    this.#sessions.delete(sessionId);
+    this.#day = null;
+  }
+
+  /** For a session that is deleted. Call it inside that transaction. */
+  delete(sessionId: string): void {
+    this.#db.run("DELETE FROM palimpsest_spend WHERE key = ?", sessionId);
+  }
+
+  #spent(key: string | number): number {
+    return this.#db.run<{ tokens: number }>("SELECT tokens FROM palimpsest_spend WHERE key = ?", key)[0]?.tokens ?? 0;
   }
 }

@@ -1,9 +1,9 @@
-/**
- * Token counts of each session's model calls, one row per model. The rows hold numbers and model names, and no text of a
- * conversation.
- */
-import type { Calibration } from "../../steps/tokens/calibrate.ts";
+/** What the agent's own models told: the tokens of their calls, and what their signed thoughts were made on. */
 import { columns, type Db } from "../db.ts";
+import { digest } from "../../steps/text/digest.ts";
+import type { Calibration } from "../../steps/tokens/calibrate.ts";
+import { madeOn, marksOf, newIn, saidBy, staying, type Said } from "../../steps/view/thoughts.ts";
+import type { UIMessage } from "ai";
 
 /** Sums over the calls of one model, and the calibration of the session's estimates learned from them. */
 export type UsageRow = { [Field in keyof Calibration]: number } & {
@@ -53,4 +53,115 @@ export class UsageTable {
   delete(sessionId: string): void {
     this.#db.run("DELETE FROM palimpsest_usage WHERE session_id = ?", sessionId);
   }
+}
+
+/** Most sessions whose last prompts are held, and prompts of one. A model is asked about the newest. */
+const MOST_SESSIONS = 8;
+const MOST_PROMPTS = 4;
+
+/** A prompt that was handed out, and whose answer is stored by the caller. */
+export interface OpenPrompt {
+  /** The message that it ended with. */
+  readonly leafId: string | null;
+  /** What the thoughts of the answer were made on. */
+  readonly madeOf: (reply: readonly Said[]) => ReadonlyMap<string, string>;
+}
+
+type ThoughtRow = { mark: string; prefix: string };
+
+export class ThoughtsTable {
+  readonly #db: Db;
+  /** Held in memory. After an eviction the thoughts of an answer under way stay without notes. */
+  readonly #open = new Map<string, OpenPrompt[]>();
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  /** The digests of what stood before these thoughts, by the marks of the thoughts. */
+  prefixes(marks: readonly string[]): ReadonlyMap<string, string> {
+    const sql = `SELECT mark, prefix FROM palimpsest_thoughts WHERE mark IN (SELECT value FROM json_each(?))`;
+    const rows = marks.length === 0 ? [] : this.#db.run<ThoughtRow>(sql, JSON.stringify(marks));
+    return new Map(rows.map(({ mark, prefix }) => [mark, prefix]));
+  }
+
+  put(sessionId: string, prefixes: ReadonlyMap<string, string>): void {
+    if (prefixes.size === 0) return;
+    this.#db.transaction(() => {
+      for (const [mark, prefix] of prefixes) this.#db.replace("palimpsest_thoughts", { mark, sessionId, prefix });
+    });
+  }
+
+  /** A view without the thoughts that have something else before them than in the view that they were made on. */
+  boundView(messages: UIMessage[]): UIMessage[] {
+    const said = messages.map(({ role, parts }) => parts.map((part) => saidBy(role, part)));
+    const whole = said.flat(2);
+    const marks = marksOf(whole);
+    if (marks.length === 0) return messages;
+    const prefixes = this.prefixes(marks.map(ofView));
+    const stays = staying(whole, {}, (mark) => prefixes.get(ofView(mark)));
+    if (stays.every(Boolean)) return messages;
+    let at = 0;
+    return messages.map((message, index) => {
+      const parts = message.parts.filter((_, n) => {
+        const many = said[index]?.[n]?.length ?? 0;
+        at += many;
+        return many === 0 || stays[at - 1] === true;
+      });
+      return parts.length === message.parts.length ? message : { ...message, parts };
+    });
+  }
+
+  /** Notes that a view was handed out, which a model may be asked about. */
+  showed(sessionId: string, leafId: string | null, messages: readonly UIMessage[]): void {
+    const said = (): Said[] => messages.flatMap(({ role, parts }) => parts.flatMap((part) => saidBy(role, part)));
+    const madeOf = (reply: readonly Said[]): ReadonlyMap<string, string> => {
+      const prompt = said();
+      const made = madeOn(prompt, {}, newIn(reply, prompt));
+      return new Map([...made].map(([mark, prefix]) => [ofView(mark), prefix]));
+    };
+    this.opened(sessionId, { leafId, madeOf });
+  }
+
+  opened(sessionId: string, prompt: OpenPrompt): void {
+    const earlier = this.#open.get(sessionId) ?? [];
+    this.#open.delete(sessionId);
+    this.#open.set(sessionId, [...earlier, prompt].slice(-MOST_PROMPTS));
+    for (const id of this.#open.keys()) if (this.#open.size > MOST_SESSIONS) this.#open.delete(id);
+  }
+
+  /**
+   * Notes what the thoughts of a reply were made on, by the prompts that ended with it or with its parent. Where several prompts could have been its own and differ, they
+   * count as made on none of them, so that the provider is not sent them. Call it inside the transaction that stores the reply.
+   */
+  stored(sessionId: string, { id, role, parts }: UIMessage, parentOf: () => string | null): void {
+    if (role !== "assistant" || !this.#open.has(sessionId)) return;
+    const reply = parts.flatMap((part) => saidBy(role, part));
+    if (marksOf(reply).length === 0) return;
+    const parentId = parentOf();
+    const prompts = (this.#open.get(sessionId) ?? []).filter(({ leafId }) => leafId === parentId || leafId === id);
+    const made = new Map<string, string>();
+    for (const { madeOf } of prompts) {
+      for (const [mark, prefix] of madeOf(reply)) {
+        const other = made.get(mark);
+        made.set(mark, other === undefined || other === prefix ? prefix : UNCLEAR);
+      }
+    }
+    const known = this.prefixes([...made.keys()]);
+    this.put(sessionId, new Map([...made].filter(([mark]) => !known.has(mark))));
+  }
+
+  /** For a session whose messages are all deleted. Call it inside that transaction. */
+  delete(sessionId: string): void {
+    this.#open.delete(sessionId);
+    this.#db.run("DELETE FROM palimpsest_thoughts WHERE session_id = ?", sessionId);
+  }
+}
+
+/** No prompt has it. */
+const UNCLEAR = "";
+
+/** A view's messages and a prompt's are compared each with their own kind, because tools may show a model their outputs in another form. */
+function ofView(mark: string): string {
+  return digest("view", mark);
 }

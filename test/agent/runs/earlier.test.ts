@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import { measureMessage } from "../../../src/steps/message/message.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { overlayMessageId } from "../../../src/steps/view/view.ts";

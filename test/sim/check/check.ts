@@ -6,7 +6,7 @@
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import type { Draft } from "../../../src/memory/drafts.ts";
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { notesOf } from "../../../src/notes/versions.ts";
 import type { View } from "../../../src/memory/messages/view.ts";

@@ -4,7 +4,7 @@
  * Nothing but the user's own words is one. One that a summary showed stays in view while that summary is in force, until the user ends it or
  * changes the message. Reads only.
  */
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import type { View } from "../../../src/memory/messages/view.ts";
 import { readInForce, recordedInstructions } from "../../../src/facts/render.ts";
 import { rulesIn, standingRules } from "../said.ts";

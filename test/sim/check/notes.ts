@@ -4,7 +4,7 @@
  */
 import { NOTES_VERSIONS } from "../../../src/notes/limits.ts";
 import type { NotesVersion } from "../../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { marksIn } from "../said.ts";
 import { count } from "../tally.ts";

@@ -1,5 +1,5 @@
 /** Checks the invariants of overlays, C1, C2, C3 and V3, against the messages of the twin. */
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { count } from "../tally.ts";

@@ -4,7 +4,7 @@
  * A child's messages are taken as found after they were compared with the parent's. From then on its twin is like any other.
  */
 import { notesOf } from "../../../src/notes/versions.ts";
-import type { OverlayRecord } from "../../../src/memory/overlays/overlays.ts";
+import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import { RECORD_PREFIX } from "../../../src/steps/view/view.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
 import { inheritBlock } from "../blocks.ts";
