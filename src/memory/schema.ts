@@ -204,7 +204,7 @@ const MAKING: Record<Family, readonly string[]> = {
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
-  // What each signed thought was made on (runs/thoughts.ts).
+  // What each signed thought was made on (runs/usage.ts).
   thoughts: [
     `CREATE TABLE palimpsest_thoughts (
        mark       TEXT NOT NULL,

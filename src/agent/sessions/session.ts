@@ -32,7 +32,7 @@ import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { inTurns } from "../../steps/view/turns.ts";
-import type { PastView } from "../../memory/overlays/time-travel.ts";
+import type { PastView } from "../../memory/overlays/session-overlays.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
