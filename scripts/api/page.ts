@@ -62,7 +62,7 @@ function purposesIn(folder: string): ReadonlyMap<string, string> {
   const src = join(import.meta.dirname, "../../src", folder);
   const file = [join(src, "calls.ts"), join(src, "room.ts")].find(existsSync) ?? src;
   const source = readFileSync(file, "utf8");
-  const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}(\w+): \w+\(\{$/gm);
+  const found = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n {2}(\w+): \w+(?:<\w+>\(\))?\(\{$/gm);
   return new Map([...found].map(([, text = "", name = ""]) => [name, text.replaceAll(/\n\s*\*/g, "").trim()]));
 }
 

@@ -7,7 +7,7 @@
 
 /** Quoted pieces, which must be copies where they have a few words. Code is one too. Short ones are read as well, so that none opens at the end of another. */
 const QUOTED =
-  /`([^`\n]{1,200})`|"([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,200})」/g;
+  /`([^`\n]{1,200})`|"(?![\s.,;:!?)\]}…])([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,200})」/g;
 const LEAST_WORDS = 4;
 /** Letters of scripts in which names of files, ids and addresses are written. In others a name has no end. */
 const LETTER = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}_`;
@@ -40,6 +40,8 @@ const PLACE = /:\d+(?:[:-]\d+)?$/;
 const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
 /** What a writer leaves out of a quotation, or puts into it. */
 const GAP = /\s{0,9}(?:\[[^\]\n]{0,80}\]|\((?:…|\.{3})\)|…|\.{3})\s*/;
+/** The address of a link in Markdown. */
+const LINKED = /(?<=\]\()[^)\s]{1,500}/g;
 /** Numbers with separators between their groups. */
 const GROUPED = /\d{1,3}(?:[.,'’_\s\u00a0\u202f]\d{3})+(?!\d)/g;
 /** More are not listed. */
@@ -48,7 +50,8 @@ const MOST = 12;
 /** What of `answer` stands nowhere in `shown`, in order, each once. */
 export function findUnfounded(answer: string, shown: string): string[] {
   const text = answer.replaceAll(REFERENCE, "");
-  const known = flatten(shown);
+  // An address behind the text of a link is known as well as the sentence around it.
+  const known = `${flatten(shown)}\n${(shown.match(LINKED) ?? []).map(flatten).join("\n")}`;
   const numbers = new Set([...(shown.match(/\d{5,}/g) ?? []), ...(shown.match(GROUPED) ?? []).map(digitsOf)]);
   const isKnown = (piece: string): boolean => {
     if (/^[#$]?\d{5,}$/.test(piece)) return numbers.has(digitsOf(piece));

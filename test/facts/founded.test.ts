@@ -173,3 +173,17 @@ describe("time grows with the length alone", () => {
     },
   );
 });
+
+test("the address of a link in Markdown is known, and so is the sentence around its text", () => {
+  const shown = "Read on [moving to DeerFlow 2.0](https://github.com/bytedance/deer-flow/issues/824) in February.";
+  const said = 'See https://github.com/bytedance/deer-flow/issues/824: "moving to DeerFlow 2.0 in February".';
+  expect(findUnfounded(said, shown)).toEqual([]);
+  expect(findUnfounded("See https://github.com/bytedance/deer-flow/issues/825.", shown)).toHaveLength(1);
+});
+
+test("what stands between two quotations is no quotation, also where one quotes another", () => {
+  const shown = 'He set "version" to "4.14.4" and then wrote: we keep the old file.';
+  expect(
+    findUnfounded('"set "version" to "4.14.4""; then he said that all was well "we keep the old file"', shown),
+  ).toEqual([]);
+});
