@@ -41,8 +41,8 @@ describe("a Worker that adds no room", () => {
   test("names no method, call or prompt of the notes", () => {
     expect(ours.files.size).toBeGreaterThan(100);
     expect(ours.code).toContain("compactAfter");
-    // The error about a missing room names its setting.
-    expect(ours.code.replace(/keepNotes:\s*"notes"/, "")).not.toMatch(
+    // The error about a missing room names what the room would bring.
+    expect(ours.code.replace(/notes:\s*\[[^\]]*"keepNotes"[^\]]*\]/, "")).not.toMatch(
       /(?:keep|get|update|refresh|plan|read|save)Notes|notesHistory|the notes/,
     );
   });

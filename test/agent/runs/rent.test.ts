@@ -205,7 +205,7 @@ test("a threshold that is a text is refused with what to write instead", async (
     expect(told("Auto")).toMatch(/invalid_options.*write compactAfter\("auto"\)/);
     expect(told("60000")).toMatch(/invalid_options.*write compactAfter\(60000\)/);
     expect(told("often")).toMatch(/invalid_options.*write a number of tokens, "auto"/);
-    expect(told(undefined)).toMatch(/invalid_options.*compactAfter\(undefined\)/);
+    expect(told(null)).toMatch(/invalid_options.*compactAfter\(null\)/);
   });
 });
 
