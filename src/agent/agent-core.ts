@@ -91,6 +91,7 @@ export class AgentCore {
     this.runs = new Runs(this.db, {
       now: () => platform.now(),
       started: (run) => this.dispatcher.dispatch(run),
+      proposed: (run) => this.announce(run),
       ended: (run) => this.announceEnd(run),
     });
     this.hookOutbox = new HookOutbox(this.db);

@@ -120,8 +120,6 @@ export class FunctionRuns implements OwnFunctions {
     }
     const end = outcome;
     await core.read(run.sessionId, () => finish(core, run.id, end));
-    const now = core.runs.get(run.id);
-    if (now?.state === "proposed") core.announce(now);
   }
 
   /** Its time may be over, or its object may have died. */

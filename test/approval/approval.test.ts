@@ -1,6 +1,7 @@
 /** A proposal is an overlay that a person puts in force or drops. Tests their answer, a late answer, and silence. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import type { RunEvent } from "../../src/agent/events.ts";
 import type { ApprovalOptions } from "../../src/approval/approval.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -74,6 +75,20 @@ test("a sound summary is proposed, shown in whole, and nothing is committed or h
   expect(await summaries(agent)).toEqual([proposal?.summary]);
   expect(calls).toHaveLength(1);
   expect(await agent.getProposal({ runId: run.id })).toBeNull();
+});
+
+test("clients are told once that a summary waits, at the commit that proposed it (R1)", async () => {
+  const made = newAgent((prompt) => summaryOf(prompt, "what was done"));
+  await configure(made.stub, (agent) => Session.create(agent).compactAfter(2_000).requireApproval());
+  const told: RunEvent[] = [];
+  await runInDurableObject(made.stub, ({ palimpsest: { platform } }: PalimpsestAgent) => {
+    Object.assign(platform, { broadcast: (event: RunEvent) => void told.push(event) });
+  });
+  const run = await startRun(made.agent);
+  await untilWaiting(made.agent, run.id);
+  const waits = told.filter(({ state }) => state === "proposed");
+  expect(waits).toMatchObject([{ runId: run.id, step: "add compaction", outcome: null }]);
+  expect(told.at(-1)).toBe(waits[0]);
 });
 
 test("no is no: the run ends with the reason, and another try pays for nothing again (R1, R3)", async () => {

@@ -32,7 +32,7 @@ test("an agent with one message takes at most 1.3 times the storage of an agent 
 
 test("reading makes no table: what nothing was written to reads as empty", async () => {
   await withProbe(({ memory, history, storage, cost }) => {
-    const runs = new Runs(memory.db, { now: () => 1, started: () => {}, ended: () => {} });
+    const runs = new Runs(memory.db, { now: () => 1, started: () => {}, proposed: () => {}, ended: () => {} });
     const spent = cost(() => {
       expect([history.getHistory(), history.view().elements, history.overlays.list()]).toEqual([[], [], []]);
       expect([history.leafId(), history.get("m1"), memory.drafts.get("", "key")]).toEqual([null, null, null]);

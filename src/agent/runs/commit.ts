@@ -143,7 +143,7 @@ export function layOrPropose(
   const deadline =
     approval === null ? null : { expiresAt: core.platform.now() + approval.timeoutMs, onTimeout: approval.onTimeout };
   const laid = laySummary(core, run, { ...summary, deadline });
-  if (laid.kind === "proposed") core.runs.write({ ...run, state: "proposed" });
+  if (laid.kind === "proposed") core.runs.propose(run);
   return laid;
 }
 

@@ -49,6 +49,8 @@ export interface RunsOptions {
   readonly now: () => number;
   /** Called after the transaction that started a run commits. */
   readonly started: (run: LiveRun) => void;
+  /** Called after the transaction that left a run's summary to a person commits. */
+  readonly proposed: (run: LiveRun) => void;
   /** Called after the transaction that ended a run commits, once for each run. */
   readonly ended: (run: EndedRun) => void;
 }
@@ -206,6 +208,12 @@ export class Runs {
     const live = this.#live.get(sessionId)?.map((each) => (each.id === id ? run : each));
     if (live !== undefined) this.#live.set(sessionId, live);
     return run;
+  }
+
+  /** Leaves a live run to a person, who is told after the commit. Call it as {@link write}. */
+  propose(run: LiveRun): void {
+    const proposed = this.write({ ...run, state: "proposed" });
+    this.#db.afterCommit(() => this.#options.proposed(proposed));
   }
 
   /**
