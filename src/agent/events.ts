@@ -45,13 +45,13 @@ export interface RunEvent {
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
-  // A caller's own function, and a text that a room had at hand, are one step each.
-  const plan = run.path === undefined || run.path === "model" ? 1 : 0;
+  // The plan and the commit. A caller's own function, and a text that a room had at hand, are one step each.
+  const aroundDrafts = run.path === undefined || run.path === "model" ? 2 : 0;
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
   // Repairs, halves and further questions are known only when they come. So a live run always has at least one step to come.
-  const total = Math.max(plan + chunks + merge, run.steps.length, done + 1);
+  const total = Math.max(aroundDrafts + chunks + merge, run.steps.length, run.outcome === null ? done + 1 : 0);
   return {
     type: RUN_EVENT,
     runId: run.id,

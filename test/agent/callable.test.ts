@@ -48,7 +48,7 @@ async function connect(name: string) {
 // --- events and the ledger ------------------------------------------------------------------------------------------------
 
 test("a connected client calls by name, and hears of a run from its start to its one outcome", async () => {
-  const { name } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const client = await connect(name);
   expect(await client.call("appendAll", { messages: talk(0, 17) })).toMatchObject({ success: true });
   const ended = await client.until(() => client.events().find((event) => event.outcome !== null));
@@ -58,6 +58,10 @@ test("a connected client calls by name, and hears of a run from its start to its
   expect(new Set(events.map((event) => event.step))).toContain("plan the cut");
   for (const { done, total, outcome } of events) expect(done).toBeLessThan(outcome === null ? total : total + 1);
   expect(ended.done).toBe(ended.total);
+  // What the plan promised is what there was, so a bar moves evenly to its end.
+  const { steps } = await agent.getRun({ runId: ended.runId });
+  const planned = events.filter((event) => event.done > 0);
+  expect(new Set(planned.map(({ total }) => total))).toEqual(new Set([steps.length]));
 });
 
 test("each run's end is told once, however it comes: applied, cancelled, cleared away (R1)", async () => {
