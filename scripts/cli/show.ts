@@ -18,7 +18,7 @@ const COLOUR: Readonly<Record<string, Style>> = {
   applied: "green",
   split: "green",
   nothing: "yellow",
-  waiting: "yellow",
+  proposed: "yellow",
   degraded: "yellow",
   stale: "red",
   failed: "red",

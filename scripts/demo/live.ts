@@ -37,11 +37,13 @@ export class Live {
   }
 
   run(event: RunEvent): void {
-    const key = `${event.runId}/${event.step ?? ""}/${event.attempt}/${event.outcome?.kind ?? ""}`;
+    const isProposed = event.state === "proposed";
+    const key = `${event.runId}/${event.step ?? ""}/${event.attempt}/${isProposed ? event.state : (event.outcome?.kind ?? "")}`;
     if (this.#shown.has(key)) return;
     this.#shown.add(key);
     const name = this.#paint(`  run ${event.n}`, "dim");
     if (event.outcome !== null) this.line(`${name} ${this.#outcome(event)}`);
+    else if (isProposed) this.line(`${name} ${this.#paint("proposed", "yellow")}: its summary waits for a person`);
     else if (event.step === null) this.line(`${name} starts (trigger: ${event.trigger})`);
     else
       this.line(

@@ -140,8 +140,17 @@ test("a run is planned, watched, looked at, edited, approved; its wait outlives 
   const session = ["--session", "steered"];
   const looked = await palimpsest(["run", run.id]);
   expect(looked).toMatchObject({ code: 0 });
-  expect(looked.out).toMatch(/step +tries +took[^]*ask for approval[^]*then it is discarded\.\n\n## /);
+  expect(looked.out).toMatch(
+    /\n {2}proposed\n[^]*step +tries +took[^]*add compaction[^]*then it is discarded\.\n\n## /,
+  );
   expect((await palimpsest([...session, "plan"])).out).toContain("approval-pending");
+  // It has done its work, so there is nothing to stop or to do again.
+  for (const steering of [["pause"], ["resume"], ["retry", "--from", "plan the cut"]]) {
+    const refused = await palimpsest([...steering, run.id]);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("Approve or reject its summary") });
+  }
+  const watched = await palimpsest(["watch", run.id]);
+  expect(watched).toMatchObject({ code: 0, out: `${run.id} proposed\n` });
 
   await worker.kill();
   await worker.start();
@@ -233,7 +242,7 @@ test("everything that moves is watched as JSON, an event a line, for as long as 
   // Only what begins after it listens is told.
   await once(watching.stderr, "data");
   const run = await proposedRun("watched");
-  while (!out.includes('"step":"ask for approval')) await once(watching.stdout, "data");
+  while (!out.includes('"state":"proposed"')) await once(watching.stdout, "data");
   watching.kill();
   const events = linesOf(out.slice(0, out.lastIndexOf("\n")));
   expect(events.length).toBeGreaterThan(1);
