@@ -8,7 +8,7 @@ import { useAct } from "../use-agent.ts";
 
 export function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
   const act = useAct();
-  const { id: runId, outcome, state, sessionId } = run;
+  const { id: runId, outcome, path, state, sessionId } = run;
   const ask = (name: "cancelRun" | "pauseRun" | "resumeRun", told: string): void =>
     void act.run(async (connection) => {
       await connection.call(name, { runId });
@@ -20,11 +20,12 @@ export function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
       globalThis.location.hash = formatRoute({ page: "runs", agent, id: sessionId, run: again.run.id });
       return null;
     });
-  const isAtWork = outcome === null && state !== "paused" && state !== "pending";
+  // A proposal has done its work, and a caller's function cannot be stopped in the middle.
+  const isAtWork = state === "running" && path !== "function";
   const fruitless = outcome !== null && !["applied", "split"].includes(outcome.kind);
   return (
     <div className="actions">
-      {outcome === null && state !== "paused" && (
+      {isAtWork && (
         <button type="button" disabled={act.busy} onClick={() => ask("pauseRun", "Paused.")}>
           Pause
         </button>
@@ -50,7 +51,7 @@ export function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
   );
 }
 
-/** Only for a live run. A run with an outcome keeps it, and a run that replaces it (`Retry`) finds its paid drafts. */
+/** Only for a run at work. A run with an outcome keeps it, and a run that replaces it (`Retry`) finds its paid drafts. */
 function RetryFrom({ run }: { run: RunRecord }) {
   const act = useAct();
   const [chosen, choose] = useState(0);

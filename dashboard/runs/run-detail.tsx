@@ -42,6 +42,7 @@ interface DetailProps {
 
 function Detail({ agent, run, event }: DetailProps) {
   const plan = describePlan(run);
+  const sofar = run.state === "proposed" ? "waits for you" : "at work";
   const { done, total } = event ?? runEvent(run, run.createdAt);
   return (
     <>
@@ -56,7 +57,7 @@ function Detail({ agent, run, event }: DetailProps) {
       <RunActs agent={agent} run={run} />
       {run.state === "proposed" && <Approval runId={run.id} />}
       <dl className="figures">
-        <Figure name="took" value={run.endedAt === null ? "at work" : duration(run.endedAt - run.createdAt)} />
+        <Figure name="took" value={run.endedAt === null ? sofar : duration(run.endedAt - run.createdAt)} />
         <Figure name="model calls" value={count(run.modelCalls)} />
         <Figure name="tokens in" value={count(run.inputTokens)} />
         <Figure name="tokens out" value={count(run.outputTokens)} />
@@ -83,10 +84,10 @@ function Detail({ agent, run, event }: DetailProps) {
   );
 }
 
-/** Has a clock of its own, so that only the bars are rendered again. */
+/** Has a clock of its own, so that only the bars are rendered again. It stands still while a person is asked. */
 function Steps({ run }: { run: RunRecord }) {
   const now = useNow(run.outcome === null ? LOOK_MS : 60_000);
-  return <WaterfallView run={run} now={now} />;
+  return <WaterfallView run={run} now={run.state === "proposed" ? (run.heardAt ?? now) : now} />;
 }
 
 function BeforeAfter({ run }: { run: RunRecord }) {

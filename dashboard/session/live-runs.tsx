@@ -29,12 +29,16 @@ export function LiveRuns({ agent, events }: LiveRunsProps) {
   );
 }
 
+function tellState({ state, step }: RunEvent): string {
+  if (state === "proposed") return "waits for you";
+  return step === null ? `is ${state}` : `is ${state}: ${step}`;
+}
+
 function LiveRun({ agent, event }: { agent: string; event: RunEvent }) {
   return (
     <a className="live-run" href={formatRoute({ page: "runs", agent, id: event.sessionId, run: event.runId })}>
       <span>
-        Run {event.n} is {event.state}
-        {event.step !== null && `: ${event.step}`}
+        Run {event.n} {tellState(event)}
       </span>
       <Progress done={event.done} total={event.total} label={`Run ${event.n}`} />
     </a>

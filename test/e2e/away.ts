@@ -38,7 +38,7 @@ export function awayTests(stageOf: () => Stage, secret: string): void {
     await stage.seed("away", talk(0, 22));
     const { run } = (await stage.call("compact", { sessionId: "away" })) as { run: { id: string; n: number } };
     const page = await visit("#session?agent=demo&id=away");
-    await page.getByText(`Run ${run.n} is waiting`).waitFor();
+    await page.getByText(`Run ${run.n} waits for you`).waitFor();
     const [done, total] = await page
       .getByRole("progressbar")
       .evaluate((bar) => [bar.ariaValueNow, bar.ariaValueMax].map(Number));
@@ -49,7 +49,7 @@ export function awayTests(stageOf: () => Stage, secret: string): void {
     await stage.call("waitForRun", { runId: run.id });
     await page.context().setOffline(false);
     await page.getByText(`Run ${run.n} ended: `).waitFor();
-    expect(await page.getByText(`Run ${run.n} is`).count()).toBe(0);
+    expect(await page.getByText(`Run ${run.n} waits`).count()).toBe(0);
     await page.getByRole("link", { name: "Sessions" }).click();
     const row = page.locator(".session-row").filter({ has: page.locator("a[href*='id=away']") });
     await row.waitFor();

@@ -111,7 +111,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await stage.seed("waits", talk(0, 22));
     const page = await unlocked("#session?agent=demo&id=waits");
     await page.getByRole("button", { name: "Compact", exact: true }).click();
-    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
+    await page.getByRole("link", { name: /Run \d+ waits for you/ }).click();
     const text = page.getByLabel(/The summary/);
     const draft = await text.inputValue();
     await expectAccessible(page);
@@ -132,7 +132,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
 
     await stage.seed("waits", talk(22, 34));
     await page.getByRole("button", { name: "Compact", exact: true }).click();
-    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
+    await page.getByRole("link", { name: /Run \d+ waits for you/ }).click();
     await page.getByRole("button", { name: "Reject" }).click();
     await page
       .getByText(/A person rejected the summary/)
@@ -140,19 +140,24 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
       .waitFor();
   });
 
-  test("a run that waits does a step again when a person chooses it, and asks again; a plain yes is enough (C1, R3)", async () => {
+  test("a run that waits has nothing to pause or to do again; a no and a retry ask again; a plain yes is enough (C1, R3)", async () => {
     await stage.seed("again", talk(0, 22));
     const page = await unlocked("#session?agent=demo&id=again");
     await page.getByRole("button", { name: "Compact", exact: true }).click();
-    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
-    await page.getByLabel("From the step").selectOption("plan the cut");
-    await page.getByRole("button", { name: "Do it again" }).click();
-    await page.getByText("Done again from “plan the cut” on").waitFor();
+    await page.getByRole("link", { name: /Run \d+ waits for you/ }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: /Pause|Resume|Do it again/ }).count()).toBe(0);
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByRole("button", { name: "Retry" }).click();
+    await page.locator(".run-detail").getByRole("heading", { name: /Run 2/ }).waitFor();
     await page.getByRole("button", { name: "Approve", exact: true }).click();
-    await page.getByText("Approved.").or(page.locator(".state-applied")).first().waitFor();
+    await page.getByText("Approved.").or(page.locator(".run-detail .state-applied")).first().waitFor();
     await page.getByRole("link", { name: "The layer" }).waitFor();
-    const [run] = (await stage.call("runs", { sessionId: "again" })) as { outcome: object; modelCalls: number }[];
-    expect(run).toMatchObject({ outcome: { kind: "applied" }, modelCalls: 1 });
+    const runs = await stage.call("runs", { sessionId: "again" });
+    expect(runs).toMatchObject([
+      { outcome: { kind: "applied" }, modelCalls: 0 },
+      { outcome: { kind: "nothing", reason: "declined" }, modelCalls: 1 },
+    ]);
   });
 
   test("notes are asked for, changed by hand, brought up to date, and one version is held against another", async () => {

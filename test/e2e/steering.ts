@@ -24,6 +24,19 @@ export function steeringTests(stageOf: () => Stage): void {
     await page.getByRole("link", { name: "The layer" }).waitFor();
   });
 
+  test("a run at work does a step again when a person chooses it, and comes to its end (R1)", async () => {
+    const stage = stageOf();
+    await stage.seed("again", talk(0, 80));
+    const page = await stage.visit("#runs?agent=demo&id=again");
+    await page.getByRole("link", { name: /^Run 1 / }).click();
+    await page.getByLabel("From the step").selectOption("plan the cut");
+    await page.getByRole("button", { name: "Do it again" }).click();
+    await page.getByText("Done again from “plan the cut” on").waitFor();
+    await page.locator(".run-detail h2 .tag").getByText("applied").waitFor();
+    const row = page.getByRole("row", { name: /^plan the cut/ });
+    expect(await row.count()).toBe(1);
+  });
+
   test("a session is compacted afresh from its first drafts, and copied up to a message; the first one stays as it was (M1, S1)", async () => {
     const stage = stageOf();
     await stage.seed("told", talk(0, 20));
