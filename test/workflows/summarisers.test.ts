@@ -1,4 +1,5 @@
 /** A faulty summariser or faulty settings end in one typed outcome, a handful of calls, and advice. */
+import { MAX_OUTLINE_ROWS } from "../../src/limits.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { settle, sound, withPolicy } from "../agent/runs.ts";
@@ -62,6 +63,18 @@ test("a window without room for a chunk ends in one line that says what to chang
   });
   expect(run?.modelCalls).toBe(0);
   expect(calls).toEqual([]);
+});
+
+test("a run that lays nothing over a view of more messages than one plan reads is not followed by the same (R1)", async () => {
+  const { agent } = await withPolicy(sound, { chunkTokens: 24_000 }, 60_000, { summaryTokens: 10_400 });
+  const lines = Array.from({ length: MAX_OUTLINE_ROWS + 100 }, (_, n) =>
+    say(n, "A line of the log is read here. ".repeat(3)),
+  );
+  for (let n = 0; n < lines.length; n += 500) await agent.appendAll({ messages: lines.slice(n, n + 500) });
+  await agent.appendAll({ messages: [say(lines.length)] });
+  const runs = await settle(agent);
+  expect(runs[0]?.outcome).toMatchObject({ kind: "nothing", reason: "window-too-small" });
+  expect(runs.length).toBeLessThan(12);
 });
 
 test("a policy that can never shrink anything ends in one line that says what to change, however it is asked", async () => {

@@ -461,9 +461,9 @@ function quietUpToMessages(last: EndedRun, policy: Policy): number {
 /** Whether another run may follow this one at once. */
 function mayFollow({ outcome, partial, staleStreak }: EndedRun): boolean {
   if (outcome.kind === "nothing" && isSoft(outcome.reason)) return true;
-  // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
   const lostRaces = lostRace(outcome) ? staleStreak + 1 : 0;
-  return partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK);
+  // The plan covered as much as fitted into an outline. The rest is backlog and not growth. A run that laid nothing would only be repeated.
+  return (partial && outcome.kind === "applied") || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK);
 }
 
 /** Spans by which a view must grow after a run. More after fruitless ones. */
