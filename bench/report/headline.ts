@@ -141,13 +141,14 @@ export function describeKept(results: Results): string {
 function describeSight(results: Results): string {
   const table = results["minds"]?.finding.tables[0];
   const cell = (arm: string, column: string): string => {
-    const row = table?.rows.find(([name]) => name === arm);
+    const use = table?.columns.indexOf("use") ?? -1;
+    const row = table?.rows.find((each) => each[0] === arm && each[use] === "show");
     return renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
   };
   const [ours, sdk] = ["palimpsest 0.1.0", "agents/sessions 0.32"];
   if (cell(ours, "score") === NONE) return "";
   return wrap(
-    `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")} (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,
+    `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")}, and ${cell(`${ours} with five recalls`, "score")} where it may recall five times (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,
   ).replaceAll("\n", "\n  ");
 }
 
