@@ -78,7 +78,7 @@ test("an attempt to plan that comes after an edit ends the run as stale: old wor
   // The first attempt of the step, which its retry overtook.
   const mark = { step: "plan the cut", attempt: 1 };
   const late = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
-    instance.compactionStep(id, "recordPlan", [mark, plan, ["scripted"]]),
+    instance.compactionStep(id, "recordPlan", [mark, { kind: "cut", plan, models: ["scripted"], partial: false }]),
   );
   gate.open();
   expect(late).toMatchObject({ kind: "ended", outcome: { kind: "stale", reason: "changed" } });
