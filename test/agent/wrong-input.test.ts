@@ -258,7 +258,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
     good: {},
     fields: { name: "name", parentSessionId: "parentSession", model: "name", source: "name", metadata: "object" },
   },
-  listSessions: { good: {}, fields: { limit: "page", before: "lastSession" } },
+  listSessions: { good: {}, fields: { limit: "page", before: "lastSession", order: "word" } },
   getSessionInfo: ofSession,
   renameSession: { good: { name: "n" }, fields: { ...inSession, name: "name" } },
   deleteSession: ofSession,
