@@ -99,7 +99,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.getByRole("button", { name: /^Layer 1/ }).waitFor();
     await page.getByRole("link", { name: "Runs" }).click();
     await page.getByRole("link", { name: /Run 1 applied/ }).click();
-    await page.getByRole("row", { name: /merge/ }).waitFor();
+    await page.getByRole("row", { name: /merge/ }).first().waitFor();
     expect(await page.getByRole("row", { name: /summarize/ }).count()).toBeGreaterThan(1);
   });
 
@@ -189,7 +189,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
       const page = await stage.visit("#sessions?agent=demo", { scheme, width });
       const places = [
         ["#sessions?agent=demo&query=promise", ".hits li"],
-        [`${session}&overlay=${overlay?.id}`, ".layer-panel .figures"],
+        [`${session}&overlay=${overlay?.id}`, ".layer-panel .looks"],
         [`${session}&reading=both`, ".talks-both .message"],
         [`${session}&asOf=${overlay?.id}`, ".message"],
         [`#runs?agent=demo&id=${sessionId}&run=${run?.id}`, ".waterfall tbody tr"],
