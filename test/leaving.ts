@@ -58,11 +58,14 @@ export async function intoSdk(ours: OwnSession, theirs: SdkSession): Promise<voi
 
 /** Drops all of our tables. */
 export function dropPalimpsest(sql: SqlStorage): void {
-  const tables = sql
-    .exec<{ name: string; definition: string }>(
-      "SELECT name, sql AS definition FROM sqlite_master WHERE type = 'table' AND name GLOB 'palimpsest_*'",
+  const ours = sql
+    .exec<{ name: string; type: string; definition: string }>(
+      "SELECT name, type, sql AS definition FROM sqlite_master WHERE type IN ('table', 'view') AND name GLOB 'palimpsest_*'",
     )
     .toArray();
+  const tables = ours.filter(({ type }) => type === "table");
+  // Triggers go with what they stand on.
+  for (const { name, type } of ours) if (type === "view") sql.exec(`DROP VIEW "${name}"`);
   // A virtual table takes the tables of its index with it.
   const virtual = tables.filter(({ definition }) => definition.startsWith("CREATE VIRTUAL"));
   for (const { name } of [...virtual, ...tables]) sql.exec(`DROP TABLE IF EXISTS "${name}"`);

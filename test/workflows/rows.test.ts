@@ -17,7 +17,7 @@ test("a run of one chunk rewrites its ledger row once a call that notes somethin
   const ended = await made.agent.waitForRun({ runId: run.id });
   const after = await meter();
   expect(ended).toMatchObject({ outcome: { kind: "applied" }, modelCalls: 1 });
-  expect(ended.steps).toHaveLength(2);
+  expect(ended.steps).toHaveLength(3);
   // The plan, the chunk's source, its draft, and the commit. The outline is read without a write.
   const calls = 4;
   // The run with two indices, the overlay with two, the draft, what was spent, by session and by day, and the row of the room of costs.
