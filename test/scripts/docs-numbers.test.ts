@@ -164,7 +164,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`The command line sends parts of ${PART_CHARS} characters with`,
     says`A line, or a file that is one JSON document, takes ${MAX_IMPORT_VALUE_CHARS} characters`,
   ],
-  "docs/ai-chat.md": [says`once for each ${100 * STRIDE_SHARE}% of the limit`],
+  "docs/ai-chat.md": [says`once for each ${Math.floor(STRIDE_SHARE * 10) * 10}% of the limit`],
   "docs/views.md": [
     says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
     says`\`keepRecent\` (${TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${TRUNCATE_TEXT_CHARS}) and \`step\` (${TRUNCATE_STEP}),`,
