@@ -17,8 +17,8 @@ import { MAX_CHARS_PER_TOKEN, MIN_VIEW_TOKENS } from "../limits.ts";
 import type { FitStep } from "./fit-view.ts";
 import { shortenShown } from "./truncate.ts";
 
-/** The share of the room by which the steps grow between two changes of what is cut. It is three tenths of the window, which is a little larger. */
-export const STRIDE_SHARE = 0.33;
+/** The share of the room by which the steps grow between two changes of what is cut. So the prefix breaks at most once per three tenths of the window, which is a little larger. */
+export const STRIDE_SHARE = 0.35;
 /** The least share of the room for the view, and the most for a long request. */
 const LEAST_VIEW_SHARE = 0.35;
 const MOST_REQUEST_SHARE = 0.6;
