@@ -84,7 +84,7 @@ export default defineConfig({
           // Loading modules anew for each file would take a third of the time.
           isolate: false,
           include: [
-            "test/{bench,steps,facts,extractive,fit,*/steps,compat,react,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache,redact}/pure}/**/*.test.ts",
+            "test/{bench,steps,facts,fit,*/steps,compat,react,import,model,providers,scripts,dashboard,{context,costs,events,prompt-cache,redact}/pure}/**/*.test.ts",
           ],
           testTimeout: PATIENCE_MS,
         },

@@ -5,7 +5,7 @@
  * listed methods. So no frame sets the agent's state, reaches an unlisted method, or keeps the object busy for others. A base class with a
  * protocol of its own, such as AIChatAgent, uses its own frames, and these count as calls do.
  *
- * It does not know what a call means, and agent/calls.ts checks the input. The door names the caller (visit.ts), and a connection keeps
+ * It does not know what a call means, and agent/calls.ts checks the input. The door names the caller (caller.ts), and a connection keeps
  * that name in a tag, which survives the object's hibernation.
  */
 import type { Agent, Connection } from "agents";

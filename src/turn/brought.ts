@@ -19,7 +19,9 @@ export function asTaken(
   tools: ToolSet = {},
 ): ModelMessage[] {
   const used = new Set(before.flatMap(({ content }) => (typeof content === "string" ? [] : idsOf(content))));
-  const ids = new Map<string, string[]>();
+  /** By the id of their calls, those without a result, oldest first. The last stays, because a call may be answered again. */
+  const open = new Map<string, string[]>();
+  const answered = new Set<string>();
   const named = (name: unknown): string => {
     const text = typeof name === "string" ? name : "";
     return Object.hasOwn(tools, text) ? text : acceptedName(text);
@@ -33,12 +35,13 @@ export function asTaken(
       const own = unusedId(id, used);
       used.add(own);
       if (providerExecuted === true) return [part];
-      ids.set(id, [...(ids.get(id) ?? []), own]);
+      open.set(id, [...(open.get(id) ?? []).filter((each) => !answered.has(each)), own]);
       return [changed(part, { toolCallId: own, toolName: named(toolName), input: acceptedInput(input) })];
     }
     if (providerExecuted === true) return [part];
-    const waiting = ids.get(id) ?? [];
+    const waiting = open.get(id) ?? [];
     const own = waiting.length > 1 ? (waiting.shift() ?? id) : (waiting[0] ?? id);
+    answered.add(own);
     return [changed(part, { toolCallId: own, toolName: named(toolName), output: shownOutput(output) })];
   };
   return brought.flatMap((message): ModelMessage[] => {

@@ -4,8 +4,11 @@ import type { ModelRequest, SummaryModel } from "palimpsest";
 
 export { default } from "../../examples/ai-chat/worker.ts";
 
-/** A turn that began behind the question has ended when the next one begins. */
-const TURNS = 2;
+/**
+ * A turn that began behind the question has ended when the next one begins. A question that a person's message raises is asked before its own
+ * turn counts as begun, so there is one more.
+ */
+const TURNS = 3;
 /** With this word the person leaves, and no further turn comes. */
 const GOODBYE = "Goodbye";
 /** Longer than any turn of a busy machine (ms). */

@@ -138,7 +138,7 @@ export function verdictOf({ tokens, problems, unfit }: DraftReceipt): Verdict {
   return { tokens, problems: problems.map(({ kind }) => kind), unfit };
 }
 
-/** Skips the check whether the source had content, because only audit-answer.ts has the source at hand. */
+/** Skips the check whether the source had content, because the source is at hand only where an answer is stored. */
 function findUnfit(countTokens: CountTokens, brief: Brief, { text, finishReason }: Draft): readonly AuditProblemKind[] {
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => false, countTokens });
   return audit.ok ? [] : audit.problems.map(({ kind }) => kind);
