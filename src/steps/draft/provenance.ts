@@ -88,12 +88,34 @@ export function joinReferences(text: string, references: readonly string[]): str
   return references.length === 0 ? text : `${text} [${references.join(", ")}]`;
 }
 
+/** What may stand between the last references of a line and its end. */
+const END = /^[ \t.,;:!?。]*$/;
+
+/** Resolves each reference where it stands, since the words around it may need it. Those that end a line are put together behind it. */
 function rewrite(summary: string, resolve: (written: string) => string | null): string {
   const lines = summary.split("\n").map((line) => {
-    const { text, references } = splitReferences(line);
-    if (references.length === 0) return line;
-    const shown = new Set(references.flatMap((written) => resolve(written) ?? []));
-    return joinReferences(text, [...shown].slice(0, MAX_BULLET_REFERENCES));
+    const groups = [...line.matchAll(GROUP)];
+    let end = line.length;
+    let last = groups.length;
+    for (; last > 0; last--) {
+      const { 0: group, index } = groups[last - 1] ?? { 0: "", index: 0 };
+      if (!END.test(line.slice(index + group.length, end))) break;
+      end = index;
+    }
+    const middle = line.slice(0, end).replaceAll(GROUP, (group) => {
+      const shown = resolved(group, resolve);
+      return shown.length === 0 ? "" : `${group.slice(0, group.indexOf("["))}[${shown.join(", ")}]`;
+    });
+    const closing = line.slice(end);
+    return last === groups.length
+      ? middle
+      : joinReferences(`${middle}${splitReferences(closing).text}`, resolved(closing, resolve));
   });
   return lines.join("\n");
+}
+
+/** The references of a text that lead somewhere, each once. */
+function resolved(text: string, resolve: (written: string) => string | null): string[] {
+  const shown = splitReferences(text).references.flatMap((written) => resolve(written) ?? []);
+  return [...new Set(shown)].slice(0, MAX_BULLET_REFERENCES);
 }
