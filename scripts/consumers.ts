@@ -36,6 +36,9 @@ const MOST_MS = 300_000;
 /** The versions of TypeScript, each under the name that it is installed by. */
 const COMPILERS = { typescript57: "5.7.3", typescript59: "5.9.3", typescript6: "6.0.3", typescript7: "7.0.2" } as const;
 
+/** The one subpath that has types alone: its module exists and is empty. */
+const TYPES = "palimpsest/types";
+
 interface Project {
   readonly name: string;
   readonly tsconfig: object;
@@ -374,9 +377,6 @@ async function check(home: string, { name, whole }: Project, compiler: string): 
   const broke = checked.code !== 0 && errors.length === 0 ? failure(checked) : [];
   report(`${name}: ${compiler}`, [...counted, ...broke]);
 }
-
-/** The one subpath that has types alone: its module exists and is empty. */
-const TYPES = "palimpsest/types";
 
 /** Imports every subpath of the package into one Worker, which says what it got. So no subpath is published that nobody ever imported. */
 async function tryExports(
