@@ -1,8 +1,9 @@
 /** The stored figures on readers as a finding. */
 import { KINDS, meansOf, type KindMeans, type Score, type Scores } from "./scores.ts";
 import type { Cell, Finding } from "../report/finding.ts";
+import { THRESHOLD, UNTIL, type Recorded } from "./recorded.ts";
 
-export function tellScores({ arms, scores, byKind }: Scores): Finding {
+export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded | null): Finding {
   return {
     title: "What a reader still knows",
     about: [
@@ -52,6 +53,15 @@ export function tellScores({ arms, scores, byKind }: Scores): Finding {
           "tokens out",
         ],
         rows: scores.map(sessionRow),
+      },
+      {
+        caption: `The project's own conversation, ${UNTIL} messages at ${THRESHOLD.toLocaleString("en")} tokens, whose answers are recorded and replayed in a test`,
+        columns: ["what a reader saw", "date", "score"],
+        rows: Object.entries(recorded?.scores ?? {}).map(([seen, score]) => [
+          seen,
+          recorded?.date ?? "",
+          hundredths(score),
+        ]),
       },
     ],
     checks: [],
