@@ -46,6 +46,46 @@ const LINKED = /(?<=\]\()[^)\s]{1,500}/g;
 const GROUPED = /\d{1,3}(?:[.,'’_\s\u00a0\u202f]\d{3})+(?!\d)/g;
 /** More are not listed. */
 const MOST = 12;
+/** Most characters of the passage that a quotation with words left out was taken from, in its own length, and places that are tried. */
+const PASSAGE = 4;
+const MAX_TRIES = 200;
+
+/**
+ * The answer without the marks of quotations that leave words out and do not say so: what they say stands in one passage of `shown`, in
+ * this order, with other words between. So nobody takes them for exact words, and the model need not be asked again.
+ */
+export function withoutLooseQuotes(answer: string, shown: string): string {
+  let known: string | null = null;
+  return answer.replaceAll(QUOTED, (written, ...groups) => {
+    const quote = groups.slice(1, 6).find((each) => each !== undefined) as string | undefined;
+    if (quote === undefined || !tells(quote) || quote.split(GAP).length > 1) return written;
+    known ??= inWords(shown);
+    const words = inWords(quote);
+    return known.includes(words) || !standsLoosely(words.trim().split(" "), known) ? written : quote;
+  });
+}
+
+/** The words of a text between single blanks, which also stand before the first and behind the last. */
+function inWords(text: string): string {
+  return ` ${flatten(text)
+    .split(/[^\p{L}\p{M}\p{N}_]+/u)
+    .filter((word) => word !== "")
+    .join(" ")} `;
+}
+
+function standsLoosely(words: readonly string[], known: string): boolean {
+  const [first = "", ...rest] = words.map((word) => ` ${word} `);
+  const most = PASSAGE * words.join(" ").length;
+  let from = known.indexOf(first);
+  for (let tries = 0; from !== -1 && tries < MAX_TRIES; tries++) {
+    const passage = known.slice(from, from + most);
+    let at = 0;
+    const follows = rest.every((word) => (at = passage.indexOf(word, at + 1)) !== -1);
+    if (words.length >= LEAST_WORDS && follows) return true;
+    from = known.indexOf(first, from + 1);
+  }
+  return false;
+}
 
 /** What of `answer` stands nowhere in `shown`, in order, each once. */
 export function findUnfounded(answer: string, shown: string): string[] {
@@ -58,11 +98,15 @@ export function findUnfounded(answer: string, shown: string): string[] {
     const flat = flatten(piece);
     return known.includes(flat) || (/^v\d/.test(flat) && known.includes(flat.slice(1)));
   };
+  // Other signs between the same words are no other words.
+  let words: string | null = null;
+  const isTold = (piece: string): boolean => tells(piece) && (words ??= inWords(shown)).includes(inWords(piece));
   const found = new Set<string>();
   for (const [, ...pieces] of text.matchAll(QUOTED)) {
     const quote = pieces.find((each) => each !== undefined) ?? "";
-    const isCopy = pieces[0] === undefined ? tells(quote) : isName(quote);
-    if (isCopy && !quote.split(GAP).every((each) => isKnown(withoutStops(each)))) found.add(quote);
+    const isCode = pieces[0] !== undefined;
+    const stands = (piece: string): boolean => isKnown(withoutStops(piece)) || (!isCode && isTold(piece));
+    if ((isCode ? isName(quote) : tells(quote)) && !quote.split(GAP).every(stands)) found.add(quote);
   }
   for (const [piece] of text.matchAll(PIECE)) {
     if (piece.length > MAX_PIECE) continue;

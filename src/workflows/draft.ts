@@ -21,7 +21,7 @@ import {
   TOLERATED_SUMMARY_TOKENS,
 } from "../limits.ts";
 import type { Facts } from "../facts/fact.ts";
-import { findUnfounded } from "../facts/founded.ts";
+import { findUnfounded, withoutLooseQuotes } from "../facts/founded.ts";
 import { gatherFacts, mergeFacts } from "../facts/gather.ts";
 import { checkInstructions, readAnswer, type Shown } from "../facts/instructions.ts";
 import { renderInstructions } from "../facts/render.ts";
@@ -227,21 +227,23 @@ async function ask(
   const asked = chooseCall(model, source, promptInput);
   const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const read = readAnswer(stripInvisible(answer.text));
+  const answered = readAnswer(stripInvisible(answer.text));
   const extracted = model === EXTRACTIVE;
   const { transcript = null, previous = null, drafts = [] } = input;
-  const found = source.shown === undefined || extracted ? [] : [checkInstructions(read, source.shown)];
+  const found = source.shown === undefined || extracted ? [] : [checkInstructions(answered, source.shown)];
   const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
   // A repair sees the draft alone, so what the draft names stands in it.
   const isNew = !extracted && input.kind !== "repair";
-  const unfounded = isNew ? findUnfounded(read.summary, `${asked.before ?? ""}${asked.system}\n${asked.prompt}`) : [];
-  const still = source.unfounded.filter((each) => read.summary.includes(each));
+  const seen = `${asked.before ?? ""}${asked.system}\n${asked.prompt}`;
+  const summary = isNew ? withoutLooseQuotes(answered.summary, seen) : answered.summary;
+  const unfounded = isNew ? findUnfounded(summary, seen) : [];
+  const still = source.unfounded.filter((each) => summary.includes(each));
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
-    tellsSomething(read.summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));
+    tellsSomething(summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));
   return saveAnswer(by, {
     key,
-    text: source.refer(read.summary),
+    text: source.refer(summary),
     model: asked.model.name,
     finishReason,
     cost: extracted ? null : cost,

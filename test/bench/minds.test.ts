@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { EXAM, THRESHOLD, TRANSCRIPT, UNTIL } from "../../bench/minds/recorded.ts";
 import { KINDS, meansOf, readScores } from "../../bench/minds/scores.ts";
+import { readRecorded } from "../../bench/minds/recorded.ts";
 import { tellScores } from "../../bench/minds/tell.ts";
 import { readResults } from "../../bench/report/results.ts";
 import { readQuestions, verifyExam } from "../../scripts/cli/eval/exam.ts";
@@ -52,7 +53,7 @@ test("means count each session the same, and tell days and uses apart", () => {
 });
 
 test("the tables have the date, the use, the version and a dash for what was not measured", () => {
-  const { about, tables } = tellScores(readScores());
+  const { about, tables } = tellScores(readScores(), readRecorded());
   expect(String(about)).toContain("palimpsest 0.1.0 before (d59be205)");
   const [means, kinds, each] = tables;
   expect(means?.rows[0]).toEqual(["head and tail", "show", "2026-11-27", 5, 100, "0.07", "0.00", 0]);
@@ -74,5 +75,5 @@ test("the tables have the date, the use, the version and a dash for what was not
 
 test("the stored result has all stored figures", async () => {
   const { minds } = await readResults();
-  expect(minds?.finding.tables).toEqual(tellScores(readScores()).tables);
+  expect(minds?.finding.tables).toEqual(tellScores(readScores(), readRecorded()).tables);
 });

@@ -1,7 +1,7 @@
 /** What a summary names although it stands nowhere in what its author was shown is found, and what stands there in another form is not. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findUnfounded } from "../../src/facts/founded.ts";
+import { findUnfounded, withoutLooseQuotes } from "../../src/facts/founded.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { expectLinear } from "../growth.ts";
 import { done, say, text } from "../steps/conversations.ts";
@@ -186,4 +186,42 @@ test("what stands between two quotations is no quotation, also where one quotes 
   expect(
     findUnfounded('"set "version" to "4.14.4""; then he said that all was well "we keep the old file"', shown),
   ).toEqual([]);
+});
+
+describe("a quotation that leaves words out", () => {
+  const shown =
+    "[result]\nThe backend that receives the CLI pushes lives in `quay-monorepo`.\nNOT MET:\n  - extract_script: FAIL: no rows";
+
+  test.each([
+    ["loses its marks", '- The "backend lives in quay-monorepo" [#2]', "- The backend lives in quay-monorepo [#2]"],
+    ["also over the end of a line", '- "NOT MET: extract_script: FAIL"', '- "NOT MET: extract_script: FAIL"'],
+    ["keeps them where it says so", '- "backend … lives in `quay-monorepo`"', '- "backend … lives in `quay-monorepo`"'],
+    ["keeps them where all of it stands", '- "receives the CLI pushes"', '- "receives the CLI pushes"'],
+    [
+      "is left where a word is invented",
+      '- "backend never lives in quay-monorepo"',
+      '- "backend never lives in quay-monorepo"',
+    ],
+    [
+      "is left where the order differs",
+      '- "quay-monorepo lives in the backend"',
+      '- "quay-monorepo lives in the backend"',
+    ],
+    ["is left where it is code", "- `backend lives in quay-monorepo`", "- `backend lives in quay-monorepo`"],
+    ["is left where it is a word or two", '- "backend lives"', '- "backend lives"'],
+  ])("%s", (_, answer, text) => {
+    expect(withoutLooseQuotes(answer, shown)).toBe(text);
+  });
+
+  test("asks for no repair, and an invented one still does", () => {
+    const judged = (answer: string): string[] => findUnfounded(withoutLooseQuotes(answer, shown), shown);
+    expect(judged('- The "backend lives in quay-monorepo", "NOT MET: extract_script: FAIL"')).toEqual([]);
+    expect(judged('- "backend never lives in quay-monorepo"')).toEqual(["backend never lives in quay-monorepo"]);
+  });
+
+  test("is looked for in linear time", () => {
+    const make = (size: number): string => "a b ".repeat(size);
+    expectLinear(make, (hostile) => withoutLooseQuotes('"a b a b c"', hostile), 20_000);
+    expectLinear(make, (hostile) => withoutLooseQuotes(hostile.replaceAll("b", '"b a c d e"'), "a b b a"), 5_000);
+  });
 });
