@@ -213,15 +213,21 @@ describe("a quotation that leaves words out", () => {
     expect(withoutLooseQuotes(answer, shown)).toBe(text);
   });
 
-  test("asks for no repair, and an invented one still does", () => {
-    const judged = (answer: string): string[] => findUnfounded(withoutLooseQuotes(answer, shown), shown);
-    expect(judged('- The "backend lives in quay-monorepo", "NOT MET: extract_script: FAIL"')).toEqual([]);
-    expect(judged('- "backend never lives in quay-monorepo"')).toEqual(["backend never lives in quay-monorepo"]);
+  test.each([
+    ["asks for no repair", '- The "backend lives in quay-monorepo", "NOT MET: extract_script: FAIL"', []],
+    [
+      "asks for one where it is invented",
+      '- "backend never lives in quay-monorepo"',
+      ["backend never lives in quay-monorepo"],
+    ],
+  ])("%s", (_, answer, unfounded) => {
+    expect(findUnfounded(withoutLooseQuotes(answer, shown), shown)).toEqual(unfounded);
   });
 
-  test("is looked for in linear time", () => {
-    const make = (size: number): string => "a b ".repeat(size);
-    expectLinear(make, (hostile) => withoutLooseQuotes('"a b a b c"', hostile), 20_000);
-    expectLinear(make, (hostile) => withoutLooseQuotes(hostile.replaceAll("b", '"b a c d e"'), "a b b a"), 5_000);
+  test.each([
+    ["in what was shown", '"a b a b c"', (size: number): string => "a b ".repeat(size)],
+    ["in the answer", '"b a c d e" ', (size: number): string => "a b b a ".repeat(Math.min(size, 9))],
+  ])("is looked for in linear time %s", (_, quote, shownOf) => {
+    expectLinear(shownOf, (hostile) => withoutLooseQuotes(quote.repeat(hostile.length / 4), hostile), 5_000);
   });
 });
