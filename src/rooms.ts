@@ -2,7 +2,7 @@
 import type { Calls, InputOf, ResultOf } from "./agent/calls.ts";
 import { approval } from "./approval/room.ts";
 import { context } from "./context/room.ts";
-import type { PriceList } from "./costs/prices.ts";
+import type { PriceList } from "./costs/sums.ts";
 import { costs } from "./costs/room.ts";
 import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";

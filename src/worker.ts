@@ -4,7 +4,7 @@ import { Agent } from "agents";
 import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { SessionOf } from "./agent/sessions/session.ts";
-import type { PriceList } from "./costs/prices.ts";
+import type { PriceList } from "./costs/sums.ts";
 import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";

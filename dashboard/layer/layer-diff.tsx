@@ -1,5 +1,5 @@
 /** Compares a summary with those that it replaced. Bullets are added, dropped, kept or reworded. */
-import type { KeptBullet } from "../../src/inspect/steps/diff-summaries.ts";
+import type { KeptBullet } from "../../src/inspect/room.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { showInvisible } from "../reading/inert-text.ts";
 import { useCall } from "../use-agent.ts";

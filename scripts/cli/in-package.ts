@@ -1,6 +1,6 @@
 /** What the command line takes from the package. It is built with the package, so that the command line holds no copy of it. */
 export { RUN_EVENT } from "../../src/agent/events.ts";
-export { checkPrices, dollarsOf, pricesOf } from "../../src/costs/prices.ts";
+export { checkPrices, dollarsOf, pricesOf } from "../../src/costs/sums.ts";
 export { isAgentName, MAX_AGENT_NAME_CHARS, writeAgentName } from "../../src/doors/agent-name.ts";
 export { errorCode, PalimpsestError } from "../../src/errors.ts";
 export { explainCall } from "../../src/explain-call.ts";

@@ -11,27 +11,15 @@ import type { InlineSummary } from "../agent/settings.ts";
 import { buildPrompt, DEFAULT_TEMPLATE } from "../steps/draft/prompt.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { repairMessages } from "../steps/view/repair.ts";
-import { alignBoundaryBackward, alignBoundaryForward } from "./boundaries.ts";
-import { COMPACTION_PREFIX, estimateMessageTokens, estimateStringTokens, isCompactionMessage } from "./messages.ts";
+import { toolPart, measureMessage } from "../steps/message/message.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { isSummary } from "../steps/view/view.ts";
+import {
+  DEFAULT_NOTES_MAX_TOKENS,
+  DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
+  DEFAULT_NOTES_MIN_TOKENS,
+} from "../notes/limits.ts";
 
-export {
-  alignBoundaryBackward,
-  alignBoundaryForward,
-  COMPACTION_PREFIX,
-  estimateMessageTokens,
-  estimateStringTokens,
-  isCompactionMessage,
-};
-export {
-  adjustIndexToPreserveAPIInvariants,
-  calculateMessagesToKeepIndex,
-  DEFAULT_SM_COMPACT_CONFIG,
-  getSessionMemoryCompactConfig,
-  hasTextBlocks,
-  resetSessionMemoryCompactConfig,
-  setSessionMemoryCompactConfig,
-  type SessionMemoryCompactConfig,
-} from "./session-memory.ts";
 export type { TruncateOptions };
 
 /** Messages at the start that are kept, tokens and messages at the end, where nothing else is said. */
@@ -141,4 +129,136 @@ export function createCompactFunction(
 
 function textOf({ parts }: UIMessage): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** The first boundary from `index` on that separates no tool call from its result. */
+export function alignBoundaryForward(messages: readonly UIMessage[], index: number): number {
+  const held = heldBoundaries(messages);
+  let at = index;
+  while (held.has(at)) at++;
+  return at;
+}
+
+/** The last boundary up to `index` that separates no tool call from its result. */
+export function alignBoundaryBackward(messages: readonly UIMessage[], index: number): number {
+  const held = heldBoundaries(messages);
+  let at = index;
+  while (held.has(at)) at--;
+  return at;
+}
+
+/** Boundaries with a call before and its result behind them. Boundary `n` lies before message `n`. */
+function heldBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
+  const held = new Set<number>();
+  const calledAt = new Map<string, number>();
+  for (const [index, message] of messages.entries()) {
+    for (const part of message.parts) {
+      const tool = toolPart(part);
+      if (tool === null) continue;
+      const called = calledAt.get(tool.toolCallId);
+      if (called === undefined) calledAt.set(tool.toolCallId, index);
+      else for (let boundary = called + 1; boundary <= index; boundary++) held.add(boundary);
+    }
+  }
+  return held;
+}
+
+/** Begins the id of a message that stands for a summary there. */
+export const COMPACTION_PREFIX = "compaction_";
+
+/** Of theirs or of ours. */
+export function isCompactionMessage(message: Pick<UIMessage, "id" | "parts">): boolean {
+  return message.id.startsWith(COMPACTION_PREFIX) || isSummary(message);
+}
+
+export function estimateStringTokens(text: string): number {
+  return estimateTokens(text);
+}
+
+export function estimateMessageTokens(messages: readonly UIMessage[]): number {
+  return messages.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);
+}
+
+// What stays behind notes when they become the summary, by the names that compaction from session notes has elsewhere.
+//
+// The configuration is one for the module, as there. The room of notes has a range for each session (`keepNotes({ keep })`), and does not
+// read this one.
+
+export interface SessionMemoryCompactConfig {
+  /** Least tokens to keep. */
+  readonly minTokens: number;
+  /** Least messages with text to keep. */
+  readonly minTextBlockMessages: number;
+  /** No further message is kept once this many tokens are. */
+  readonly maxTokens: number;
+}
+
+export const DEFAULT_SM_COMPACT_CONFIG: SessionMemoryCompactConfig = {
+  minTokens: DEFAULT_NOTES_MIN_TOKENS,
+  minTextBlockMessages: DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
+  maxTokens: DEFAULT_NOTES_MAX_TOKENS,
+};
+
+let config = DEFAULT_SM_COMPACT_CONFIG;
+
+/** A copy of the configuration in force. */
+export function getSessionMemoryCompactConfig(): SessionMemoryCompactConfig {
+  return { ...config };
+}
+
+/** Replaces the given fields. A number that is not above 0 changes nothing. Throws `invalid_options` for an unknown field. */
+export function setSessionMemoryCompactConfig(changes: Partial<SessionMemoryCompactConfig>): void {
+  const unknown = Object.keys(changes).filter((name) => !Object.hasOwn(DEFAULT_SM_COMPACT_CONFIG, name));
+  if (unknown.length > 0) {
+    const known = Object.keys(DEFAULT_SM_COMPACT_CONFIG).join(", ");
+    throw new PalimpsestError("invalid_options", `${unknown.join(", ")}: no such field. There are: ${known}.`);
+  }
+  const positive = Object.entries(changes).filter(([, value]) => Number.isFinite(value) && value > 0);
+  config = { ...config, ...Object.fromEntries(positive) };
+}
+
+export function resetSessionMemoryCompactConfig(): void {
+  config = DEFAULT_SM_COMPACT_CONFIG;
+}
+
+/** True for a message of a user or an assistant with a text that is not blank. */
+export function hasTextBlocks(message: UIMessage): boolean {
+  return message.role !== "system" && measureMessage(message, () => 0).texts.length > 0;
+}
+
+/**
+ * The index from which messages are kept, where notes cover all up to `lastSummarizedIndex`, or -1 for notes whose coverage is not known.
+ * It goes back from there until enough tokens and enough messages with text are kept, or the most tokens are. It never goes behind a
+ * message that stands for an earlier summary.
+ */
+export function calculateMessagesToKeepIndex(messages: readonly UIMessage[], lastSummarizedIndex: number): number {
+  const floor = messages.findLastIndex(isCompactionMessage) + 1;
+  let at = lastSummarizedIndex < 0 ? messages.length : Math.min(messages.length, lastSummarizedIndex + 1);
+  at = Math.max(at, floor);
+  const kept = messages.slice(at);
+  let tokens = estimateMessageTokens(kept);
+  let withText = kept.filter(hasTextBlocks).length;
+  while (at > floor) {
+    if (tokens >= config.maxTokens) break;
+    if (tokens >= config.minTokens && withText >= config.minTextBlockMessages) break;
+    at--;
+    const added = messages.slice(at, at + 1);
+    tokens += estimateMessageTokens(added);
+    withText += added.filter(hasTextBlocks).length;
+  }
+  return Math.max(floor, adjustIndexToPreserveAPIInvariants(messages, at));
+}
+
+/** The last index up to the given one that parts neither a call from its result, nor the messages of one reply of a provider. */
+export function adjustIndexToPreserveAPIInvariants(messages: readonly UIMessage[], startIndex: number): number {
+  const groups = messages.map((message) => measureMessage(message, estimateTokens).group);
+  for (let at = Math.min(startIndex, messages.length); ;) {
+    const before = alignBoundaryBackward(messages, at);
+    // Any message that is kept may be of a reply that began earlier, not the first one alone.
+    const kept = new Set(groups.slice(before).filter((group) => group !== null));
+    const first = groups.findIndex((group) => group !== null && kept.has(group));
+    const next = first === -1 ? before : Math.min(first, before);
+    if (next === at) return at;
+    at = next;
+  }
 }

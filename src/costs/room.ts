@@ -18,8 +18,16 @@ import type { Db } from "../memory/db.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { defineTables } from "../memory/schema.ts";
 import { calibrationRatio } from "../steps/tokens/calibrate.ts";
-import { checkPrices, type PriceList } from "./prices.ts";
-import { addCall, addSummary, dollarsByModel, reportCosts, type Costs, type CostRow } from "./sums.ts";
+import {
+  checkPrices,
+  type PriceList,
+  addCall,
+  addSummary,
+  dollarsByModel,
+  reportCosts,
+  type Costs,
+  type CostRow,
+} from "./sums.ts";
 
 type Stored = { model: string; summarises: number; sums: string };
 

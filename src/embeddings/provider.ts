@@ -9,7 +9,7 @@ import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { utcDay } from "../steps/decide/decide.ts";
-import type { EmbeddingStatements } from "./statements.ts";
+import type { EmbeddingStatements } from "./pages.ts";
 
 /** What a text is, because some models read a question in another way than the texts that may answer it. */
 export interface EmbedCall {

@@ -11,8 +11,7 @@ import { checkShape } from "../memory/messages/content.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
 import type { ModelFormatAdapter } from "./formats.ts";
-import type { ConversationEvent } from "./event.ts";
-import { eventsToMessages } from "./project.ts";
+import { type ConversationEvent, eventsToMessages } from "./event.ts";
 
 /** A message in the simplest form. A string becomes one text part, and a missing id is created. */
 export interface ContextMessage {

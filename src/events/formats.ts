@@ -4,13 +4,14 @@
  * Messages are repaired before they are sent, so each call has exactly one result for any history (V2). What a format cannot carry is named in a
  * line in brackets. A reply is read by the readers of transcripts.
  */
-import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { convertToModelMessages, modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError, unreachable } from "../errors.ts";
 import { anthropicMessage } from "../import/formats/anthropic.ts";
 import { openAiMessage } from "../import/formats/openai.ts";
 import { attempt, Fields, isRecord, Misfit } from "../import/items.ts";
 import { textPart, type ImportedTurn, type ToolResult } from "../import/turns.ts";
-import { jsonText, type Part } from "../steps/message/message.ts";
+import { jsonText, toolPart, type Part, type ToolPart } from "../steps/message/message.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { inTurns } from "../steps/view/turns.ts";
 
@@ -65,7 +66,9 @@ export const anthropicAdapter: ModelFormatAdapter<AnthropicPrompt> = {
   name: "anthropic",
   async toModel(messages) {
     const exchanges = await toExchanges(messages);
-    const system = exchanges.flatMap(({ role, content }) => (role === "system" ? content.map(({ text }) => text) : []));
+    const system = exchanges.flatMap(({ role, content }) =>
+      role === "system" ? content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+    );
     const turns: { role: "user" | "assistant"; content: AnthropicBlock[] }[] = [];
     for (const exchange of exchanges) {
       const role = exchange.role === "assistant" ? "assistant" : "user";
@@ -105,79 +108,108 @@ export const workersAiAdapter: ModelFormatAdapter<WorkersAiMessage[]> = {
   },
 };
 
-/** A prompt's message without the details of one format. Results follow their calls, regardless of who ran the tool. */
+/**
+ * Results come back as values where they are text or JSON. An approval belongs to its call's part, regardless of the message that asks for
+ * it or gives it.
+ */
+export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
+  name: "ai-sdk",
+  toModel: toModelMessages,
+  fromModel(messages, newId) {
+    const parsed = z.array(modelMessageSchema).safeParse(messages);
+    if (!parsed.success) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `These are no messages of the AI SDK:\n${z.prettifyError(parsed.error)}`,
+      );
+    }
+    const known: UIMessage[] = [];
+    // The messages are checked and then used unchanged. zod's result lacks provider keys that zod considers unsafe.
+    for (const message of messages) {
+      const read = messageOf(message, { id: newId(), known });
+      if (read !== null) known.push(read);
+    }
+    return known;
+  },
+};
+
+// ── to a model ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Content = Exclude<ModelMessage["content"], string>[number];
+type ContentOf<Type> = Extract<Content, { type: Type }>;
+type FileContent = ContentOf<"file" | "image">;
+/** What any of the formats carries, if only as a note. */
+type Sent = ContentOf<"text" | "reasoning" | "tool-call" | "tool-result"> | FileContent;
+
+/** One message of a prompt. Results stand in messages of their own, whoever ran the tool. */
 interface Exchange {
-  readonly role: "system" | "user" | "assistant" | "tool";
-  readonly content: readonly Content[];
+  readonly role: ModelMessage["role"];
+  readonly content: readonly Sent[];
 }
 
-/** Every kind has a text: of a file it is its name and address, and of a call its input. */
-type Content = { readonly text: string } & (
-  | { readonly kind: "text" }
-  /** `options` are keyed by provider, as the AI SDK keeps them. */
-  | { readonly kind: "reasoning"; readonly options: Readonly<Record<string, Readonly<Record<string, unknown>>>> }
-  /** The address is null when only the provider that holds the file can use its name. */
-  | { readonly kind: "file"; readonly mediaType: string; readonly filename: string | null; readonly url: string | null }
-  | { readonly kind: "call"; readonly callId: string; readonly toolName: string; readonly input: unknown }
-  | { readonly kind: "result"; readonly callId: string; readonly toolName: string; readonly failed: boolean }
-);
-type ContentOf<Kind> = Extract<Content, { kind: Kind }>;
-
 /** Leaves out messages without content for a model (data parts only), because providers refuse empty messages. */
-export async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
+async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
   const converted = await convertToModelMessages(inTurns(repairMessages([...messages]), { keepsSystem: true }));
   return converted.filter((message) => message.content.length > 0);
 }
 
+/** Results follow their calls, and stand in the order of these. */
 async function toExchanges(messages: readonly UIMessage[]): Promise<Exchange[]> {
   const exchanges: Exchange[] = [];
-  /** Call ids of the last reply, in order. */
   let calls: string[] = [];
   for (const { role, content } of await toModelMessages(messages)) {
-    const parts = typeof content === "string" ? [{ kind: "text" as const, text: content }] : content.flatMap(contentOf);
-    const said = parts.filter((part) => part.kind !== "result" && (role !== "user" || part.text !== ""));
-    if (role === "assistant") calls = said.flatMap((part) => (part.kind === "call" ? [part.callId] : []));
+    const parts = contentsOf(content).filter(isSent);
+    const results = parts.filter((part) => part.type === "tool-result");
+    const said = parts.filter((part) => part.type !== "tool-result" && !(role === "user" && isEmpty(part)));
+    if (role === "assistant") calls = said.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
     if (said.length > 0) exchanges.push({ role, content: said });
-    const results = parts.filter((part) => part.kind === "result");
     if (results.length === 0) continue;
-    const known = exchanges.at(-1)?.role === "tool" ? (exchanges.pop()?.content as ContentOf<"result">[]) : [];
-    const place = ({ callId }: ContentOf<"result">): number => calls.indexOf(callId);
+    const known = exchanges.at(-1)?.role === "tool" ? (exchanges.pop()?.content as ContentOf<"tool-result">[]) : [];
+    const place = ({ toolCallId }: ContentOf<"tool-result">): number => calls.indexOf(toolCallId);
     exchanges.push({ role: "tool", content: [...known, ...results].toSorted((a, b) => place(a) - place(b)) });
   }
   return exchanges;
 }
 
-type ModelContent = Exclude<ModelMessage["content"], string>[number];
-type ResultPart = Extract<ModelContent, { type: "tool-result" }>;
-
-function contentOf(part: ModelContent): Content[] {
-  if (part.type === "text") return [{ kind: "text", text: part.text }];
-  if (part.type === "reasoning") return [{ kind: "reasoning", text: part.text, options: part.providerOptions ?? {} }];
-  if (part.type === "tool-call") {
-    return [{ kind: "call", text: "", callId: part.toolCallId, toolName: part.toolName, input: part.input }];
-  }
-  if (part.type === "tool-result") {
-    const { toolCallId: callId, toolName, output } = part;
-    const failed = output.type === "error-text" || output.type === "error-json" || output.type === "execution-denied";
-    return [{ kind: "result", text: outputText(output), callId, toolName, failed }];
-  }
-  if (part.type !== "file" && part.type !== "image") return [];
-  const data: unknown = part.type === "file" ? part.data : null;
-  const url = isRecord(data) && data["url"] instanceof URL ? data["url"].href : null;
-  const filename = (part.type === "file" && part.filename) || null;
-  const mediaType = part.mediaType ?? "image";
-  const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
-  const text = `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
-  return [{ kind: "file", text, mediaType, filename, url }];
+function contentsOf(content: ModelMessage["content"]): readonly Content[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-function outputText(output: ResultPart["output"]): string {
-  if (output.type === "execution-denied") return output.reason ?? "The call was refused.";
+function isSent(part: Content): part is Sent {
+  return ["text", "reasoning", "tool-call", "tool-result", "file", "image"].includes(part.type);
+}
+
+function isEmpty(part: Sent): boolean {
+  return part.type === "text" && part.text === "";
+}
+
+function isFailed({ output }: ContentOf<"tool-result">): boolean {
+  return output.type === "error-text" || output.type === "error-json" || output.type === "execution-denied";
+}
+
+function outputText({ output }: ContentOf<"tool-result">): string {
+  if (output.type === "execution-denied") return output.reason ?? DENIED;
   if (output.type !== "content") return jsonText(output.value);
   return output.value.map((part) => (part.type === "text" ? part.text : jsonText(part))).join("\n");
 }
 
-/** A note for reasoning in a format that cannot carry it. Empty reasoning (a provider's encrypted reasoning) needs no note. */
+const DENIED = "The call was refused.";
+
+/** The address is null when only the provider that holds the file can use its name. */
+function fileOf(part: FileContent) {
+  const { mediaType = "image" } = part;
+  const url = part.type === "file" ? urlOf(part.data, mediaType) : null;
+  return { mediaType, url, filename: (part.type === "file" && part.filename) || null };
+}
+
+/** What a format says of a file that it does not carry. */
+function fileNote(part: FileContent): string {
+  const { mediaType, url, filename } = fileOf(part);
+  const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
+  return `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
+}
+
+/** The same of reasoning. Empty reasoning (a provider's encrypted reasoning) needs no note. */
 function reasoningNote(text: string): string {
   return text.trim() === "" ? "" : `[Reasoning of ${text.length} characters: not sent, this model does not take it]`;
 }
@@ -185,14 +217,17 @@ function reasoningNote(text: string): string {
 function anthropicBlocks({ role, content }: Exchange): AnthropicBlock[] {
   if (role === "system") return [];
   return content.flatMap((part): AnthropicBlock[] => {
-    if (part.kind === "text") return textBlock(part.text);
+    if (part.type === "text") return textBlock(part.text);
+    if (part.type === "reasoning") return thinkingBlock(part.text, part.providerOptions?.["anthropic"] ?? {});
     // An assistant's message has no block for a reply's own files.
-    if (part.kind === "file") return role === "user" ? fileBlock(part) : textBlock(part.text);
-    if (part.kind === "reasoning") return thinkingBlock(part.text, part.options["anthropic"] ?? {});
+    if (part.type === "file" || part.type === "image")
+      return role === "user" ? fileBlock(part) : textBlock(fileNote(part));
     // Repair told apart calls of several turns that shared one id. Its mark is not allowed here.
-    const id = part.callId.replaceAll(/[^\w-]/g, "_");
-    if (part.kind === "result") {
-      return [{ type: "tool_result", tool_use_id: id, content: part.text, ...(part.failed && { is_error: true }) }];
+    const id = part.toolCallId.replaceAll(/[^\w-]/g, "_");
+    if (part.type === "tool-result") {
+      return [
+        { type: "tool_result", tool_use_id: id, content: outputText(part), ...(isFailed(part) && { is_error: true }) },
+      ];
     }
     // Arguments that a model broke off are text, but the API takes only objects.
     const input = isRecord(part.input) ? part.input : { input: part.input ?? null };
@@ -214,10 +249,12 @@ function thinkingBlock(
     : textBlock(reasoningNote(thinking));
 }
 
-function fileBlock({ text, mediaType, url }: ContentOf<"file">): AnthropicBlock[] {
+function fileBlock(part: FileContent): AnthropicBlock[] {
+  const { mediaType, url } = fileOf(part);
   const type = mediaType.startsWith("image") ? "image" : mediaType === "application/pdf" ? "document" : null;
   const [, media_type, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url ?? "") ?? [];
-  if (type === null || url === null || (data === undefined && url.startsWith("data:"))) return textBlock(text);
+  if (type === null || url === null || (data === undefined && url.startsWith("data:")))
+    return textBlock(fileNote(part));
   if (media_type === undefined || data === undefined) return [{ type, source: { type: "url", url } }];
   return [{ type, source: { type: "base64", media_type, data } }];
 }
@@ -225,33 +262,36 @@ function fileBlock({ text, mediaType, url }: ContentOf<"file">): AnthropicBlock[
 function chatMessages({ role, content }: Exchange, isWorkersAi: boolean): WorkersAiMessage[] {
   if (role === "assistant") return assistantMessage(content, isWorkersAi);
   if (role === "user") return [userMessage(content, isWorkersAi)];
-  return content.map((part): WorkersAiMessage => {
-    if (part.kind !== "result") return { role: "system", content: part.text };
+  return content.flatMap((part): WorkersAiMessage[] => {
+    if (part.type === "text") return [{ role: "system", content: part.text }];
+    if (part.type !== "tool-result") return [];
     const named = isWorkersAi && { name: part.toolName };
-    return { role: "tool", tool_call_id: part.callId, content: part.text, ...named };
+    return [{ role: "tool", tool_call_id: part.toolCallId, content: outputText(part), ...named }];
   });
 }
 
 type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
 
-function userMessage(content: readonly Content[], isWorkersAi: boolean): ChatMessage {
-  const parts = content.map((part): UserPart => {
-    if (part.kind !== "file" || part.url === null) return textPart(part.text) as UserPart;
-    if (part.mediaType.startsWith("image")) return { type: "image_url", image_url: { url: part.url } };
-    if (isWorkersAi || !part.url.startsWith("data:")) return textPart(part.text) as UserPart;
-    return { type: "file", file: { file_data: part.url, filename: part.filename ?? "file" } };
+function userMessage(content: readonly Sent[], isWorkersAi: boolean): ChatMessage {
+  const parts = content.flatMap((part): UserPart[] => {
+    if (part.type === "text") return [textPart(part.text) as UserPart];
+    if (part.type !== "file" && part.type !== "image") return [];
+    const { mediaType, url, filename } = fileOf(part);
+    if (url !== null && mediaType.startsWith("image")) return [{ type: "image_url", image_url: { url } }];
+    if (isWorkersAi || url?.startsWith("data:") !== true) return [textPart(fileNote(part)) as UserPart];
+    return [{ type: "file", file: { file_data: url, filename: filename ?? "file" } }];
   });
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : []));
   const plain = texts.length === parts.length && (isWorkersAi || parts.length === 1);
   return { role: "user", content: plain ? texts.join("\n") : parts };
 }
 
-function assistantMessage(content: readonly Content[], isWorkersAi: boolean): WorkersAiMessage[] {
-  const calls = content.filter((part) => part.kind === "call");
-  const tool_calls = calls.map(({ callId: id, toolName: name, input }) => {
+function assistantMessage(content: readonly Sent[], isWorkersAi: boolean): WorkersAiMessage[] {
+  const calls = content.filter((part) => part.type === "tool-call");
+  const tool_calls = calls.map(({ toolCallId: id, toolName: name, input }) => {
     return { id, type: "function" as const, function: { name, arguments: JSON.stringify(input ?? {}) } };
   });
-  const thoughts = content.flatMap((part) => (part.kind === "reasoning" ? [part.text] : [])).join("");
+  const thoughts = content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
   const text = replyText(content, isWorkersAi ? "" : reasoningNote(thoughts));
   const reasoning = isWorkersAi ? thoughts : "";
   if (text === "" && reasoning === "" && calls.length === 0) return [];
@@ -266,17 +306,20 @@ function assistantMessage(content: readonly Content[], isWorkersAi: boolean): Wo
 }
 
 /** Returns the text of a reply, with a note for content that no reply may carry. Adjacent texts are joined. */
-function replyText(content: readonly Content[], note: string): string {
+function replyText(content: readonly Sent[], note: string): string {
   const lines = [note];
   let isOpen = false;
   for (const part of content) {
-    if (part.kind !== "text" && part.kind !== "file") continue;
-    if (part.kind === "text" && isOpen) lines.push(`${lines.pop() ?? ""}${part.text}`);
-    else lines.push(part.text);
-    isOpen = part.kind === "text";
+    if (part.type !== "text" && part.type !== "file" && part.type !== "image") continue;
+    const text = part.type === "text" ? part.text : fileNote(part);
+    if (part.type === "text" && isOpen) lines.push(`${lines.pop() ?? ""}${text}`);
+    else lines.push(text);
+    isOpen = part.type === "text";
   }
   return lines.filter((line) => line !== "").join("\n");
 }
+
+// ── from a model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Reading {
   readonly newId: () => string;
@@ -323,11 +366,160 @@ function saidParts({ pieces }: ImportedTurn, names: Map<string, string>): Part[]
 }
 
 /** A result apart from its call is a part without input (see steps/message/message.ts). */
-export function resultPart({ callId: toolCallId, toolName, ...came }: Omit<ToolResult, "type">): Part {
+function resultPart({ callId: toolCallId, toolName, ...came }: Omit<ToolResult, "type">): Part {
   return { type: "dynamic-tool", toolName: toolName ?? "tool", toolCallId, input: undefined, ...cameOf(came) };
 }
 
 function cameOf({ output, failed }: Pick<ToolResult, "output" | "failed">) {
   if (failed) return { state: "output-error" as const, errorText: jsonText(output) };
   return { state: "output-available" as const, output };
+}
+
+/** Returns null for a message without content of its own. Its statements about a call go into that call. */
+function messageOf(
+  { role, content }: ModelMessage,
+  { id, known }: { id: string; known: readonly UIMessage[] },
+): UIMessage | null {
+  const parts: Part[] = [];
+  const lists = [...known.map((message) => message.parts), parts];
+  const contents = contentsOf(content);
+  for (const each of contents) {
+    if (each.type === "tool-approval-request") askApproval(lists, each);
+    else if (each.type === "tool-approval-response") answerApproval(lists, each);
+    else if (each.type !== "tool-result") parts.push(...partOf(each));
+    else if (!isDenied(lists, each)) addResult(parts, each);
+  }
+  const isOnlyOfCalls = role === "tool" && contents.length > 0 && parts.length === 0;
+  return isOnlyOfCalls ? null : { id, role: role === "tool" ? "assistant" : role, parts };
+}
+
+/** Changes the newest matching tool part in any message. */
+function changeCall(lists: readonly Part[][], which: (part: ToolPart) => boolean, change: (part: ToolPart) => object) {
+  for (const parts of lists.toReversed()) {
+    const at = parts.findLastIndex((part) => {
+      const tool = toolPart(part);
+      return tool !== null && which(tool);
+    });
+    if (at < 0) continue;
+    const part = parts[at] as ToolPart;
+    parts[at] = { ...part, ...change(part) } as Part;
+    return;
+  }
+}
+
+function askApproval(lists: readonly Part[][], request: ContentOf<"tool-approval-request">): void {
+  const { type: _type, approvalId: id, toolCallId, reason: requestReason, ...more } = request;
+  const said = Object.fromEntries(
+    Object.entries({ ...more, requestReason }).filter(([, value]) => value !== undefined),
+  );
+  changeCall(
+    lists,
+    (part) => part.toolCallId === toolCallId,
+    () => ({ state: "approval-requested", approval: { ...said, id } }),
+  );
+}
+
+function answerApproval(lists: readonly Part[][], response: ContentOf<"tool-approval-response">): void {
+  const { approvalId, approved, reason } = response;
+  changeCall(
+    lists,
+    (part) => part.state === "approval-requested" && part.approval.id === approvalId,
+    ({ approval }) => {
+      const answered = { ...approval, approved, ...(reason !== undefined && { reason }) };
+      return { state: "approval-responded", approval: answered };
+    },
+  );
+}
+
+/** True when a result only repeats that its call was refused. */
+function isDenied(lists: readonly Part[][], { toolCallId, output }: ContentOf<"tool-result">): boolean {
+  if (output.type !== "execution-denied") return false;
+  return lists.flat().some((part) => {
+    const tool = toolPart(part);
+    return tool?.toolCallId === toolCallId && tool.state === "approval-responded" && !tool.approval.approved;
+  });
+}
+
+function partOf(
+  part: Exclude<Content, { type: `tool-${"result" | "approval-request" | "approval-response"}` }>,
+): Part[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text, ...metadataOf(part) }];
+    case "reasoning":
+      return [{ type: "reasoning", text: part.text, ...metadataOf(part) }];
+    case "custom":
+      return [{ type: "custom", kind: part.kind, ...metadataOf(part) }];
+    case "image":
+      return [filePart({ ...part, mediaType: part.mediaType ?? "image", data: part.image })];
+    case "file":
+      return [filePart(part)];
+    case "reasoning-file": {
+      const { type, mediaType, data } = part;
+      return [{ type, mediaType, url: urlOf(data, mediaType) ?? "", ...metadataOf(part) }];
+    }
+    case "tool-call": {
+      const { toolCallId, toolName, input, providerExecuted, providerOptions } = part;
+      const call = { type: "dynamic-tool" as const, toolName, toolCallId, state: "input-available" as const, input };
+      const ran = providerExecuted === undefined ? {} : { providerExecuted };
+      return [{ ...call, ...ran, ...(providerOptions && { callProviderMetadata: providerOptions }) }];
+    }
+    default:
+      return unreachable(part);
+  }
+}
+
+/** The result of a tool that the provider ran goes into the message of its call, with options of its own. */
+function addResult(parts: Part[], part: ContentOf<"tool-result">): void {
+  const { toolCallId, toolName, output, providerOptions } = part;
+  const value = output.type === "execution-denied" ? (output.reason ?? DENIED) : output.value;
+  const result = resultPart({ callId: toolCallId, toolName, output: value, failed: isFailed(part) });
+  const at = parts.findLastIndex((each) => toolPart(each)?.toolCallId === toolCallId);
+  if (at < 0) {
+    parts.push(result);
+    return;
+  }
+  const { input: _none, ...answer } = result as Extract<Part, { type: "dynamic-tool" }>;
+  const options = providerOptions && { resultProviderMetadata: providerOptions };
+  parts[at] = { ...parts[at], ...answer, ...options } as Part;
+}
+
+/** Options of a part are returned unchanged, because the provider wants them back. */
+function metadataOf({ providerOptions }: Pick<ContentOf<"text">, "providerOptions">) {
+  return providerOptions === undefined ? {} : { providerMetadata: providerOptions };
+}
+
+function filePart({
+  data,
+  mediaType,
+  filename,
+  ...rest
+}: Pick<ContentOf<"file">, "mediaType" | "filename" | "providerOptions"> & { readonly data: unknown }): Part {
+  const url = urlOf(data, mediaType);
+  const named = filename === undefined ? {} : { filename };
+  const reference = url === null ? { providerReference: referenceOf(data) } : {};
+  return { type: "file", mediaType, url: url ?? "", ...named, ...reference, ...metadataOf(rest) };
+}
+
+/** Returns the address of a file in any form that the SDK accepts, or null for a provider's own reference. */
+function urlOf(data: unknown, mediaType: string): string | null {
+  if (data instanceof URL) return data.href;
+  if (typeof data === "string") return /^(?:https?|data):/.test(data) ? data : `data:${mediaType};base64,${data}`;
+  if (data instanceof ArrayBuffer) return urlOf(new Uint8Array(data), mediaType);
+  if (data instanceof Uint8Array) return `data:${mediaType};base64,${base64(data)}`;
+  const tagged = data as { type?: string; url?: URL; data?: unknown; text?: string };
+  if (tagged.type === "url") return tagged.url?.href ?? null;
+  if (tagged.type === "text") return `data:${mediaType},${encodeURIComponent(tagged.text ?? "")}`;
+  return tagged.type === "data" ? urlOf(tagged.data, mediaType) : null;
+}
+
+function referenceOf(data: unknown): Record<string, string> {
+  const { reference } = data as { reference?: Record<string, string> };
+  return reference ?? (data as Record<string, string>);
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
 }

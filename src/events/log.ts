@@ -21,8 +21,15 @@ import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
 import type { WorkingContext } from "./context.ts";
-import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
-import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
+import {
+  parseEvent,
+  type ConversationEvent,
+  type EventOf,
+  eventsToMessages,
+  firstPart,
+  messageIdOf,
+  messageToEvents,
+} from "./event.ts";
 
 /** A page of events. */
 export interface LoadEventsOptions {

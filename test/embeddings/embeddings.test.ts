@@ -8,7 +8,7 @@ import { workersAiEmbeddings } from "../../src/embeddings/provider.ts";
 import { embeddings } from "../../src/embeddings/search.ts";
 import type { EmbeddingsOptions } from "../../src/embeddings/provider.ts";
 import { BATCH_TEXTS } from "../../src/embeddings/search.ts";
-import { EMBEDDED_TOGETHER } from "../../src/embeddings/statements.ts";
+import { EMBEDDED_TOGETHER } from "../../src/embeddings/pages.ts";
 import { recall } from "../../src/recall/room.ts";
 import { utcDay } from "../../src/steps/decide/decide.ts";
 import { talk } from "../conversation.ts";

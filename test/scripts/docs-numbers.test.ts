@@ -14,10 +14,15 @@ import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/notes/limits.ts";
 import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
 import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/provider.ts";
-import { BATCH_TEXTS, CALLS_AFTER, COMPARED_BYTES, SEARCHED_PAGES } from "../../src/embeddings/search.ts";
-import { EMBEDDED_TOGETHER } from "../../src/embeddings/statements.ts";
-import { MAX_PIECES, PIECE_CHARS } from "../../src/embeddings/near.ts";
-import { ENTRY_BYTES } from "../../src/embeddings/vectors.ts";
+import { EMBEDDED_TOGETHER, ENTRY_BYTES } from "../../src/embeddings/pages.ts";
+import {
+  BATCH_TEXTS,
+  CALLS_AFTER,
+  COMPARED_BYTES,
+  MAX_PIECES,
+  PIECE_CHARS,
+  SEARCHED_PAGES,
+} from "../../src/embeddings/search.ts";
 import { PASSAGES_PIECE_CHARS } from "../../src/recall/passages.ts";
 import {
   ANSWER_CHARS_PER_TOKEN,

@@ -2,7 +2,7 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { eventsToMessages, messageToEvents } from "../../src/events/project.ts";
+import { eventsToMessages, messageToEvents } from "../../src/events/event.ts";
 import { encodeMessage } from "../../src/memory/messages/content.ts";
 import { measureMessage, sliceMessage, stepCount, titleOf, type Part } from "../../src/steps/message/message.ts";
 import { parseTranscript, renderTranscript } from "../../src/steps/draft/render.ts";

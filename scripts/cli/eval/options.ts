@@ -1,7 +1,7 @@
 /** What the flags of `palimpsest eval` mean, checked before anything is asked. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { PriceList } from "../../../src/costs/prices.ts";
+import type { PriceList } from "../../../src/costs/sums.ts";
 import type { Format } from "../../../src/import/import.ts";
 import type { TemplateInput } from "../../../src/steps/draft/prompt.ts";
 import { CommandFailure, EXIT } from "../failure.ts";

@@ -4,7 +4,7 @@
  * A call that is not recorded and cannot be asked leaves its part out. The rest goes on, so that all such calls are listed at once.
  */
 import { writeFile } from "node:fs/promises";
-import type { PriceList } from "../../../src/costs/prices.ts";
+import type { PriceList } from "../../../src/costs/sums.ts";
 import type { Live } from "../../demo/live.ts";
 import { plural } from "../../report/text.ts";
 import { CommandFailure, EXIT } from "../failure.ts";

@@ -1,8 +1,10 @@
 /** What model calls cost, summed by what a provider charges for, and what they would have cost without compaction. */
 import { array, assert, nat, property, record } from "fast-check";
 import { expect, test } from "vitest";
-import { checkPrices, dollarsOf, pricesOf } from "../../../src/costs/prices.ts";
 import {
+  checkPrices,
+  dollarsOf,
+  pricesOf,
   addCall,
   addSummary,
   dollarsByModel,

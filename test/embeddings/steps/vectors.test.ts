@@ -3,8 +3,8 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cutMessage } from "../../../src/recall/passages.ts";
-import { MAX_PIECES, piecesOf, pieceTexts } from "../../../src/embeddings/near.ts";
-import { ENTRY_BYTES, ofLengthOne, packEntries, similarIn } from "../../../src/embeddings/vectors.ts";
+import { MAX_PIECES, piecesOf, pieceTexts } from "../../../src/embeddings/search.ts";
+import { ENTRY_BYTES, ofLengthOne, packEntries, similarIn } from "../../../src/embeddings/pages.ts";
 import { tries } from "../../tries.ts";
 
 const vectors = (size: number) =>

@@ -6,11 +6,16 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { errorCode } from "../../../src/errors.ts";
-import type { ModelFormatAdapter } from "../../../src/events/formats.ts";
-import { aiSdkAdapter } from "../../../src/events/ai-sdk.ts";
-import { anthropicAdapter, type AnthropicPrompt } from "../../../src/events/formats.ts";
-import { openAiAdapter, workersAiAdapter, type ChatMessage } from "../../../src/events/formats.ts";
-import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
+import {
+  type ModelFormatAdapter,
+  aiSdkAdapter,
+  anthropicAdapter,
+  type AnthropicPrompt,
+  openAiAdapter,
+  workersAiAdapter,
+  type ChatMessage,
+} from "../../../src/events/formats.ts";
+import { eventsToMessages, messageToEvents } from "../../../src/events/event.ts";
 import { importTranscript } from "../../../src/import/import.ts";
 import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
 import { conversation } from "../../steps/conversations.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { anthropicAdapter } from "../../../src/events/formats.ts";
 import { openAiAdapter } from "../../../src/events/formats.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
-import { messageToEvents } from "../../../src/events/project.ts";
+import { messageToEvents } from "../../../src/events/event.ts";
 import { done, say, text } from "../../steps/conversations.ts";
 import { codeOf } from "../../thrown.ts";
 

@@ -2,15 +2,18 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { dehydrateEvent, hydrateEvent, parseEvent, type ConversationEvent } from "../../../src/events/event.ts";
 import {
+  dehydrateEvent,
+  hydrateEvent,
+  parseEvent,
+  type ConversationEvent,
   eventsToMessages,
   eventToMessage,
   firstPart,
   messageIdOf,
   messageToEvent,
   messageToEvents,
-} from "../../../src/events/project.ts";
+} from "../../../src/events/event.ts";
 import { anyMessage } from "./messages.ts";
 import { tries } from "../../tries.ts";
 import { codeOf } from "../../thrown.ts";

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildWorkingContext } from "../../../src/events/context.ts";
-import type { ConversationEvent } from "../../../src/events/event.ts";
+import { type ConversationEvent, eventsToMessages, messageToEvents } from "../../../src/events/event.ts";
 import { Uses } from "../../../src/agent/let-others-in.ts";
 import {
   appendEvents,
@@ -15,7 +15,6 @@ import {
   viewEvents,
   type NewEvent,
 } from "../../../src/events/log.ts";
-import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
 import type { Memory } from "../../../src/memory/memory.ts";
 import { dump, fill, say, span, steps, withProbe } from "../../memory/probe.ts";
 import { anyMessage } from "../pure/messages.ts";

@@ -1,7 +1,7 @@
 /** The changes of a summary against the ones before it. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diffSummaries } from "../../../src/inspect/steps/diff-summaries.ts";
+import { diffSummaries } from "../../../src/inspect/room.ts";
 import { expectLinear } from "../../growth.ts";
 
 function count(summary: string): number {
