@@ -8,15 +8,9 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { checkWhole } from "../known-fields.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
-import type { Needs } from "../agent/core.ts";
-import { MOST_READS, readListed } from "../agent/runs/read-slices.ts";
 import type { History } from "../memory/messages/history.ts";
-import { slicesOf } from "../memory/messages/slices.ts";
-import { overlayMessage } from "../memory/messages/view.ts";
-import type { Element, MessageElement } from "../memory/messages/walk.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { OverlayRecord } from "../memory/overlays/overlay.ts";
-import type { ShapeRow } from "../memory/statements.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
@@ -39,8 +33,6 @@ export interface LoadEventsOptions {
   readonly before?: string | undefined;
   /** Leaf of the branch to read. Default: the active one. */
   readonly leafId?: string | undefined;
-  /** A compaction's `overlayId`. Returns the events that it hides. */
-  readonly under?: string | undefined;
 }
 
 /** An event to append. A missing id is created, and a string becomes one text part. */
@@ -80,11 +72,7 @@ export interface PersistedTurn {
  * Returns the newest events of a branch in its view, oldest first. A compaction event stands in place of the events that it hides. The rows
  * read are in proportion to the result. Throws `invalid_options`, `unknown_leaf`, and `unknown_message` when `before` is not in the log.
  */
-export function loadEvents(
-  memory: Memory,
-  sessionId: string,
-  options: Omit<LoadEventsOptions, "under"> = {},
-): ConversationEvent[] {
+export function loadEvents(memory: Memory, sessionId: string, options: LoadEventsOptions = {}): ConversationEvent[] {
   const page = new Page(options);
   const history = memory.session(sessionId);
   const { before, leafId } = options;
@@ -95,86 +83,10 @@ export function loadEvents(
   return page.events();
 }
 
-/**
- * As {@link loadEvents}, for the events that a compaction hides. Reads their messages in slices. Throws `unknown_overlay` in place of
- * `unknown_leaf`.
- */
-export async function loadEventsUnder(
-  core: Reads,
-  sessionId: string,
-  { under, ...options }: LoadEventsOptions & { readonly under: string },
-): Promise<ConversationEvent[]> {
-  const page = new Page(options);
-  const history = core.memory.session(sessionId);
-  const elements = (await core.read(sessionId, () => history.overlays.beneath(under))).filter(isMessage);
-  const owner = options.before === undefined ? null : ownerOf(history, options.before);
-  const last = owner === null ? elements.length - 1 : elements.findLastIndex(({ row }) => row.id === owner);
-  const listed = elements.slice(0, last + 1);
-  for await (const messages of readListed(core, sessionId, slicesOf(listed.map(whole)).toReversed())) {
-    const found = messages.toReversed().map((message) => {
-      const element = listed.findLast(({ row }) => row.id === message.id);
-      return element === undefined ? [] : eventsWithin(history, message, element);
-    });
-    if (found.some((events) => page.takes(events))) break;
-  }
-  return page.events();
-}
-
-/**
- * Returns all events of a branch's view at one moment, oldest first. Reads its messages in slices, and again those that change meanwhile.
- * Throws `unknown_leaf`.
- */
-export async function viewEvents(core: Reads, sessionId: string, leafId?: string): Promise<ConversationEvent[]> {
-  const history = core.memory.session(sessionId);
-  const known = new Map<string, UIMessage>();
-  const elements = (): Element[] => history.elements(leafId ?? null);
-  const listUnread = () =>
-    elements()
-      .filter(isMessage)
-      .filter(({ row }) => !known.has(versionOf(row)));
-  const keep = (messages: readonly UIMessage[], listed: readonly MessageElement<ShapeRow>[]): void => {
-    const digests = new Map(listed.map(({ row }) => [row.id, row.digest]));
-    for (const message of messages) {
-      const { id } = message;
-      const digest = digests.get(id);
-      // One that changed since it was listed is read again.
-      if (digest !== undefined && digest === history.digestOf(id)) known.set(versionOf({ id, digest }), message);
-    }
-  };
-  const events = (): ConversationEvent[] =>
-    elements().flatMap((element) => {
-      if (!isMessage(element)) return compactionOf(history, overlayMessage(element.overlay, element));
-      const message = known.get(versionOf(element.row));
-      return message === undefined ? [] : eventsWithin(history, message, element);
-    });
-  for (let reads = 0; reads < MOST_READS; reads++) {
-    const unread = await core.read(sessionId, listUnread);
-    for await (const messages of readListed(core, sessionId, slicesOf(unread.map(whole)))) keep(messages, unread);
-    const found = await core.read(sessionId, () => (listUnread().length === 0 ? events() : null));
-    if (found !== null) return found;
-  }
-  // Where messages change during every read, what is left is read in one piece.
-  return core.read(sessionId, () => {
-    const unread = listUnread();
-    keep(history.readSlice(unread.map(whole)), unread);
-    return events();
-  });
-}
-
-/** The name of a message as it is now. */
-function versionOf({ id, digest }: Pick<ShapeRow, "id" | "digest">): string {
-  return `${digest} ${id}`;
-}
-
-type Reads = Needs<"memory" | "read" | "uses">;
-
-function isMessage(element: Element): element is MessageElement<ShapeRow> {
-  return element.kind === "message";
-}
-
-/** Events of a part keep the ids that they have in the whole message. */
-function whole(element: MessageElement<ShapeRow>): MessageElement<ShapeRow> {
-  return { ...element, fromStep: 0, toStep: WHOLE_MESSAGE };
+/** Returns all events of a branch's view, oldest first. Throws `unknown_leaf`. */
+export function viewEvents(memory: Memory, sessionId: string, leafId?: string): ConversationEvent[] {
+  const history = memory.session(sessionId);
+  return [...history.history({ leafId: leafId ?? null })].flatMap((message) => eventsOf(history, message));
 }
 
 /** The newest events before a place, taken from newer ones to older ones. */

@@ -25,7 +25,6 @@ import {
   appendEvents,
   deleteEvents,
   loadEvents,
-  loadEventsUnder,
   persistTurn,
   persistWorkingContext,
   viewEvents,
@@ -48,7 +47,6 @@ const eventOptions = {
   limit: page.optional(),
   before: id.optional(),
   leafId,
-  under: id.optional(),
 } satisfies FieldsOf<LoadEventsOptions>;
 
 class SessionEvents {
@@ -62,9 +60,8 @@ class SessionEvents {
   /** Returns the newest events of the view, oldest first. They are a projection of the message rows (see src/events/log.ts). */
   async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
     this.#state.apply();
-    const { under, ...checked } = parseInput(z.strictObject(eventOptions), options);
+    const checked = parseInput(z.strictObject(eventOptions), options);
     const { core, id } = this.#state;
-    if (under !== undefined) return loadEventsUnder(core, id, { ...checked, under });
     return this.#state.read(() => loadEvents(core.memory, id, checked));
   }
 
@@ -75,7 +72,8 @@ class SessionEvents {
     this.#state.apply();
     const { leafId, ...rest } = options;
     checkGiven(given.leaf, { leafId });
-    return buildWorkingContext(await viewEvents(this.#state.core, this.#state.id, leafId), rest);
+    const { core, id } = this.#state;
+    return buildWorkingContext(await this.#state.read(() => viewEvents(core.memory, id, leafId)), rest);
   }
 
   /**

@@ -140,7 +140,6 @@ const SESSION: Readonly<Record<string, readonly Place<FullSession>[]>> = {
   loadEvents: [
     of("id", (on, bad) => on.loadEvents({ before: bad })),
     of("id", (on, bad) => on.loadEvents({ leafId: bad })),
-    of("id", (on, bad) => on.loadEvents({ under: bad })),
   ],
   buildWorkingContext: [of("id", (on, bad) => on.buildWorkingContext({ leafId: bad }))],
   appendEvents: [

@@ -57,7 +57,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   ids: ["one-id", "another-id"],
   overlayId: "an-overlay",
   asOf: "another-overlay",
-  under: "an-overlay-above",
   after: "the-one-before",
   around: "a-neighbour",
   atMessageId: "a-fork",

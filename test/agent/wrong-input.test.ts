@@ -186,7 +186,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
   searchSessions: { good: { query: "x" }, fields: { query: "text", sessionId: "session", limit: "hits" } },
   buildWorkingContext: ofBranch,
-  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "event", under: "id" } },
+  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "event" } },
   appendEvents: { good: { events: [] }, fields: { ...inSession, events: "messages" } },
   deleteEvents: withIds,
   persistTurn: {
@@ -315,7 +315,6 @@ const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unkn
   ["search", { sessionId: "none", query: "message" }, []],
   ["loadEvents", { before: "nobody" }, "unknown_message"],
   ["loadEvents", { leafId: "nobody" }, "unknown_leaf"],
-  ["loadEvents", { under: "nobody" }, "unknown_overlay"],
   ["buildWorkingContext", { leafId: "nobody" }, "unknown_leaf"],
   ["buildWorkingContext", { sessionId: "none" }, { leafId: null, messages: [] }],
   ["appendEvents", { sessionId: "none", events: [{ action: "user_message", content: "hello" }] }, "unknown_session"],

@@ -2,9 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { calls as coreCalls } from "../../src/agent/calls.ts";
 import { errorCode } from "../../src/errors.ts";
-import { CALLS_OF_EVERY_AGENT, CALLS_OF_ROOMS, explainCall } from "../../src/explain-call.ts";
+import { CALLS_OF_ROOMS, explainCall } from "../../src/explain-call.ts";
 import { ALL_ROOMS } from "../../src/rooms.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { CALL_NAMES, calls } from "../rooms.ts";
@@ -23,8 +22,7 @@ async function connect(agent: "bare-agent" | "default-agent", name = "explained"
 /** The rooms' own tables are the truth. */
 const ROOM_OF = new Map(ALL_ROOMS.flatMap((room) => Object.keys(room.calls).map((name) => [name, room.name] as const)));
 
-test("the names on the caller's side are those of the core's table and of the rooms' tables", () => {
-  expect(CALLS_OF_EVERY_AGENT.toSorted()).toEqual(Object.keys(coreCalls).toSorted());
+test("the names on the caller's side are those of the rooms' tables", () => {
   const listed = Object.entries(CALLS_OF_ROOMS).flatMap(([room, { calls }]) =>
     calls.map((name) => [name, room] as const),
   );
@@ -88,9 +86,6 @@ test("who holds the stub of an agent without a room is told the room", async () 
 test("a refusal is known with and without the name of its class before it", () => {
   for (const before of ["", "Error: "]) {
     expect(explainCall(new Error(`${before}Method recall does not exist`)).message).toContain("rooms: [recall()]");
-    expect(explainCall(new Error(`${before}Method getCosts is not callable`)).message).toContain(
-      "does not open getCosts",
-    );
   }
 });
 

@@ -9,7 +9,6 @@ import { gatherFacts, mergeFacts } from "../../facts/gather.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { redactionOf } from "../redaction.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";
-import type { Slice } from "../../memory/messages/slices.ts";
 import type { Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
 
@@ -30,9 +29,6 @@ export async function readSlices<T>(
     await pause();
   }
 }
-
-/** Most reads of messages for one call of a person, one after another where they change meanwhile. */
-export const MOST_READS = 3;
 
 /** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
 const GATHERED_BYTES = 40_000;
@@ -69,36 +65,4 @@ export function openSpan(
       isCurrent: () => digestNow() === opened && history.spans.isAsRead(reader, span),
     };
   };
-}
-
-/** The listed messages as they are now, slice by slice. Leaves out those that were deleted since they were listed. */
-export async function* readListed(
-  core: Needs<"memory" | "read" | "uses">,
-  sessionId: string,
-  slices: readonly Slice[],
-): AsyncGenerator<UIMessage[]> {
-  const pause = pauseOf(core);
-  for (const slice of slices) {
-    yield (
-      (await readLong(core, sessionId, slice)) ??
-        (await core.read(sessionId, () => core.memory.session(sessionId).readSlice(slice)))
-    );
-    await pause();
-  }
-}
-
-/** A message of several rows, read a row at once. Null for others, and for one that changed during every read. */
-async function readLong(
-  core: Needs<"memory" | "read" | "uses">,
-  sessionId: string,
-  slice: Slice,
-): Promise<UIMessage[] | null> {
-  const history = core.memory.session(sessionId);
-  for (let reads = 0; reads < MOST_READS; reads++) {
-    const reader = history.longReader(slice);
-    if (reader === null) return null;
-    const parts = await readSlices(core, { sessionId, reader }, (messages) => messages);
-    if (reader.digest !== null) return parts.flat();
-  }
-  return null;
 }

@@ -35,8 +35,6 @@ import {
   type View,
   type ViewReading,
 } from "./view.ts";
-import { longReader, readSlice, type Slice } from "./slices.ts";
-import type { SpanReader } from "./span-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 import { elementTokens, walkView, type Element } from "./walk.ts";
 
@@ -475,16 +473,6 @@ export class History {
   elements(leafId?: string | null): Element[] {
     const start = this.#start(leafId);
     return start === null ? [] : [...walkView(this.tree, start, { content: false })].toReversed();
-  }
-
-  /** The messages of a slice, as they are now. */
-  readSlice(slice: Slice): UIMessage[] {
-    return readSlice(this.tree, slice);
-  }
-
-  /** Reads the only message of a slice row by row. Null where {@link readSlice} reads no more than a row. */
-  longReader(slice: Slice): SpanReader | null {
-    return longReader(this.tree, slice);
   }
 
   /** Estimated tokens of the view, as {@link size} counts them. Throws `unknown_leaf`. */

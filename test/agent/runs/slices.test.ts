@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
 import { redactionOf } from "../../../src/agent/redaction.ts";
 import { readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
-import type { WorkingContext } from "../../../src/events/context.ts";
 import { notesOf } from "../../../src/notes/versions.ts";
 import { newAgent } from "../../agents.ts";
 import { say } from "../../conversation.ts";
@@ -119,10 +118,6 @@ async function fill(session: FullSession, bytes = 6_000_000): Promise<void> {
   for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
 }
 
-const bytesOf = (message: object): number => JSON.stringify(message).length;
-const originals = (messages: readonly UIMessage[] = []): number[] =>
-  messages.filter(({ id }) => id.startsWith("m")).map(bytesOf);
-
 test("notes that a person claims to cover megabytes are written from slices, with the words of all", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION);
@@ -220,95 +215,5 @@ test("notes whose last message is deleted while they claim it are refused, and n
     const edit = { sections: [{ title: "Task", text: "- go on" }], coveredId: "m10" };
     await expect(session.updateNotes(edit)).rejects.toMatchObject({ code: "conflict" });
     expect(await session.getNotes()).toBeNull();
-  });
-});
-
-test("a working context and the events under a compaction read no more than a slice at once", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    let context: WorkingContext | undefined;
-    const whole = await slicesOf(agent, async () => {
-      context = await session.buildWorkingContext();
-    });
-    expect(originals(context?.messages)).toEqual(originals((await session.getView({ apart: true })).messages));
-    expect(whole.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-    expect(whole.pauses).toBeGreaterThan(6);
-
-    const overlay = await session.addCompaction("We went on.", "m0", "m10");
-    const ids: string[] = [];
-    const under = await slicesOf(agent, async () => {
-      const events = await session.loadEvents({ under: overlay.id });
-      ids.push(...events.map(({ id }) => id));
-    });
-    expect(ids).toEqual(Array.from({ length: 11 }, (_, n) => `m${n}`));
-    expect(under.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-    expect(under.pauses).toBeGreaterThan(6);
-    const page = await slicesOf(agent, () => session.loadEvents({ under: overlay.id, before: "m8", limit: 2 }));
-    expect(page.most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-  });
-});
-
-/** A context's messages by id, and the summaries by the number of their parts. */
-const shownIn = ({ messages }: WorkingContext): (string | number)[] =>
-  messages.map(({ id, parts }) => (id.startsWith("m") ? id : parts.length));
-
-test("a working context that changes while it is read is the view of one moment after the last change", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    // Some rows of the long message are read by then.
-    atPause(agent, 6, async () => {
-      await session.appendMessage(say(12));
-      await session.upsertMessage(long("m8", 5_000_000, "Edited. "));
-      await session.deleteMessages(["m9"]);
-      await session.addCompaction("We went on.", "m5", "m7");
-    });
-    const context = await session.buildWorkingContext();
-    expect(shownIn(context)).toEqual(["m0", 1, "m4", 1, "m8", "m10", "m11", "m12"]);
-    const edited = JSON.stringify(context.messages.find(({ id }) => id === "m8"));
-    expect(edited).toContain("Edited. ");
-    expect(edited.length).toBeGreaterThan(4_900_000);
-  });
-});
-
-test("a working context has no word that was deleted while it was read, and no summary that went out of force", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    atPause(agent, 5, async () => {
-      await session.deleteMessages(["m2", "m5"]);
-    });
-    expect(shownIn(await session.buildWorkingContext())).toEqual("m0 m1 m3 m4 m6 m7 m8 m9 m10 m11".split(" "));
-  });
-});
-
-test("a working context of a conversation that is cleared while it is read is empty", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    atPause(agent, 5, async () => session.clearMessages());
-    expect(shownIn(await session.buildWorkingContext())).toEqual([]);
-  });
-});
-
-test("messages that are edited together during every read are of one time in a working context", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000));
-    const { uses } = agent.palimpsest;
-    const letOthersIn = uses.letOthersIn.bind(uses);
-    let edits = 0;
-    Object.assign(uses, {
-      letOthersIn: async (most: number) => {
-        edits++;
-        for (const id of ["m1", "m6"]) await session.upsertMessage(long(id, 100_000, `Edit ${edits}. `));
-        await letOthersIn(most);
-      },
-    });
-    const { messages } = await session.buildWorkingContext();
-    const said = messages.flatMap((message) => /Edit \d+\./.exec(JSON.stringify(message.parts)) ?? []);
-    expect(said).toEqual([`Edit ${edits}.`, `Edit ${edits}.`]);
-    expect(messages).toHaveLength(8);
   });
 });

@@ -4,12 +4,10 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import { type ConversationEvent, eventsToMessages, messageToEvents } from "../../../src/events/event.ts";
-import { Uses } from "../../../src/agent/let-others-in.ts";
 import {
   appendEvents,
   deleteEvents,
   loadEvents,
-  loadEventsUnder,
   persistTurn,
   persistWorkingContext,
   viewEvents,
@@ -23,11 +21,6 @@ import { codeOf } from "../../thrown.ts";
 
 function shown(events: readonly ConversationEvent[]): string[] {
   return events.map((event) => (event.action === "compaction" ? `[${event.summary}]` : event.id));
-}
-
-/** What reading in slices needs of an agent. */
-function coreOf(memory: Memory): Parameters<typeof loadEventsUnder>[0] {
-  return { memory, uses: new Uses(), read: async (_sessionId, work) => work() };
 }
 
 /** The summaries of a view. */
@@ -90,7 +83,7 @@ describe("loading", () => {
     });
   });
 
-  test("shows a compaction in place of what it hides, and those events under it", async () => {
+  test("shows a compaction in place of what it hides", async () => {
     await withProbe(async ({ memory, history }) => {
       history.append(say("m0"));
       history.append(steps("s", "one", "two", "three"));
@@ -103,11 +96,6 @@ describe("loading", () => {
         toMessageId: "s",
         overlayId: added.overlay.id,
       });
-      const under = async (options: { before?: string; limit?: number } = {}): Promise<string[]> =>
-        shown(await loadEventsUnder(coreOf(memory), "", { under: added.overlay.id, ...options }));
-      expect(await under()).toEqual(["m0", "s", "s#2"]);
-      expect(await under({ before: "s#2", limit: 1 })).toEqual(["s"]);
-      await expect(under({ before: "m1" })).rejects.toThrow("[unknown_message]");
       expect(shown(pages(memory, "", 2))).toEqual(["[S]", "s#4", "m1", "m2", "m3"]);
       expect(shown(loadEvents(memory, "", { before: `palimpsest:overlay:${added.overlay.id}` }))).toEqual([]);
     });
@@ -122,7 +110,7 @@ describe("loading", () => {
       history.overlays.add({ span: span("m6", "m9"), summary: "Second." });
       const view = shownIn(history.view().messages);
       expect(JSON.stringify(view)).toContain("Never touch src/fence-3.ts.");
-      expect(shownIn(buildWorkingContext(await viewEvents(coreOf(memory), "")).messages)).toEqual(view);
+      expect(shownIn(buildWorkingContext(viewEvents(memory, "")).messages)).toEqual(view);
       expect(shownIn(buildWorkingContext(loadEvents(memory, "")).messages)).toEqual(view);
     });
   });
@@ -160,7 +148,6 @@ describe("loading", () => {
       const before = ["nobody", "m1#7", "palimpsest:overlay:none"];
       for (const each of before) expect(codeOf(() => loadEvents(memory, "", { before: each }))).toBe("unknown_message");
       expect(codeOf(() => loadEvents(memory, "", { leafId: "nobody" }))).toBe("unknown_leaf");
-      await expect(loadEventsUnder(coreOf(memory), "", { under: "nothing" })).rejects.toThrow("[unknown_overlay]");
       for (const limit of [0, 501, 1.5])
         expect(codeOf(() => loadEvents(memory, "", { limit }))).toBe("invalid_options");
     });
