@@ -12,7 +12,7 @@ export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded 
       `The arms: ${Object.entries(arms)
         .map(([arm, what]) => `${arm} (${what})`)
         .join("; ")}.`,
-      "Sessions of the use `choose` are those that prompts and limits were tried on. Nothing was shaped on those of the use `show`, but for one thing: the calls of the first run were counted before the length of an answer and the rereads were limited. Differences of a few hundredths mean nothing.",
+      "Sessions of the use `choose` are those that prompts and limits were tried on. Nothing was shaped on those of the use `show`, but for one thing: their calls were counted before the length of an answer and the rereads were limited, and before loose quotations were mended in code. Differences of a few hundredths mean nothing.",
       "On `shift-retail-gpt5` the first run of 0.1.0 answered 0.42 and showed a defect: a summary that was carried on got too little room. The defect was mended, so the session counts as one of `choose`, and its second run stands in the tables.",
     ],
     tables: [
