@@ -10,7 +10,7 @@ import { costCalls } from "../../src/costs/room.ts";
 import { eventCalls } from "../../src/events/room.ts";
 import { transcriptCalls } from "../../src/import/room.ts";
 import { inspectCalls } from "../../src/inspect/room.ts";
-import { notesCalls } from "../../src/notes/calls.ts";
+import { notesCalls } from "../../src/notes/room.ts";
 import { recallCalls } from "../../src/recall/room.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {

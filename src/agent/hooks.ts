@@ -147,19 +147,6 @@ export interface StepCall {
 export type AskedRun = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only"> &
   Partial<Pick<RunRecord, "trigger">>;
 
-/** Whether a room's text would be the summary of a run, with the span that it would replace and the sentences of a report. */
-export type Foreseen =
-  | {
-      readonly notes: NotesForecast & { readonly kind: "serve" };
-      readonly plan: SpanPlan;
-      readonly lines: readonly string[];
-    }
-  | {
-      readonly notes: NotesForecast & { readonly kind: "declined" };
-      readonly plan: null;
-      readonly lines: readonly string[];
-    };
-
 /** Whether a room's text would be the summary of a run, and if not, why. */
 export type NotesForecast =
   | {
@@ -169,13 +156,12 @@ export type NotesForecast =
       /** Largest possible view afterwards. */
       readonly expectedTokens: number;
     }
-  | ({
-      readonly kind: "declined";
-      /** Advice on what to change. */
-      readonly advice: string;
-      /** The live update for which a compaction would wait, up to a limit, before it asks a model. Null when none could help. */
-      readonly waitsFor: string | null;
-    } & WhyModel);
+  | ({ readonly kind: "declined" } & WhyModel);
+
+/** With the span that the text would replace. */
+export type Foreseen =
+  | (Extract<NotesForecast, { kind: "serve" }> & { readonly plan: SpanPlan })
+  | Extract<NotesForecast, { kind: "declined" }>;
 
 /** A part of a stored version of a room's text. */
 export interface RecalledVersion {

@@ -94,7 +94,7 @@ export async function reportPlan(
   const foreseen =
     core.rooms.text?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   const situation = { outline, policy, rent, waiting, foreseen };
-  if (foreseen !== null && foreseen.plan !== null) return explainServed(foreseen.plan, foreseen, situation);
+  if (foreseen?.kind === "serve") return explainServed(foreseen, situation, afterCompactionTokens(core, sessionId));
   if (inline !== null && !isBefore(plan)) return explainFunction(situation);
   if (plan.kind === "nothing") return explainNothing(plan, situation);
   return explainSummary(plan, situation, countBeside(core, { sessionId, policy }, { plan, carried }));
@@ -111,9 +111,13 @@ function countBeside(
   run: { readonly sessionId: string; readonly policy: Policy },
   { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof readCarried>> },
 ): number {
-  const { afterCompaction, countTokens } = core.settings.get(run.sessionId);
+  const { countTokens } = core.settings.get(run.sessionId);
   const around = opened({ opening: openingOf(core, run, plan)?.text ?? null });
-  return countTokens(around) + countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
+  return countTokens(around) + countTokens(besides({ carried })) + afterCompactionTokens(core, run.sessionId);
+}
+
+function afterCompactionTokens(core: Needs<"settings">, sessionId: string): number {
+  return core.settings.get(sessionId).afterCompaction === null ? 0 : HOOK_TOKENS;
 }
 
 /** What a plan is made in. */
@@ -133,7 +137,7 @@ function reportOf({ outline, policy, rent, waiting, foreseen }: Situation, { lin
   const { thresholdTokens, maxMessages } = policy;
   const most = maxMessages === undefined ? "" : `, and at most ${maxMessages} messages and summaries`;
   return {
-    notes: foreseen?.notes ?? null,
+    notes: notesIn(foreseen),
     policy,
     viewTokens: outline.tokens,
     expectedTokens: outline.tokens,
@@ -149,6 +153,12 @@ function reportOf({ outline, policy, rent, waiting, foreseen }: Situation, { lin
       ...(rent === null ? [] : [describeRent(rent)]),
     ],
   };
+}
+
+function notesIn(foreseen: Foreseen | null): NotesForecast | null {
+  if (foreseen?.kind !== "serve") return foreseen;
+  const { plan: _, ...notes } = foreseen;
+  return notes;
 }
 
 function describeRent({ paid, price, freedTokens, isDue }: Rent): string {
@@ -167,15 +177,24 @@ function explainNothing(plan: Extract<Plan, { kind: "nothing" }>, situation: Sit
 function explainFunction(situation: Situation): PlanReport {
   const detail = "A function of the session's own (onCompaction) is called, and names what it replaces.";
   const plan = { kind: "nothing", reason: "own-function", detail } as const;
-  return reportOf(situation, { plan, lines: [detail, ...(situation.foreseen?.lines ?? [])] });
+  return reportOf(situation, { plan, lines: [detail, ...whyAsked(situation.foreseen)] });
 }
 
-type Served = Foreseen & { readonly plan: SpanPlan };
-
 /** The report of a run that a room's text would serve. */
-function explainServed(plan: SpanPlan, { notes, lines }: Served, situation: Situation): PlanReport {
-  const tokens = notes.expectedTokens - situation.outline.tokens + plan.spanTokens;
+function explainServed(
+  { plan, version, expectedTokens }: Extract<Foreseen, { kind: "serve" }>,
+  situation: Situation,
+  hookTokens: number,
+): PlanReport {
+  const tokens = expectedTokens + hookTokens - situation.outline.tokens + plan.spanTokens;
+  const lines = [`Version ${version} of the notes is the summary: no model is asked.`];
   return explainSpan(plan, situation, { shown: { budget: tokens, most: tokens }, lines });
+}
+
+/** Why a model is asked although notes are kept. */
+function whyAsked(foreseen: Foreseen | null): string[] {
+  if (foreseen?.kind !== "declined") return [];
+  return [`A model is asked although notes are kept (${foreseen.reason}): ${foreseen.detail}`];
 }
 
 function explainSummary(plan: SpanPlan, situation: Situation, besideTokens: number): PlanReport {
@@ -185,7 +204,7 @@ function explainSummary(plan: SpanPlan, situation: Situation, besideTokens: numb
   const lines = [
     `The summariser reads ${modelTokens} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${earlierRead(plan)}.`,
     `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
-    ...(foreseen?.lines ?? []),
+    ...whyAsked(foreseen),
   ];
   return explainSpan(plan, situation, { shown: shownTokens(plan, policy, besideTokens), lines, modelTokens, cost });
 }

@@ -36,7 +36,7 @@ export const NOTES_CONDENSE_SHARE = 0.75;
 /** Most lost lines that a retry shows to the model. That is enough to see the problem. */
 export const MAX_FORGOTTEN_LINES = 5;
 
-/** New tokens and tool calls after which notes are updated. The tokens are at most a sixth of the threshold. */
+/** New tokens and tool calls after which notes are updated by growth. The tokens are at most a sixth of the threshold. */
 export const NOTES_GROWTH_TOKENS = 10_000;
 export const NOTES_TOOL_CALLS = 3;
 export const NOTES_GROWTH_SHARE = 6;
@@ -69,9 +69,3 @@ export const NOTES_WAIT_MS = 15_000;
  * the watchdog checks on it.
  */
 export const MAX_NOTES_WAIT_MS = 60_000;
-
-/**
- * Divisor of the growth, less its least. An update for a compaction is due once the view can still grow by this part. More would pay for
- * updates that no compaction uses, because a conversation ends before it or a large message changes what it keeps.
- */
-export const NOTES_LEAD = 2;

@@ -1,28 +1,62 @@
 /**
- * The room of notes. It keeps notes of a session up to date in the background, with runs of its own, and serves a compaction from them
- * without a model call.
+ * The room of notes. It keeps notes of a session up to date in the background, with runs of its own, and promotes them to the summary of a
+ * compaction without a model call.
  */
 import { assert } from "../errors.ts";
+import { callOf, ignores, showReceipt } from "../agent/calls.ts";
 import type { Core } from "../agent/core.ts";
-import type { OwnRun, ReadyText } from "../agent/hooks.ts";
+import type { ReadyText } from "../agent/hooks.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
-import type { LiveRun } from "../memory/runs/runs.ts";
+import { ofSession } from "../agent/inputs.ts";
 import { answerOwnTask } from "../model/extractive.ts";
-import { extractEdits } from "./steps/extract.ts";
-import { NOTES_TASK } from "./steps/prompt.ts";
 import { addRunSteps } from "../workflows/run-steps.ts";
-import { notesCalls } from "./calls.ts";
-import { foreseeNotes } from "./forecast.ts";
-import { updateNotes } from "./workflow.ts";
-import { auditNotes, keepNotes, planNotes, readNotes, saveNotes } from "./port.ts";
-import type { NotesAsked, NotesQuestion } from "./workflow-port.ts";
-import { findNotes } from "./ready.ts";
-import { recallNotes } from "./recall-notes.ts";
-import { serveFromNotes } from "./serve.ts";
-import { NotesOfAgent, NotesOfSession, type ManagerNotesMethods, type NotesMethods } from "./session-notes.ts";
+import { findNotes, promoteNotes } from "./promote.ts";
+import {
+  NotesOfAgent,
+  NotesOfSession,
+  refreshInSession,
+  updateInSession,
+  type ManagerNotesMethods,
+  type NotesMethods,
+} from "./session-notes.ts";
 import { keptNotes } from "./settings.ts";
-import { askForNotes, startNotesIfDue, type NotesCaches } from "./trigger.ts";
-import { notesOf } from "./versions.ts";
+import { extractEdits, NOTES_TASK } from "./steps/prompt.ts";
+import { startNotesIfDue, type NotesCaches } from "./trigger.ts";
+import { updateOfNotes } from "./update.ts";
+import { notesOf, recallNotes } from "./versions.ts";
+import { updateNotes } from "./workflow.ts";
+
+const call = callOf<NotesMethods>();
+
+export const notesCalls = {
+  /** Reads the session's notes, or null when there are none. */
+  getNotes: call({
+    group: "read",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getNotes(),
+  }),
+  /** Lists the versions of the notes that are kept, newest first. */
+  notesHistory: call({
+    group: "read",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).notesHistory(),
+  }),
+  /** Writes a version of the notes by hand. */
+  updateNotes: call({
+    group: "steer",
+    input: updateInSession,
+    run: ({ session }, { sessionId, ...edit }) => session(sessionId).updateNotes(edit),
+  }),
+  /** Asks for an update of the notes now and returns at once, with the run that will do it. */
+  refreshNotes: call({
+    group: "steer",
+    input: refreshInSession,
+    run: async (context, { sessionId, ignoreBudget }) => {
+      const options = { ignoreBudget: ignores(context, ignoreBudget) };
+      return showReceipt(context, await context.session(sessionId).refreshNotes(options));
+    },
+  }),
+};
 
 /** The room as an agent is declared with it. */
 export interface NotesExtension extends Extension<NotesMethods, ManagerNotesMethods, typeof notesCalls> {}
@@ -35,7 +69,7 @@ export function notes(): NotesExtension {
 }
 
 function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
-  const caches: NotesCaches = { unserved: core.db.cached(new Map()), growth: core.db.cached(new Map()) };
+  const caches: NotesCaches = { unserved: core.db.cached(new Map()), marks: core.db.cached(new Map()) };
   return {
     // A builder's method returns the handle that it was called on.
     session: (state) => new NotesOfSession(state, caches),
@@ -48,69 +82,47 @@ function install(core: Core): Installed<NotesMethods, ManagerNotesMethods> {
     },
     grew: (sessionId) => startNotesIfDue(core, caches, sessionId),
     runEnded: (run) => {
-      if (run.kind === "notes") caches.growth.delete(run.sessionId);
+      if (run.kind === "notes") caches.marks.delete(run.sessionId);
       startNotesIfDue(core, caches, run.sessionId);
     },
     runs: { notes: updateOfNotes(core) },
-    text: new NotesText(core, caches),
+    text: notesText(core, caches),
   };
 }
 
-/** The agent's side of an update, behind the port of its Workflow. */
-function updateOfNotes(core: Core): OwnRun {
+function notesText(core: Core, { unserved }: NotesCaches): ReadyText {
   return {
-    ask: (sessionId, options) => askForNotes(core, sessionId, options),
-    plan: (call, asked) => planNotes(core, call, asked as NotesAsked),
-    read: (call, asked) => readNotes(core, call, asked as NotesQuestion),
-    audit: (run, answer) => auditNotes(core, run, answer),
-    commit: (call, key) => saveNotes(core, call, key),
-    giveUp: keepNotes,
-  };
-}
-
-class NotesText implements ReadyText {
-  readonly #core: Core;
-  readonly #caches: NotesCaches;
-
-  /** @internal */
-  constructor(core: Core, caches: NotesCaches) {
-    this.#core = core;
-    this.#caches = caches;
-  }
-
-  isKept(settings: Parameters<ReadyText["isKept"]>[0]): boolean {
-    return keptNotes(settings) !== null;
-  }
-
-  /** A "no" is checked again only for each new version and each span of growth, so the appends in between read nothing of the notes. */
-  wouldServe(...[asked, { tokens, continues }]: Parameters<ReadyText["wouldServe"]>): boolean {
-    const core = this.#core;
-    const { sessionId, leafId, policy } = asked;
-    const settings = core.settings.get(sessionId);
-    if (keptNotes(settings) === null) return false;
-    const now = { settings, leafId, version: notesOf(core, core.memory.session(sessionId)).lastNumber(), tokens };
-    const known = this.#caches.unserved.get(sessionId);
-    const same = known?.settings === settings && known.version === now.version;
-    const grown = tokens - (known?.tokens ?? 0);
-    if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
-      this.#caches.unserved.set(sessionId, { ...known, leafId });
+    isKept: (settings) => keptNotes(settings) !== null,
+    /** A "no" is checked again only for each new version and each span of growth, so the appends in between read nothing of the notes. */
+    wouldServe: (asked, { tokens, continues }) => {
+      const { sessionId, leafId, policy } = asked;
+      const settings = core.settings.get(sessionId);
+      if (keptNotes(settings) === null) return false;
+      const now = { settings, leafId, version: notesOf(core, core.memory.session(sessionId)).lastNumber(), tokens };
+      const known = unserved.get(sessionId);
+      const same = known?.settings === settings && known.version === now.version;
+      const grown = tokens - (known?.tokens ?? 0);
+      if (
+        same &&
+        (known.leafId === leafId || known.leafId === continues) &&
+        grown >= 0 &&
+        grown < policy.minSpanTokens
+      ) {
+        unserved.set(sessionId, { ...known, leafId });
+        return false;
+      }
+      if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
+      unserved.set(sessionId, now);
       return false;
-    }
-    if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
-    this.#caches.unserved.set(sessionId, now);
-    return false;
-  }
-
-  async serve(run: LiveRun): Promise<boolean> {
-    return serveFromNotes(this.#core, run);
-  }
-
-  foresee(...[asked, carried]: Parameters<ReadyText["foresee"]>): ReturnType<ReadyText["foresee"]> {
-    return foreseeNotes(this.#core, asked, carried ?? []);
-  }
-
-  recall(...[sessionId, asked]: Parameters<ReadyText["recall"]>): ReturnType<ReadyText["recall"]> {
-    const core = this.#core;
-    return recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.settings.counterOf(sessionId));
-  }
+    },
+    serve: async (run) => promoteNotes(core, run),
+    foresee: (asked, carried) => {
+      const found = findNotes(core, asked, carried);
+      if (found?.kind !== "ready") return found;
+      const { plan, version, tokensAfter } = found;
+      return { kind: "serve", version: version.n, expectedTokens: tokensAfter, plan };
+    },
+    recall: (sessionId, asked) =>
+      recallNotes(notesOf(core, core.memory.session(sessionId)), asked, core.settings.counterOf(sessionId)),
+  };
 }

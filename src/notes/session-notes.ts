@@ -8,16 +8,20 @@ import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "./limits.ts";
 import { utf8Length } from "../memory/messages/content.ts";
 import { notesOf, type NotesCoverage, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import { applyEdits, splitSections } from "./steps/edits.ts";
-import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "./steps/document.ts";
+import {
+  arrangeSections,
+  fitVersion,
+  hasContent,
+  hintsOf,
+  renderNotes,
+  withholdNotes,
+  type NotesSection,
+} from "./steps/document.ts";
 import { findOpenFence } from "../steps/text/text.ts";
-import { hintsOf } from "./steps/prompt.ts";
-import { withholdNotes } from "./steps/withhold.ts";
-import { NO_FACTS, type Facts } from "../facts/fact.ts";
 import { normalizeTitle } from "../steps/draft/prompt.ts";
-import { parseInput } from "../agent/inputs.ts";
-import { notesInputs, type NotesEdit } from "./inputs.ts";
+import { z } from "zod";
+import { byHand, parentId, parseInput, sessionId, wholeNumber, words } from "../agent/inputs.ts";
 import { checkNotes, ROOM, notesShapeOf, type KeepNotesOptions } from "./settings.ts";
-import { gatherClaim } from "./source.ts";
 import { askForNotes, type NotesCaches } from "./trigger.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { ManagerState } from "../agent/extension.ts";
@@ -29,12 +33,40 @@ import type { RunRecord } from "../memory/runs/runs.ts";
 import type { Methods } from "../agent/compose.ts";
 
 /** A version of the notes, as it is handed out. */
-export interface Notes extends Omit<NotesVersion, "facts" | "last"> {
+export interface Notes extends Omit<NotesVersion, "last"> {
   /** Markdown with every section under its heading. */
   readonly text: string;
   /** Set where covered messages were edited or deleted since. Then only a person's own text is here. */
   readonly withheld?: true;
 }
+
+export interface NotesEdit {
+  /** The changed sections, each whole. One with a new title is added at the end, and an empty text empties its section. */
+  readonly sections: readonly NotesSection[];
+  /** The last message that the notes now cover. Null covers everything so far. The coverage stays as before by default. */
+  readonly coveredId?: string | null | undefined;
+  /**
+   * Number of the version that the edit is based on, 0 where there was none. Refused as `conflict` when another version is in force by now.
+   * Any version is accepted by default.
+   */
+  readonly basedOn?: number | undefined;
+}
+
+const edit = {
+  sections: z
+    .array(z.strictObject({ title: words(MAX_NOTES_BYTES), text: words(MAX_NOTES_BYTES) }))
+    .max(MAX_NOTES_SECTIONS),
+  coveredId: parentId,
+  basedOn: wholeNumber.nonnegative().optional(),
+};
+
+const notesInputs = {
+  refreshNotes: z.strictObject(byHand),
+  updateNotes: z.strictObject(edit),
+};
+
+export const updateInSession = z.strictObject({ sessionId, ...edit });
+export const refreshInSession = z.strictObject({ sessionId, ...byHand });
 
 /** Characters of a section's title. */
 const TITLE_CHARS = 120;
@@ -105,46 +137,30 @@ export class NotesOfSession extends NotesOfAgent {
 
   /**
    * Writes a version by hand. A live update ends as `stale`, and the next one builds on this version. It is stored whole, and shown to
-   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn` and for what changed while it was read, `unknown_message` for
-   * `coveredId`, `session_ended`, `storage_full`.
+   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`,
+   * `storage_full`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(notesInputs.updateNotes, edit));
-    const { coveredId } = edit;
     const state = this.#state.fixed;
-    const at = coveredId === null ? this.#state.stored.leafId() : coveredId;
-    const covered = at === undefined ? null : this.#coverage(at);
-    const claimed = covered?.kind === "to" ? await gatherClaim(state.core, state.id, covered) : null;
-    return state.read(() =>
-      state.write<Notes>((history) => {
-        if (claimed?.isCurrent() !== false) return this.#put(history, edit, { covered, facts: claimed?.facts ?? null });
-        throw new PalimpsestError(
-          "conflict",
-          "The notes or the covered messages changed during the call. Read them again, and send notes that tell of them.",
-        );
-      }),
-    );
+    return state.read(() => state.write<Notes>((history) => this.#put(history, edit)));
   }
 
-  #put(history: History, edit: NotesEdit, claim: { covered: NotesCoverage | null; facts: Facts | null }): Notes {
+  #put(history: History, edit: NotesEdit): Notes {
     history.mustGoOn();
     this.#state.core.db.mustHoldMore();
     const notes = notesOf(this.#state.core, history);
     const current = notes.current();
     checkBase(edit.basedOn, current?.n ?? 0);
-    const known = arrangeSections(
-      notesShapeOf(this.#state.core.settings.get(history.sessionId)),
-      current?.sections ?? [],
-    );
-    const sections = put(known, edit.sections);
+    const shape = notesShapeOf(this.#state.core.settings.get(history.sessionId));
+    const sections = put(arrangeSections(shape, current?.sections ?? []), edit.sections);
     if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
       throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
     }
-    const covered = claim.covered ?? current?.covered ?? { kind: "none" };
-    const facts = claim.facts ?? current?.facts ?? NO_FACTS;
+    const covered = coverageOf(history, notes, edit.coveredId) ?? current?.covered ?? { kind: "none" };
     const { runId = null, model = null, last = null } = current ?? {};
-    this.#caches.growth.delete(history.sessionId);
-    return show(notes.add({ sections, covered, last, by: "hand", runId, model, facts }));
+    this.#caches.marks.delete(history.sessionId);
+    return show(notes.add({ sections, covered, last, by: "hand", runId, model }));
   }
 
   /**
@@ -162,19 +178,21 @@ export class NotesOfSession extends NotesOfAgent {
     );
     return receipt;
   }
+}
 
-  #coverage(messageId: string | null): NotesCoverage {
-    const leafId = this.#state.stored.leafId();
-    // Before the first message, it covers any messages that come later from elsewhere.
-    if (messageId === null) return { kind: "unknown" };
-    const end = this.#notes.endOf(messageId);
-    if (end !== null && leafId !== null && this.#state.stored.isOnPath(messageId, leafId))
-      return { kind: "to", ...end };
-    throw new PalimpsestError(
-      "unknown_message",
-      `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
-    );
-  }
+/** What notes claim to cover. Null where the claim stays as before. */
+function coverageOf(history: History, notes: SessionNotes, coveredId: NotesEdit["coveredId"]): NotesCoverage | null {
+  if (coveredId === undefined) return null;
+  const leafId = history.leafId();
+  const messageId = coveredId ?? leafId;
+  // Before the first message, it covers any messages that come later from elsewhere.
+  if (messageId === null) return { kind: "unknown" };
+  const end = notes.endOf(messageId);
+  if (end !== null && leafId !== null && history.isOnPath(messageId, leafId)) return { kind: "to", ...end };
+  throw new PalimpsestError(
+    "unknown_message",
+    `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
+  );
 }
 
 /** The session's notes as a model always sees them, within their budgets. Null while they have no content. */
@@ -186,8 +204,7 @@ function notesText(core: Needs<NotesNeeds | "settings">, sessionId: string): str
   return renderNotes(fitVersion(current, shape, settings.countTokens));
 }
 
-/** Omits the facts, which compaction pins and which are far longer than the text. */
-function show({ facts: _facts, last: _last, ...version }: NotesVersion): Notes {
+function show({ last: _last, ...version }: NotesVersion): Notes {
   return { ...version, text: renderNotes(version.sections) };
 }
 

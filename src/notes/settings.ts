@@ -8,12 +8,12 @@ import {
   MAX_NOTES_WAIT_MS,
   NOTES_GROWTH_SHARE,
   NOTES_GROWTH_TOKENS,
+  NOTES_PATIENCE,
   NOTES_TOOL_CALLS,
   NOTES_WAIT_MS,
 } from "./limits.ts";
+import { resolveNotesRange, type NotesPace, type NotesRange, type NotesRangeOptions } from "./steps/cut.ts";
 import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "./steps/document.ts";
-import type { NotesPace } from "./steps/due.ts";
-import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "./steps/range.ts";
 import type { When } from "../steps/decide/decide.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SessionSettings } from "../agent/settings.ts";
@@ -21,8 +21,8 @@ import type { SessionSettings } from "../agent/settings.ts";
 /** When notes are updated, and what a compaction keeps beside them. */
 export interface KeepNotesOptions extends NotesShapeOptions {
   /**
-   * New tokens after which the notes are updated. By default an update waits until a compaction is near, and then for 10,000 new tokens,
-   * at most a sixth of the threshold, at least 1,500 or a quarter of it. With `compactAfter("auto")` the default is to update after so many.
+   * New tokens after which the notes are updated. By default an update comes with the compaction that it is for. With
+   * `compactAfter("auto")` the default is 10,000 tokens, at most a sixth of the threshold, at least 1,500 or a quarter of it.
    */
   readonly growthTokens?: number | undefined;
   /** Tool calls that must have come as well. Default 3. */
@@ -49,6 +49,8 @@ export function keptNotes({ rooms }: Pick<SessionSettings, "rooms">): KeepNotesO
 export interface NotesSettings {
   readonly shape: NotesShape;
   readonly pace: NotesPace;
+  /** Whether an update reads up to where a compaction would cut, and a compaction asks for one. */
+  readonly forCompactions: boolean;
   readonly range: NotesRange;
   readonly waitMs: number;
 }
@@ -78,18 +80,24 @@ export function checkNotes(options: KeepNotesOptions): void {
   if (asBlock !== undefined) checkBlock(asBlock);
 }
 
-/** `rule` is that of the session. By rent, nobody knows at which size of the view a compaction comes. */
+/**
+ * `rule` is that of the session. Where no growth is stated, updates come with the compactions that they are for, and before one only where
+ * there is as much to read as one call takes. By rent, nobody knows at which size of the view a compaction comes, so they come by growth.
+ */
 export function resolveNotes(options: KeepNotesOptions, policy: Policy, rule: When["rule"] = "ceiling"): NotesSettings {
   const { thresholdTokens, chunkTokens } = policy;
   const range = resolveNotesRange(policy, options.keep ?? {});
-  const isKnown = options.growthTokens === undefined && rule === "ceiling";
+  const forCompactions = options.growthTokens === undefined && rule === "ceiling";
+  const growthTokens = options.growthTokens ?? growthUnder(thresholdTokens);
+  const oneReading = chunkTokens + range.minTokens;
   return {
     shape: resolveNotesShape(options, thresholdTokens),
     pace: {
-      growthTokens: options.growthTokens ?? growthUnder(thresholdTokens),
+      leastTokens: forCompactions ? oneReading : growthTokens,
+      mostTokens: forCompactions ? oneReading : growthTokens * NOTES_PATIENCE,
       toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS,
-      compaction: isKnown ? { thresholdTokens, keptTokens: range.minTokens, mostTokens: chunkTokens } : null,
     },
+    forCompactions,
     range,
     waitMs: options.waitMs ?? NOTES_WAIT_MS,
   };

@@ -2,26 +2,20 @@
  * Decides whether a session's notes need an update now, and writes the run's ledger row.
  *
  * Runs inside the transaction of each change that grew the session, like src/agent/runs/trigger.ts. With warm caches it reads the newest
- * two messages' rows and writes none. A session has one update at a time, and growth starts none during a compaction, which may ask for one itself (serve.ts). After
+ * two messages' rows and writes none. A session has one update at a time, and growth starts none during a compaction, which may ask for one itself (promote.ts). After
  * a fruitless update, as much growth must come again as before the first.
  */
 import { PalimpsestError } from "../errors.ts";
-import { notesOf, type Growth, type NotesEnd, type NotesNeeds } from "./versions.ts";
+import { notesOf, type NotesEnd, type NotesNeeds } from "./versions.ts";
 import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { enoughGrowth, isUpdateDue, mayBeDue } from "./steps/due.ts";
+import { isUpdateDue } from "./steps/cut.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { promptTokens } from "../agent/reports/usage.ts";
 import type { Needs } from "../agent/core.ts";
 import { keptNotes, resolveNotes } from "./settings.ts";
 import type { SessionSettings } from "../agent/settings.ts";
 import { endIfInVain, findModelObstacle } from "../agent/runs/trigger.ts";
-
-/** The place from which a session's growth is counted, and the growth at the last look. */
-interface GrowthStart {
-  readonly after: NotesEnd | null;
-  readonly growth: Growth | null;
-}
 
 /** Notes that did not serve a postponed run at the last look. */
 interface Unserved {
@@ -37,7 +31,7 @@ export interface NotesCaches {
   /** By session, the state in which notes last did not serve a postponed run. */
   readonly unserved: Map<string, Unserved>;
   /** By session, the place from which the growth since its last notes is counted. */
-  readonly growth: Map<string, GrowthStart>;
+  readonly marks: Map<string, NotesEnd | null>;
 }
 
 /** What an update of the notes is started with. */
@@ -54,14 +48,13 @@ export function startNotesIfDue(core: Starts, caches: NotesCaches, sessionId: st
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy, settings.when?.rule);
-  const viewTokens = promptTokens(core, sessionId);
-  if (!mayBeDue(pace, viewTokens)) return null;
-  const mark = caches.growth.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
-  const enoughTokens = enoughGrowth(pace);
-  const growth = notesOf(core, history).growth({ after: mark.after, enoughTokens, known: mark.growth });
-  caches.growth.set(sessionId, { ...mark, growth });
+  if (history.size().tokens < pace.leastTokens) return null;
+  const mark = caches.marks.has(sessionId) ? (caches.marks.get(sessionId) ?? null) : findMark(core, sessionId);
+  caches.marks.set(sessionId, mark);
+  const stored = notesOf(core, history);
+  const tokens = stored.grownTokens(mark, history.active, pace.mostTokens);
   const leafId = history.leafId();
-  if (growth === null || leafId === null || !isUpdateDue(growth, pace, viewTokens)) return null;
+  if (leafId === null || !isUpdateDue(tokens, pace, () => stored.callsSince(mark))) return null;
   if (findModelObstacle(core, sessionId) !== null) return null;
   return startNotes(core, sessionId, { trigger: "growth", leafId });
 }

@@ -11,19 +11,30 @@
  * That step may be after the covered end. A later version may claim less coverage and keep the words.
  */
 import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "./limits.ts";
-import { notesTokens, type NotesSection } from "./steps/document.ts";
+import {
+  notesTokens,
+  pointedVersions,
+  pointTo,
+  POINTER,
+  renderNotes,
+  withholdNotes,
+  type NotesSection,
+} from "./steps/document.ts";
+import { normalizeTitle } from "../steps/draft/prompt.ts";
 import type { CountTokens } from "../steps/message/message.ts";
-import { pointedVersions, POINTER } from "./steps/pointer.ts";
-import type { NotesGrowth } from "./steps/due.ts";
+import { endWithin } from "../steps/text/text.ts";
+import type { ActiveView } from "../memory/messages/active-view.ts";
+import type { RecalledVersion } from "../agent/hooks.ts";
+import type { Recall } from "../agent/recalled.ts";
+import type { NotesGrowth } from "./steps/cut.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
-import type { Facts } from "../facts/fact.ts";
 import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { OverlayRow, ShapeRow } from "../memory/statements.ts";
 import type { OverlayState } from "../memory/overlays/overlay.ts";
 import type { Tree } from "../memory/messages/tree.ts";
-import { elementTokens, PATH_START, placeTo, walkView } from "../memory/messages/walk.ts";
+import { PATH_START, walkView } from "../memory/messages/walk.ts";
 import { comparePlaces, type Place } from "../memory/messages/place.ts";
 
 /**
@@ -59,11 +70,9 @@ export interface NotesVersion {
   readonly model: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The facts of everything that it covers. @internal */
-  readonly facts: Facts;
 }
 
-export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
+export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model"> {
   /** The last place that its words describe, where that may be after the covered end. */
   readonly last?: Place | null | undefined;
 }
@@ -83,7 +92,7 @@ export function notesOf(
 export type NotesNeeds = "db" | "memory" | "platform" | "settings";
 
 /** What a version's row keeps beside its place and its sections. `step` is the last covered one. */
-interface NotesDetails extends Pick<NewNotes, "by" | "model" | "facts"> {
+interface NotesDetails extends Pick<NewNotes, "by" | "model"> {
   readonly covered: NotesCoverage["kind"];
   readonly step: number | undefined;
 }
@@ -139,7 +148,7 @@ export class SessionNotes {
     }
   }
 
-  /** Whether a version describes nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
+  /** Whether the words of a version tell of nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
   endsWithin({ last }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
     return last === null || (end !== null && comparePlaces(last, end) <= 0);
@@ -208,7 +217,7 @@ export class SessionNotes {
   /** Adds a new version in force. Over the limit the oldest version is deleted, unless a shown text points to it. */
   add(notes: NewNotes, n = this.lastNumber() + 1): NotesVersion {
     const { sessionId } = this.#tree;
-    const { sections, covered, by, runId, model, facts } = notes;
+    const { sections, covered, by, runId, model } = notes;
     const end = covered.kind === "to" ? covered : null;
     const last = later(end === null ? null : this.#placeOf(end), notes.last ?? null);
     const row: OverlayRow = {
@@ -228,7 +237,7 @@ export class SessionNotes {
       topSeq: 0,
       changes: "[]",
       runId,
-      details: JSON.stringify({ by, model, facts, covered: covered.kind, step: end?.step } satisfies NotesDetails),
+      details: JSON.stringify({ by, model, covered: covered.kind, step: end?.step } satisfies NotesDetails),
       createdAt: this.#now(),
       summary: JSON.stringify(sections),
     };
@@ -250,56 +259,40 @@ export class SessionNotes {
     }
   }
 
-  /**
-   * Measures how much the active view grew after a place, or the whole view for null. Reads a row for each message and
-   * stops at `enoughTokens`. `known` is the result of an earlier call for that place. With it only newer messages and
-   * the newest message are read again.
-   */
-  growth({ after, enoughTokens, known }: GrowthQuery): Growth | null {
-    const leaf = this.#tree.newest();
-    if (leaf === null) return null;
+  /** Tokens by which the active view grew after a place, or the whole view for null. Counts no more than `most`, and reads a row at most. */
+  grownTokens(after: NotesEnd | null, active: ActiveView, most: number): number {
     const floor = (after === null ? null : this.#placeOf(after)) ?? PATH_START;
-    const sums = { tokens: 0, toolCalls: 0 };
-    const before: { seq: number; tokens: number; toolCalls: number }[] = [];
-    let openCall = false;
-    let below: Growth["below"] | null = null;
-    for (const element of walkView(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })) {
-      const end =
-        element.kind === "overlay" ? this.#endAt(element.overlay, floor) : { ...element.row, step: element.toStep };
-      if (comparePlaces(end, floor) <= 0 || sums.tokens >= enoughTokens) break;
-      const { seq } = end;
-      // Never use the known sums for the newest message, which may have grown.
-      if (known?.below?.seq === seq && before.length > 0) {
-        sums.tokens += known.below.tokens;
-        sums.toolCalls += known.below.toolCalls;
-        below = known.below;
-        break;
+    const steps = active.rented()?.steps ?? [];
+    let tokens = 0;
+    // The message at the floor may have grown by some steps since.
+    let grown: number | null = null;
+    for (let at = steps.length - 1; at >= 0 && tokens < most; at--) {
+      const step = steps[at];
+      if (step === undefined || step.message < floor.seq) break;
+      if (step.message === floor.seq) {
+        grown ??= lastStep(this.#tree.shape(floor.seq)) - floor.step;
+        if (grown-- <= 0) break;
       }
-      before.push({ seq, ...sums });
-      if (element.kind === "overlay") {
-        sums.tokens += elementTokens(element);
-        continue;
-      }
-      const fromStep = seq === floor.seq ? Math.max(element.fromStep, floor.step + 1) : element.fromStep;
-      sums.tokens += elementTokens({ ...element, fromStep });
-      const facts = parseFacts(element.row.facts);
-      sums.toolCalls += facts.results.filter(([, step]) => step >= fromStep && step <= element.toStep).length;
-      if (seq === leaf.seq) openCall = facts.calls.length > 0;
+      tokens += step.tokens;
     }
-    // Never remember a part of the newest message, because the next call would take it for the whole message.
-    const second = before.find(({ seq }) => seq !== leaf.seq);
-    if (second !== undefined) {
-      const { seq, tokens, toolCalls } = second;
-      below = { seq, tokens: sums.tokens - tokens, toolCalls: sums.toolCalls - toolCalls };
-    }
-    return { ...sums, openCall, below };
+    return tokens;
   }
 
-  /** The end of an overlay. If it hides the whole message that `floor` is in, the end is that message's last step. */
-  #endAt(overlay: OverlayRow, floor: Place): Place {
-    const { seq, step } = placeTo(overlay);
-    // In any other message the `seq` alone orders the two places, so no row is read.
-    return step === WHOLE_MESSAGE && seq === floor.seq ? { seq, step: lastStep(this.#tree.shape(seq)) } : { seq, step };
+  /** The tool calls with a result after a place, and whether the newest message waits for one. Reads a row for each message. */
+  callsSince(after: NotesEnd | null): Omit<NotesGrowth, "tokens"> {
+    const leaf = this.#tree.newest();
+    if (leaf === null) return { toolCalls: 0, openCall: false };
+    const floor = (after === null ? null : this.#placeOf(after)) ?? PATH_START;
+    let toolCalls = 0;
+    for (const element of walkView(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })) {
+      if (element.kind === "overlay") continue;
+      const { seq, facts } = element.row;
+      if (seq < floor.seq) break;
+      const isNew = (step: number): boolean =>
+        step >= element.fromStep && step <= element.toStep && (seq > floor.seq || step > floor.step);
+      toolCalls += parseFacts(facts).results.filter(([, step]) => isNew(step)).length;
+    }
+    return { toolCalls, openCall: parseFacts(this.#tree.shape(leaf.seq).facts).calls.length > 0 };
   }
 
   #placeOf({ messageId, step }: NotesEnd): Place | null {
@@ -326,24 +319,10 @@ function later(a: Place | null, b: Place | null): Place | null {
   return comparePlaces(a, b) > 0 ? a : b;
 }
 
-export interface GrowthQuery {
-  readonly after: NotesEnd | null;
-  readonly enoughTokens: number;
-  readonly known: Growth | null;
-}
-
-/**
- * `below` holds the sums from the message before the newest on. Only an edit changes them. Null when only the newest
- * message is new.
- */
-export interface Growth extends NotesGrowth {
-  readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number } | null;
-}
-
 function toVersion(row: OverlayRow, count: CountTokens): NotesVersion {
   const { n, state, toSeq, toStep, toId, runId, createdAt } = row;
   const sections = JSON.parse(row.summary) as NotesSection[];
-  const { covered, step, ...details } = JSON.parse(row.details) as NotesDetails;
+  const { covered, step, by, model } = JSON.parse(row.details) as NotesDetails;
   return {
     n: -n,
     standing: state === "notes",
@@ -351,8 +330,70 @@ function toVersion(row: OverlayRow, count: CountTokens): NotesVersion {
     covered: covered === "to" ? { kind: "to", messageId: toId, step: step ?? WHOLE_MESSAGE } : { kind: covered },
     last: toSeq === NOWHERE ? null : { seq: toSeq, step: toStep },
     tokens: notesTokens(sections, count),
+    by,
     runId,
+    model,
     createdAt,
-    ...details,
   };
+}
+
+/**
+ * `recall` of a version, or of one section, as it was written, in pieces that fit an answer. Each piece says how to ask for the next. Where
+ * messages of the version were edited or deleted since, only a person's own text is read.
+ */
+export function recallNotes(notes: SessionNotes, asked: RecalledVersion, countTokens: CountTokens): Recall {
+  const kept = withholdNotes(notes.kept());
+  const version = kept.find(({ n }) => n === asked.version);
+  if (version === undefined) return unknown(sayVersions(asked.version, kept));
+  const wanted = asked.section === undefined ? null : normalizeTitle(asked.section);
+  const section = version.sections.find(({ title }) => normalizeTitle(title) === wanted);
+  if (wanted !== null && section === undefined) return unknown(saySections(version));
+  const text = section?.text ?? renderNotes(version.sections);
+  const from = Math.min(asked.from ?? 0, text.length);
+  const end = endWithin(text, {
+    from,
+    maxTokens: asked.maxTokens,
+    fits: (to) => countTokens(answer(version, { section: section?.title, text, from, to })) <= asked.maxTokens,
+  });
+  return {
+    kind: "found",
+    text: answer(version, { section: section?.title, text, from, to: end }),
+    messages: [],
+    leftOut: end === text.length ? 0 : null,
+  };
+}
+
+interface SectionText {
+  readonly section: string | undefined;
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+function answer(
+  version: NotesVersion & { readonly withheld?: true },
+  { section, text, from, to }: SectionText,
+): string {
+  const { n, createdAt, withheld } = version;
+  const day = new Date(createdAt).toISOString().slice(0, 10);
+  const what = section === undefined ? "" : `, ${JSON.stringify(section)}`;
+  const less = withheld === true ? ", without what described messages that were changed since" : "";
+  const header = `[Notes, version ${n}${what}, ${day}${less}]`;
+  const body = text === "" ? "None." : text.slice(from, to);
+  if (to === text.length) return `${header}\n${body}`;
+  const next = pointTo(n, { from: to, ...(section !== undefined && { section }) });
+  return `${header}\n${body}\n\n(Characters ${from} to ${to} of ${text.length}. For what follows: ${next})`;
+}
+
+function unknown(text: string): Recall {
+  return { kind: "nothing", reason: "unknown", text };
+}
+
+function sayVersions(n: number, kept: readonly NotesVersion[]): string {
+  if (kept.length === 0) return "There are no notes of this conversation.";
+  return `Version ${n} of the notes is not kept. These are, newest first: ${kept.map((each) => each.n).join(", ")}.`;
+}
+
+function saySections({ n, sections }: NotesVersion): string {
+  return `Version ${n} of the notes has no such section. It has: ${sections.map(({ title }) => JSON.stringify(title)).join(", ")}.`;
 }

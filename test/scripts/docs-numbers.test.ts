@@ -178,7 +178,6 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
     says`${"`maxTokens`"}, ${"`sectionTokens`"} | ${ofNotes.NOTES_TOKENS} for all (at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold), ${ofNotes.NOTES_SECTION_TOKENS} for one (at most ${share(ofNotes.NOTES_SECTION_SHARE)} of all) |`,
     says`an update after ${ofNotes.NOTES_GROWTH_TOKENS} new tokens (at most ${share(ofNotes.NOTES_GROWTH_SHARE)} of the threshold, but ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)} of it at least) and ${ofNotes.NOTES_TOOL_CALLS} tool calls,`,
-    says`can still grow by ${share(ofNotes.NOTES_LEAD)} of the growth above, less ${ofNotes.LEAST_NOTES_GROWTH_TOKENS / ofNotes.NOTES_LEAD} tokens, at a moment`,
     says`at least ${ofNotes.DEFAULT_NOTES_MIN_TOKENS} tokens and ${ofNotes.DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES} messages with text, at most ${ofNotes.DEFAULT_NOTES_MAX_TOKENS}. Each is at most a quarter of the threshold`,
     says`which is at work waits ${ofNotes.NOTES_WAIT_MS / 1_000} s for it |`,
     says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, at any budget`,

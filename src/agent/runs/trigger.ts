@@ -150,7 +150,7 @@ export function askForRun(
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A caller's own function asks none of our models.
   if (core.settings.get(sessionId).inline !== null) return receipt;
-  return endIfInVain(core, receipt, (run) => core.rooms.text?.foresee(run)?.notes.kind === "serve");
+  return endIfInVain(core, receipt, (run) => core.rooms.text?.foresee(run)?.kind === "serve");
 }
 
 /** Ends a fresh run as `nothing` where a model is needed and none may be asked. */

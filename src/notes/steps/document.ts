@@ -9,7 +9,6 @@ import { checkWhole } from "../../known-fields.ts";
 import { NOTHING, tellsSomething, CAP_STEP, cutSection, isWithin } from "../../steps/draft/audit.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../../steps/draft/prompt.ts";
-import { pointTo } from "./pointer.ts";
 
 /** One section with its heading and its text, which is trimmed, and empty when there is nothing yet. */
 export interface NotesSection {
@@ -120,4 +119,65 @@ export function fitVersion(
 ): NotesSection[] {
   const pointer = (section: string): string => `[Cut here. The whole section: ${pointTo(n, { section })}]`;
   return fitNotes(sections, shape, { pointer, countTokens });
+}
+
+/** The hints of the sections. A model with nothing to say may repeat them as its answer. */
+export function hintsOf(shape: NotesShape): string[] {
+  return shape.sections.map(({ hint }) => hint).filter((hint) => hint !== "");
+}
+
+/** The beginning of every pointer. */
+export const POINTER = "recall({ notes: ";
+
+/** `from` is the character at which the text continues. */
+export function pointTo(n: number, { section, from }: { readonly section?: string; readonly from?: number }): string {
+  const fields = [
+    `${n}`,
+    ...(section === undefined ? [] : [`section: ${JSON.stringify(section)}`]),
+    ...(from === undefined ? [] : [`from: ${from}`]),
+  ];
+  return `${POINTER}${fields.join(", ")} })`;
+}
+
+/** The versions named in a text, or in JSON that contains one. */
+export function pointedVersions(text: string): number[] {
+  return [...text.matchAll(/recall\(\{ notes: (\d{1,9})\b/g)].map(([, n]) => Number(n));
+}
+
+interface Version {
+  readonly standing: boolean;
+  readonly by: "update" | "hand";
+  /** The update that the version goes back to. Null where a person wrote all of it. */
+  readonly runId: string | null;
+  readonly sections: readonly NotesSection[];
+}
+
+/**
+ * Filters versions that describe messages edited or deleted since. Takes and returns versions newest first. Versions in force stay
+ * unchanged, and the others keep only lines written by hand.
+ *
+ * A line counts as a person's only if it first came with a version by hand. Where the update that this goes back to is no longer kept, no
+ * line counts as a person's, because the version before it may be of another branch.
+ */
+export function withholdNotes<Kept extends Version>(
+  versions: readonly Kept[],
+): (Kept & { readonly withheld?: true })[] {
+  const seen = new Set<string>();
+  const byHand = new Set<string>();
+  const shown = versions.toReversed().map((version): Kept & { readonly withheld?: true } => {
+    const { by, runId, sections, standing } = version;
+    const isKnown = runId === null || versions.some((each) => each.by === "update" && each.runId === runId);
+    for (const line of sections.flatMap(({ text }) => text.split("\n"))) {
+      if (by === "hand" && isKnown && !seen.has(line)) byHand.add(line);
+      seen.add(line);
+    }
+    if (standing) return version;
+    const kept = sections.map(({ title, text }) => ({ title, text: linesIn(text, byHand).join("\n") }));
+    return { ...version, sections: kept, withheld: true };
+  });
+  return shown.toReversed();
+}
+
+function linesIn(text: string, wanted: ReadonlySet<string>): string[] {
+  return text.split("\n").filter((line) => wanted.has(line));
 }

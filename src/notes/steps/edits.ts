@@ -15,15 +15,36 @@
  * An answer and the sections before it in, the sections after it or the audit's problems out. A section that the answer
  * does not name stays byte for byte. An answer that would remove most of the notes is refused like an invalid one.
  */
-import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../limits.ts";
-import { findFalseAnswers, type AuditProblem, NOTHING, isWithin, wordTokens } from "../../steps/draft/audit.ts";
+import {
+  GUARDED_NOTES_TOKENS,
+  GUARDED_SECTION_WORDS,
+  LEAST_NOTES_SHARE,
+  MAX_FORGOTTEN_LINES,
+  NOTES_CONDENSE_SHARE,
+} from "../limits.ts";
+import {
+  findFalseAnswers,
+  type AuditProblem,
+  LAST_REPLY,
+  NOTHING,
+  isWithin,
+  oneLine,
+  tellsSomething,
+  topicOf,
+  wordTokens,
+} from "../../steps/draft/audit.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
-import { splitReferences } from "../../steps/draft/provenance.ts";
+import { dropReferences, splitReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/prompt.ts";
-import { hasContent, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
-import { findOpenFence, followFence } from "../../steps/text/text.ts";
-import { findForgotten } from "./forgotten.ts";
-import { ADDED, AND_SO_ON, hintsOf } from "./prompt.ts";
+import { wholeCharacters } from "../../steps/draft/render.ts";
+import { hasContent, hintsOf, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
+import { findOpenFence, followFence, meaningfulWords } from "../../steps/text/text.ts";
+
+/** Stands behind a heading whose section is given by its changes. */
+export const ADDED = "(added)";
+
+/** Stands at the end of a quoted beginning. */
+export const AND_SO_ON = "…";
 
 /** The answer that changes nothing. */
 export const NO_CHANGES = "No changes.";
@@ -225,4 +246,68 @@ function unknownLine(title: string, line: string): AuditProblem {
 
 function shapeProblem(detail: string): AuditProblem {
   return { kind: "bad-shape", detail };
+}
+
+/**
+ * A problem for each section of `edits` that loses half of its words or more from the notes although nothing says that they are over.
+ *
+ * It compares words, not sentences. A model may condense a section or move text to another one. A section about the present is exempt, and a
+ * section that is nearly full may lose words, but it must not be emptied.
+ */
+function findForgotten(
+  before: readonly NotesSection[],
+  after: readonly NotesSection[],
+  how: { readonly edits: readonly NotesSection[]; readonly shape: NotesShape; readonly countTokens: CountTokens },
+): AuditProblem[] {
+  const { edits, shape, countTokens: count } = how;
+  const kept = wordsOf(after.map(({ text }) => text).join("\n"));
+  const full = wordTokens(renderNotes(before), count) > shape.maxTokens * NOTES_CONDENSE_SHARE;
+  const known = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
+  return edits.flatMap(({ title, text }): AuditProblem[] => {
+    const was = before.find((section) => section.title === title)?.text ?? "";
+    if (was === text || topicOf(title) === "state") return [];
+    const words = wordsOf(withoutPassing(was));
+    if (shareOf(words, kept) > LEAST_NOTES_SHARE) return [];
+    // A short section of the notes' own shape may be rewritten, but not one that a person added.
+    const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
+    const mayCondense = isSmall || full || wordTokens(was, count) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
+    if (mayCondense && tellsSomething(text)) return [];
+    const detail = `Section "${title}" would lose most of what stands in it, such as: ${listLost(was, kept)}. Keep it in its wording; of what no longer holds, say so in a line.`;
+    return [{ kind: "shrunk", detail }];
+  });
+}
+
+/** The text without the assistant's last words, which newer ones replace. */
+function withoutPassing(text: string): string {
+  const lines = text.split("\n");
+  return lines.filter((line) => !line.startsWith(`- ${LAST_REPLY}`)).join("\n");
+}
+
+/** Longest quoted line, in characters. */
+const QUOTED = 120;
+
+function listLost(text: string, kept: ReadonlySet<string>): string {
+  const lost = withoutPassing(text)
+    .split("\n")
+    .filter((line) => shareOf(wordsOf(line), kept) <= LEAST_NOTES_SHARE);
+  const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${wholeCharacters(oneLine(line), 0, QUOTED)}"`);
+  return quoted.join(" · ");
+}
+
+/** 1 if there are no words at all. */
+function shareOf(words: ReadonlySet<string>, kept: ReadonlySet<string>): number {
+  if (words.size === 0) return 1;
+  return [...words].filter((word) => kept.has(word)).length / words.size;
+}
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+/** For scripts without spaces between words, each pair of adjacent characters counts as a word. */
+function wordsOf(text: string): Set<string> {
+  const words = [...meaningfulWords(dropReferences(text))];
+  return new Set(words.flatMap((word) => (UNSPACED.test(word) ? pairsOf(Array.from(word)) : [word])));
+}
+
+function pairsOf(signs: readonly string[]): string[] {
+  return signs.length < 2 ? [...signs] : signs.slice(1).map((sign, at) => `${signs[at]}${sign}`);
 }

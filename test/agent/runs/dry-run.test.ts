@@ -84,15 +84,15 @@ describe("whether notes would serve is said beforehand as the run then finds it"
     expect(tokens).toBeLessThanOrEqual(report.expectedTokens);
   });
 
-  test("they do not: the reason of the run's own record, with what to change", async () => {
+  test("they do not: the reason of the run's own record, in words", async () => {
     const { agent } = newAgent((prompt, call, runId) =>
       prompt.kind === "notes" ? "No changes." : noting(prompt, call, runId),
     );
     await sayAll(agent, talk(0, 14));
     const { report, run } = await compare(agent);
-    expect(report.notes).toMatchObject({ kind: "declined", reason: "no-notes", waitsFor: null });
+    expect(report.notes).toMatchObject({ kind: "declined", reason: "no-notes" });
     expect(run.whyModel).toMatchObject({ reason: "no-notes" });
-    expect(report.lines.join(" ")).toMatch(/A model is asked although notes are kept \(no-notes\): .*refreshNotes/);
+    expect(report.lines.join(" ")).toMatch(/A model is asked although notes are kept \(no-notes\): There are no notes/);
     expect(report.cost.calls).toBeGreaterThan(0);
     expect(report.lines.join(" ")).toContain(`${report.savedTokensPerCall} tokens less`);
   });
@@ -127,21 +127,5 @@ describe("whether notes would serve is said beforehand as the run then finds it"
     });
     await agent.appendAll({ messages: talk(0, 3) });
     expect(await agent.plan({})).toMatchObject({ notes: null });
-  });
-
-  test("an update that is at work is waited for, and that is said", async () => {
-    const gate = makeGate();
-    const { agent } = newAgent(async (prompt, call, runId) => {
-      await gate.pass();
-      return noting(prompt, call, runId);
-    });
-    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 8) });
-    await gate.reached();
-    const [update] = ofKind(await agent.runs({ sessionId: SESSION }), "notes");
-    const { notes, lines } = await agent.plan(planned);
-    expect(notes).toMatchObject({ kind: "declined", reason: "no-notes", waitsFor: update?.id });
-    expect(lines.join(" ")).toContain("It would wait for the update of the notes that is at work");
-    gate.open();
-    await rest(agent);
   });
 });

@@ -3,8 +3,7 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { MAX_SLICE_BYTES, SLICE_BYTES } from "../../../src/memory/messages/span-reader.ts";
 import { redactionOf } from "../../../src/agent/redaction.ts";
-import { readRowSlices, type ReadRows } from "../../../src/notes/source.ts";
-import { notesOf } from "../../../src/notes/versions.ts";
+import { readRows } from "../../../src/notes/update.ts";
 import { newAgent } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
@@ -91,50 +90,26 @@ test("an update of the notes reads a large source in slices, and the same as in 
     const rows = history.outline("m11")?.rows ?? [];
     expect(rows.map(({ kind }) => kind)).toContain("overlay");
     const source = { rows, redaction: redactionOf(core.settings.get(SESSION)) };
-    let read: ReadRows | null = null;
+    let read: Awaited<ReturnType<typeof readRows>> | null = null;
     const { most, pauses } = await slicesOf(agent, async () => {
-      ({ read } = await readRowSlices(core, SESSION, source));
+      read = await readRows(core, SESSION, source);
     });
     const elements = rows.map(({ kind, id }) =>
       kind === "overlay" ? { kind, summary: history.overlays.get(id)?.summary } : { kind, message: history.get(id) },
     );
-    expect(read).toMatchObject({ elements, overlayFacts: [{ said: expect.any(Array) as unknown }] });
+    expect(read).toMatchObject({ elements });
     expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
     expect(pauses).toBeGreaterThan(6);
   });
 });
 
-/** What some of the messages tell. */
-const RULES: Readonly<Record<number, string>> = {
-  2: "Never touch src/gate-2.ts. ",
-  4: "Never touch src/fence-4.ts. ",
-};
-
 /** Twelve messages of megabytes, of which an overlay hides three. `m8` fills many rows. */
 async function fill(session: FullSession, bytes = 6_000_000): Promise<void> {
-  for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000, RULES[n]));
+  for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000));
   await session.addCompaction("We began.", "m1", "m3");
   await session.appendMessage(long("m8", bytes));
   for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
 }
-
-test("notes that a person claims to cover megabytes are written from slices, with the words of all", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    const sections = [{ title: "Task", text: "- go on" }];
-    const { most, pauses } = await slicesOf(agent, () => session.updateNotes({ sections, coveredId: null }));
-    expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-    expect(pauses).toBeGreaterThan(8);
-    const { palimpsest: core } = agent;
-    const current = notesOf(core, core.memory.session(SESSION)).current();
-    expect(current?.covered).toMatchObject({ kind: "to", messageId: "m11" });
-    const said = current?.facts.said ?? [];
-    expect(said.map(({ messageId }) => messageId)).toEqual(Array.from({ length: 12 }, (_, n) => `m${n}`));
-    for (const [n, words] of Object.entries(RULES))
-      expect(said.find(({ messageId }) => messageId === `m${n}`)?.text).toContain(words.trim());
-  });
-});
 
 /** Does something at the nth pause of long work. */
 function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: () => Promise<unknown>): void {
@@ -148,18 +123,12 @@ function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: (
   });
 }
 
-const TASK = [{ title: "Task", text: "- The door code is OLD-4711." }];
-
 /** Calls that bring a caller's text about `m4` to `m11` into force. */
 const CALLERS: Record<string, (session: FullSession, manager: FullManager) => Promise<unknown>> = {
   "a caller's summary": (session) => session.addCompaction("The door code is OLD-4711.", "m4", "m11"),
-  "a caller's notes": (session) => session.updateNotes({ sections: TASK, coveredId: "m11" }),
   "a split with a caller's summary": (session, manager) =>
     manager.compactAndSplit(session.id, "child", { summary: "The door code is OLD-4711." }),
 };
-
-/** What each call answers where the messages are no longer those that its text tells of. */
-const REFUSALS: Record<string, string> = { "a caller's notes": "conflict" };
 
 const inForce = async (session: FullSession): Promise<string> =>
   JSON.stringify([(await session.getView()).messages, await session.getNotes()]);
@@ -183,7 +152,7 @@ for (const [name, call] of Object.entries(CALLERS)) {
         (error: unknown) => error,
       );
       if (pause === 0) await change();
-      expect(await called).toMatchObject({ code: REFUSALS[name] ?? "invalid_range" });
+      expect(await called).toMatchObject({ code: "invalid_range" });
       expect(manager.list()).toHaveLength(1);
       expect(await inForce(session)).not.toContain("OLD-4711");
       expect(await inForce(session)).toContain("NEW-9000");
@@ -206,14 +175,3 @@ for (const [name, call] of Object.entries(CALLERS)) {
     });
   });
 }
-
-test("notes whose last message is deleted while they claim it are refused, and not stored", async () => {
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession(SESSION);
-    await fill(session);
-    atPause(agent, 5, async () => session.deleteMessages(["m10"]));
-    const edit = { sections: [{ title: "Task", text: "- go on" }], coveredId: "m10" };
-    await expect(session.updateNotes(edit)).rejects.toMatchObject({ code: "conflict" });
-    expect(await session.getNotes()).toBeNull();
-  });
-});

@@ -1,24 +1,16 @@
-/** Notes as text. Tests the changes that a model may and may not make, and the budgets of sections. */
+/** The changes that a model may and may not make to notes. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PalimpsestError } from "../../../src/errors.ts";
 import {
   arrangeSections,
-  DEFAULT_NOTES_SECTIONS,
-  fitNotes,
-  hasContent,
-  notesTokens,
   renderNotes,
   resolveNotesShape,
   type NotesSection,
 } from "../../../src/notes/steps/document.ts";
-import { cutSection } from "../../../src/steps/draft/audit.ts";
 import { applyEdits, auditEdits, NO_CHANGES, parseEdits, splitSections } from "../../../src/notes/steps/edits.ts";
-import { extractEdits } from "../../../src/notes/steps/extract.ts";
-import { isUpdateDue, type NotesGrowth } from "../../../src/notes/steps/due.ts";
-import { describeSections, NOTES_TASK } from "../../../src/notes/steps/prompt.ts";
+import { cutSection } from "../../../src/steps/draft/audit.ts";
+import { findOpenFence } from "../../../src/steps/text/text.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
-import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const empty = arrangeSections(shape, []);
@@ -27,21 +19,6 @@ const body = fc.array(line, { minLength: 1, maxLength: 6 }).map((lines) => lines
 const notes: fc.Arbitrary<NotesSection[]> = fc
   .array(fc.option(body, { nil: "" }), { minLength: empty.length, maxLength: empty.length })
   .map((texts) => empty.map(({ title }, at) => ({ title, text: texts[at] ?? "" })));
-
-const transcript = [
-  "[#1 user]\nPlease fix the parser in src/parse.ts. Never touch src/lexer.ts.",
-  "[#2 assistant]\nI fixed parse() in src/parse.ts; all 12 tests pass. Next I will write the docs.",
-].join("\n\n");
-const ask = (previous: string, text: string): string =>
-  extractEdits({
-    countTokens: estimateTokens,
-    transcript: text,
-    previous,
-    drafts: [],
-    sections: describeSections(empty, shape),
-    titles: [],
-    summaryTokens: shape.maxTokens,
-  });
 
 const words = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
@@ -185,64 +162,6 @@ describe("edits", () => {
       problems: [{ kind: "too-large" }],
     });
   });
-});
-
-describe("the document", () => {
-  test("an untouched template is empty", () => {
-    expect(hasContent(empty)).toBe(false);
-    expect(hasContent(parseEdits(renderNotes(empty), empty).edits)).toBe(false);
-    for (const text of ["None", "- None.", "none.", "N/A", "_None yet._", "---", "###"]) {
-      expect(hasContent([{ title: "Task", text }]), text).toBe(false);
-    }
-    expect(hasContent(arrangeSections(shape, [{ title: "Task", text: "x" }]))).toBe(true);
-  });
-
-  test("fitted notes are within both budgets, cut at line ends, and say where the rest is", () => {
-    fc.assert(
-      fc.property(
-        notes,
-        fc.integer({ min: 1, max: 60 }),
-        fc.integer({ min: 200, max: 400 }),
-        (before, section, all) => {
-          const pointer = "[cut: version 3]";
-          const fitted = fitNotes(
-            before,
-            { sectionTokens: section, maxTokens: all },
-            { pointer: () => pointer, countTokens: estimateTokens },
-          );
-          expect(notesTokens(fitted, estimateTokens)).toBeLessThanOrEqual(all);
-          for (const [at, { text }] of fitted.entries()) {
-            const whole = before[at]?.text ?? "";
-            expect(estimateTokens(text)).toBeLessThanOrEqual(section);
-            if (text === whole) continue;
-            expect(text === "" || text.endsWith(pointer)).toBe(true);
-            expect(whole.startsWith(text.replace(pointer, "").trimEnd())).toBe(true);
-          }
-        },
-      ),
-    );
-    expect(cutSection("- a\n- b", 100, { pointer: "…", countTokens: estimateTokens })).toBe("- a\n- b");
-  });
-
-  test("sections that the shape does not know stay, behind those that it does", () => {
-    const known = [
-      { title: "Old heading", text: "- kept" },
-      { title: "task", text: "- found by its words" },
-    ];
-    const arranged = arrangeSections(shape, known);
-    expect(arranged.map(({ title }) => title)).toEqual([
-      ...DEFAULT_NOTES_SECTIONS.map(({ title }) => title),
-      "Old heading",
-    ]);
-    expect(arranged[1]).toEqual({ title: "Task", text: "- found by its words" });
-  });
-
-  test("budgets scale down to a threshold; what is no number is refused", () => {
-    expect(resolveNotesShape({}, 60_000)).toMatchObject({ maxTokens: 6_000, sectionTokens: 1_500 });
-    expect(resolveNotesShape({}, 2_000)).toMatchObject({ maxTokens: 200, sectionTokens: 50 });
-    expect(() => resolveNotesShape({ maxTokens: 0 }, null)).toThrow(PalimpsestError);
-    expect(() => resolveNotesShape({ sections: [{ title: "a" }, { title: "A" }] }, null)).toThrow(/template/);
-  });
 
   test("splitSections loses no text", () => {
     fc.assert(
@@ -255,96 +174,92 @@ describe("the document", () => {
   });
 });
 
-/** Growth that ends at a break. */
-function grown(tokens: number): NotesGrowth {
-  return { tokens, toolCalls: 2, openCall: false };
+const TABLE = "| port | service |\n|---|---|\n| 8787 | ledger |\n| 9229 | debugger |";
+const WORKLOG = Array.from({ length: 12 }, (_, n) => `- moved part-${n} of the scanner into module-${n}`).join("\n");
+
+/** So much besides that the notes as a whole lose little. */
+const OTHER = {
+  title: "Key results",
+  text: Array.from({ length: 20 }, (_, n) => `- answer ${n} is that bench ${n} is twice as fast as it was in May`).join(
+    "\n",
+  ),
+};
+
+function auditOf(known: readonly NotesSection[], answer: string, within = shape) {
+  return auditEdits({
+    countTokens: estimateTokens,
+    answer,
+    finishReason: "stop",
+    before: arrangeSections(within, known),
+    shape: within,
+  });
 }
 
-describe("an update is due", () => {
-  const pace = { growthTokens: 100, toolCalls: 2, compaction: null };
-  test("at a break, after enough of both; without either once twice the tokens came", () => {
-    expect(isUpdateDue({ tokens: 99, toolCalls: 9, openCall: false }, pace, 0)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 1, openCall: false }, pace, 0)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: true }, pace, 0)).toBe(false);
-    expect(isUpdateDue({ tokens: 100, toolCalls: 2, openCall: false }, pace, 0)).toBe(true);
-    expect(isUpdateDue({ tokens: 200, toolCalls: 0, openCall: true }, pace, 0)).toBe(true);
+describe("an edit", () => {
+  test.each<[string, NotesSection, string]>([
+    ["a section that a person added", { title: "House rules", text: "- be kind to the parser" }, "- done"],
+    ["a short section", { title: "House rules", text: "- be kind to the parser" }, "None."],
+    ["a short section of the notes", { title: "Learnings", text: "- patience with the ledger" }, "- None"],
+    ["the rows of a table", { title: "Learnings", text: `${TABLE}\n${WORKLOG}` }, "- There is a table of ports."],
+    ["a long section", { title: "Worklog", text: WORKLOG }, "- wrote the docs"],
+    ["what is written without blanks", { title: "My rules", text: "不要修改词法分析器的源代码文件" }, "新的文字"],
+  ])("may not make away with %s: the answer is refused, and says which words", (_what, section, text) => {
+    const found = auditOf([section, OTHER], `## ${section.title}\n${text}`);
+    expect(found).toMatchObject({ ok: false, problems: [{ kind: "shrunk" }] });
+    expect(found.ok ? "" : found.problems[0]?.detail).toContain(section.title);
   });
 
-  describe("where the next compaction is known,", () => {
-    const compaction = { thresholdTokens: 10_000, keptTokens: 2_000, mostTokens: 9_000 };
-    const before = { ...pace, growthTokens: 2_500, compaction };
-    test("once it is near, and not before, unless one update could not read it all", () => {
-      expect(isUpdateDue(grown(7_000), before, 9_499)).toBe(false);
-      expect(isUpdateDue(grown(7_000), before, 9_500)).toBe(true);
-      const small = { ...before, compaction: { ...compaction, mostTokens: 5_000 } };
-      expect(isUpdateDue(grown(4_999), small, 6_000)).toBe(false);
-      expect(isUpdateDue(grown(5_000), small, 6_000)).toBe(true);
-    });
+  test("may condense, move, supersede: words that stand elsewhere are not lost, nor is how things stood", () => {
+    const state = { title: "Current state", text: WORKLOG };
+    expect(auditOf([state, OTHER], "## Current state\n- writing the docs").ok).toBe(true);
+    const log = { title: "Worklog", text: WORKLOG };
+    expect(auditOf([log], `## Worklog\nNone.\n\n## Key results\n${WORKLOG}`).ok).toBe(true);
+    const half = WORKLOG.split("\n").slice(0, 8).join("\n");
+    expect(auditOf([log], `## Worklog\n${half}`).ok).toBe(true);
+    expect(auditOf([{ title: "Task", text: "- fix the parser" }], "## Task\n- write docs").ok).toBe(true);
+    const passing = { title: "Key results", text: "- Last reply: I wrote all of the tests for the scanner" };
+    expect(auditOf([passing, log], "## Key results\nNone.").ok).toBe(true);
+  });
 
-    test("for what the compaction would hide, so that no second one comes before it", () => {
-      expect(isUpdateDue(grown(4_000), before, 9_500)).toBe(true);
-      expect(isUpdateDue(grown(3_999), before, 9_500)).toBe(false);
-      // The update left what the compaction keeps.
-      for (let grows = 0; grows <= 500; grows += 10)
-        expect(isUpdateDue(grown(1_500 + grows), before, 9_500 + grows)).toBe(false);
-    });
-
-    test("together with the compaction, where the threshold is so small that an update before it would not pay", () => {
-      const small = { ...before, growthTokens: 1_500 };
-      expect(isUpdateDue(grown(7_000), small, 9_999)).toBe(false);
-      expect(isUpdateDue(grown(7_000), small, 10_000)).toBe(true);
-    });
-
-    test("at a break, until half of the way is left", () => {
-      const busy = { tokens: 7_000, toolCalls: 0, openCall: true };
-      expect(isUpdateDue(busy, before, 9_749)).toBe(false);
-      expect(isUpdateDue(busy, before, 9_750)).toBe(true);
-    });
+  test("of a section that is nearly full may take more, and may still not empty it", () => {
+    const tight = resolveNotesShape({ sectionTokens: 180, maxTokens: 4_000 }, null);
+    const sections = [
+      { title: "Worklog", text: WORKLOG },
+      { title: "Learnings", text: WORKLOG.replaceAll("scanner", "ledger").replaceAll(/part|module/g, "piece") },
+    ];
+    expect(auditOf(sections, "## Worklog\n- moved the scanner", tight).ok).toBe(true);
+    expect(auditOf(sections, "## Learnings\nNone.", tight).ok).toBe(false);
   });
 });
 
-describe("the offline model", () => {
-  test("answers in the shape that is asked for, the same each time, and passes the audit", () => {
-    const answer = ask(renderNotes(empty), transcript);
-    expect(ask(renderNotes(empty), transcript)).toBe(answer);
-    const audit = auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before: empty, shape });
-    expect(audit).toMatchObject({ ok: true });
-    if (!audit.ok) return;
-    expect(renderNotes(audit.sections)).toContain("Never touch src/lexer.ts");
-    const again = ask(renderNotes(audit.sections), "[#3 user]\nThanks.");
-    const next = auditEdits({
-      countTokens: estimateTokens,
-      answer: again,
-      finishReason: "stop",
-      before: audit.sections,
-      shape,
-    });
-    expect(next).toMatchObject({ ok: true });
+describe("a code fence", () => {
+  test("ends with as many of its own sign, alone on a line, and with nothing else", () => {
+    expect(findOpenFence("````md\n```\n## Worklog\n```\n````")).toBeNull();
+    expect(findOpenFence("````md\n```\n```")).toBe("````");
+    expect(findOpenFence("```\n~~~\n``` js\n")).toBe("```");
+    expect(findOpenFence("``` a`b\ntext")).toBeNull();
+    expect(splitSections("## Task\n````md\n```\n## Worklog\n````")).toHaveLength(2);
   });
 
-  test("writes what changes of long sections, and not the sections again", () => {
-    const long = Array.from({ length: 20 }, (_, n) => `- kept line ${n}`).join("\n");
-    const before = empty.map(({ title }) => ({ title, text: long }));
-    const answer = ask(renderNotes(before), transcript);
-    expect(answer).not.toContain("kept line");
-    const audit = auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before, shape });
-    expect(audit).toMatchObject({ ok: true });
-    if (!audit.ok) return;
-    for (const { text } of audit.sections) expect(text.startsWith(long)).toBe(true);
-    expect(renderNotes(audit.sections)).toContain("Never touch src/lexer.ts");
+  test("that an answer leaves open is refused: the sections behind it would be in it", () => {
+    const answer = "## Task\n```sh\nnpm test\n\n## Worklog\n- done";
+    expect(parseEdits(answer, empty).problems).toMatchObject([{ kind: "bad-shape" }]);
+    expect(auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before: empty, shape }).ok).toBe(
+      false,
+    );
   });
 
-  test("the prompt names the sections with their budgets, and reads back", () => {
-    const { system, prompt } = buildPrompt({
-      kind: NOTES_TASK,
-      transcript,
-      previous: renderNotes(empty),
-      template: { sections: describeSections(empty, shape) },
-      summaryTokens: shape.maxTokens,
-      boundary: "b1",
-    });
-    expect(system).toContain("notes");
-    expect(parsePrompt(prompt)).toMatchObject({ kind: "notes", transcript, previous: renderNotes(empty) });
-    expect(prompt).toContain(`At most ${shape.sectionTokens} tokens.`);
+  test("around all of an answer is taken off, whatever is fenced in it", () => {
+    const answer = "````md\n## Task\n```sh\nnpm test\n```\n````";
+    expect(parseEdits(answer, empty).edits).toEqual([{ title: "Task", text: "```sh\nnpm test\n```" }]);
+    const two = "## Task\n```\na\n```\n\n## Worklog\n```\nb\n```";
+    expect(parseEdits(two, empty).edits).toHaveLength(2);
+  });
+
+  test("that a cut goes through is closed", () => {
+    const text = `\`\`\`sh\n${"npm test\n".repeat(100)}\`\`\``;
+    const cut = cutSection(text, 60, { pointer: "[cut]", countTokens: estimateTokens });
+    expect(cut).toMatch(/npm test\n```\n\[cut\]$/);
+    expect(findOpenFence(cut)).toBeNull();
   });
 });

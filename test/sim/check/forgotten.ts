@@ -1,6 +1,6 @@
 /** Checks that words of messages that were edited or deleted are told by nobody. Reads only. */
 import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
-import { withholdNotes } from "../../../src/notes/steps/withhold.ts";
+import { withholdNotes } from "../../../src/notes/steps/document.ts";
 import type { SessionNotes } from "../../../src/notes/versions.ts";
 import { tables } from "../../rows.ts";
 import { marksIn } from "../said.ts";

@@ -1,4 +1,4 @@
-/** The offline model as a keeper of notes. It adds to them, and leaves text of others unchanged. */
+/** The prompt of an update, and the offline model as a keeper of notes. It adds to them, and leaves text of others unchanged. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -11,8 +11,8 @@ import {
 } from "../../../src/notes/steps/document.ts";
 import { isWithin } from "../../../src/steps/draft/audit.ts";
 import { auditEdits } from "../../../src/notes/steps/edits.ts";
-import { extractEdits } from "../../../src/notes/steps/extract.ts";
-import { describeSections } from "../../../src/notes/steps/prompt.ts";
+import { describeSections, extractEdits, NOTES_TASK } from "../../../src/notes/steps/prompt.ts";
+import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
 import { importTranscript } from "../../../src/import/import.ts";
 import type { OfflineTask } from "../../../src/steps/draft/fallback.ts";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
@@ -151,6 +151,13 @@ describe("the offline model", () => {
       expect(after).toContain(told);
   });
 
+  test("writes what changes of long sections, and not the sections again", () => {
+    const long = Array.from({ length: 20 }, (_, n) => `- kept line ${n}`).join("\n");
+    const before = arrangeSections(shape, []).map(({ title }) => ({ title, text: long }));
+    expect(extractEdits({ ...asked(before, shape), transcript })).not.toContain("kept line");
+    expect(renderNotes(update(before, transcript))).toContain("Never touch src/lexer.ts");
+  });
+
   test("a message without words changes nothing", () => {
     const sections = arrangeSections(shape, []);
     expect(extractEdits({ ...asked(sections, shape), transcript: "[#1 assistant]" })).toBe("No changes.");
@@ -179,6 +186,21 @@ describe("the offline model", () => {
       auditEdits({ countTokens: estimateTokens, answer: long, finishReason: "stop", before, shape: small }),
     ).toMatchObject({ ok: true });
   });
+});
+
+test("the prompt names the sections with their budgets, and reads back", () => {
+  const sections = arrangeSections(shape, []);
+  const { system, prompt } = buildPrompt({
+    kind: NOTES_TASK,
+    transcript,
+    previous: renderNotes(sections),
+    template: { sections: describeSections(sections, shape) },
+    summaryTokens: shape.maxTokens,
+    boundary: "b1",
+  });
+  expect(system).toContain("notes");
+  expect(parsePrompt(prompt)).toMatchObject({ kind: "notes", transcript, previous: renderNotes(sections) });
+  expect(prompt).toContain(`At most ${shape.sectionTokens} tokens.`);
 });
 
 /** Closes open fences, as a person's notes must have them. */
