@@ -7,7 +7,7 @@
  * reaches only what it declares, and a Worker of several agents (`consumers/family`) are talked to as well. The examples on other base
  * classes are installed and talked to as they stand, with the newest and the oldest versions of their hosts.
  *
- *     npm run consumers [-- --keep]     keep leaves the temporary folder and says where it is
+ *     npm run consumers [-- --keep] [-- --starter]     keep leaves the temporary folder and says where it is, starter tries that alone
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -146,16 +146,13 @@ const OLDEST_HOSTS = {
   zod: OLDEST.zod,
 } as const;
 
-/** What a project of Cloudflare's starter depends on, from before hosts reported their changes. */
+/** Where Cloudflare's starter has its files. They are kept as it has them, but for the page, of which only the chat's hook is left. */
 const STARTER = {
-  "@ai-sdk/react": "^3.0.0",
-  "@cloudflare/ai-chat": "^0.9.0",
-  agents: "^0.17.0",
-  ai: "^6.0.0",
-  react: "^19.2.0",
-  "react-dom": "^19.2.0",
-  "workers-ai-provider": "^3.0.0",
-  zod: "^4.3.0",
+  "package.json": "package.json.txt",
+  "tsconfig.json": "tsconfig.json.txt",
+  "wrangler.jsonc": "wrangler.jsonc.txt",
+  "src/server.ts": "server.ts.txt",
+  "src/client.tsx": "client.tsx.txt",
 } as const;
 
 /** All peer dependencies, the optional ones included. */
@@ -216,13 +213,27 @@ const results: { readonly what: string; readonly errors: readonly string[] }[] =
 const folder = await mkdtemp(join(tmpdir(), "palimpsest-consumers-"));
 const started = performance.now();
 try {
+  const tarball = await pack();
+  if (!process.argv.includes("--starter")) await tryExamples(tarball);
+  await tryStarter(tarball);
+} finally {
+  if (process.argv.includes("--keep")) console.log(`kept: ${folder}`);
+  else await rm(folder, { recursive: true, force: true });
+}
+
+const failed = results.filter(({ errors }) => errors.length > 0).length;
+console.log(`${Math.round((performance.now() - started) / 1000)} s`);
+console.log(`Consumers: ${results.length - failed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** The project's own examples, at both ends of what the package stands on, beside the tools of others. */
+async function tryExamples(tarball: string): Promise<void> {
   const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
     readonly devDependencies: Record<string, string>;
     readonly exports: Record<string, unknown>;
   };
   const version = (name: string): string => manifest.devDependencies[name] ?? "latest";
   const pick = (...names: string[]) => Object.fromEntries(names.map((name) => [name, version(name)]));
-  const tarball = await pack();
 
   const newest = join(folder, "newest");
   const compilers = Object.fromEntries(Object.entries(COMPILERS).map(([name, at]) => [name, `npm:typescript@${at}`]));
@@ -287,16 +298,7 @@ try {
   await tryExports(oldestHosts, old, { projects: [projectOf("strictest")], compilers: ["typescript59"] });
 
   for (const host of HOSTS) await tryHost(host, tarball);
-  await tryStarter(tarball);
-} finally {
-  if (process.argv.includes("--keep")) console.log(`kept: ${folder}`);
-  else await rm(folder, { recursive: true, force: true });
 }
-
-const failed = results.filter(({ errors }) => errors.length > 0).length;
-console.log(`${Math.round((performance.now() - started) / 1000)} s`);
-console.log(`Consumers: ${results.length - failed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
 
 function report(what: string, errors: readonly string[]): void {
   results.push({ what, errors });
@@ -422,24 +424,67 @@ async function tryChat(home: string): Promise<void> {
   report("chat: wrangler bundles it", failure(dry));
 }
 
-/** Installs the package into a project from before hosts reported their changes, with the commands of docs/ai-chat.md. */
+/** Takes Cloudflare's starter by each way that docs/ai-chat.md has for it to a chat that compiles, with its page. */
 async function tryStarter(palimpsest: string): Promise<void> {
-  const project = join(folder, "starter");
-  await mkdir(project, { recursive: true });
-  await writeFile(
-    join(project, "package.json"),
-    JSON.stringify({ name: "starter", private: true, dependencies: STARTER }),
-  );
-  const quiet = ["--no-audit", "--no-fund"];
-  await run("npm", ["install", ...quiet], project);
-  const out = await run("npm", ["uninstall", ...quiet, "agents", "@cloudflare/ai-chat"], project);
-  const { agents, "@cloudflare/ai-chat": chat } = OLDEST_HOSTS;
-  const again = await run(
-    "npm",
-    ["install", ...quiet, palimpsest, `agents@${agents}`, `@cloudflare/ai-chat@${chat}`],
-    project,
-  );
-  report("npm install: into a starter", [...failure(out), ...failure(again)]);
+  const fresh = join(folder, "starter");
+  await mkdir(join(fresh, "src"), { recursive: true });
+  for (const [path, kept] of Object.entries(STARTER)) {
+    await cp(join(ROOT, "scripts/consumers/starter", kept), join(fresh, path));
+  }
+  const html = '<!doctype html><div id="root"></div><script type="module" src="/src/client.tsx"></script>';
+  await writeFile(join(fresh, "index.html"), html);
+  const plugins = ["agents/vite", "@vitejs/plugin-react", "@cloudflare/vite-plugin"];
+  const config = [
+    ...["agents", "react", "{ cloudflare }"].map((name, n) => `import ${name} from "${plugins[n]}";`),
+    "export default { plugins: [agents(), react(), cloudflare()] };",
+  ];
+  await writeFile(join(fresh, "vite.config.ts"), config.join("\n"));
+  report("npm install: the starter", failure(await run("npm", ["install", "--no-audit", "--no-fund"], fresh)));
+  const page = await readFile(join(ROOT, "docs/ai-chat.md"), "utf8");
+  const [, section = ""] = /^## Into Cloudflare's starter$([\s\S]*?)^## /m.exec(page) ?? [];
+  const ways = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, lines = ""]) => lines.trim().split("\n"));
+  report("docs/ai-chat.md has two ways into the starter", ways.length === 2 ? [] : [`${ways.length}`]);
+  for (const [n, lines] of ways.entries()) await tryWay(n + 1, lines, { fresh, palimpsest });
+}
+
+async function tryWay(
+  n: number,
+  lines: readonly string[],
+  { fresh, palimpsest }: { readonly fresh: string; readonly palimpsest: string },
+): Promise<void> {
+  const project = `${fresh}-${n}`;
+  await cp(fresh, project, { recursive: true, verbatimSymlinks: true });
+  for (const line of lines) {
+    const command = line.startsWith("npm install") ? line.replace(" palimpsest", ` ${palimpsest}`) : line;
+    report(`starter, way ${n}: ${line}`, failure(await run("sh", ["-c", command], project)));
+  }
+  const server = join(project, "src/server.ts");
+  await writeFile(server, sendingTheView(await readFile(server, "utf8")));
+  const command = (name: string, ...args: readonly string[]) =>
+    run(join(project, "node_modules/.bin", name), args, project);
+  const steps = [
+    ["palimpsest", "doctor"],
+    ["wrangler", "types", "env.d.ts"],
+    ["tsc", "--noEmit"],
+    ["vite", "build"],
+  ] as const;
+  for (const [name, ...args] of steps) {
+    report(`starter, way ${n}: ${[name, ...args].join(" ")}`, failure(await command(name, ...args)));
+  }
+}
+
+/** The starter's chat with the change that the page shows. */
+function sendingTheView(server: string): string {
+  const [tools = ""] = /^ {6}tools: \{[\s\S]*?^ {6}\},\n/m.exec(server) ?? [];
+  return server
+    .replace(/^ {2}chatRecovery = true;\n/m, "")
+    .replace(/^ {2}convertToModelMessages,\n {2}pruneMessages,\n/m, "")
+    .replace(/^ {6}\/\/ Prune old tool calls[^\n]*\n {6}messages: pruneMessages\([\s\S]*?^ {6}\}\),\n/m, "")
+    .replace(tools, () => "      tools,\n      ...(await this.compacted({ tools })),\n")
+    .replace(
+      /^ {4}const result = /m,
+      () => `    const tools = ${tools.trim().slice("tools: ".length, -1)};\n    const result = `,
+    );
 }
 
 /** Installs, checks and starts an example as its reader does, and talks to it until its conversation is compacted. */

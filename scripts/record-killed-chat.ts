@@ -14,7 +14,7 @@ import { HARD_LINE, LongChat, MOST_DEATHS, MOST_TURNS, THRESHOLD } from "../test
 const FILE = join(import.meta.dirname, "../docs/images/killed-chat.svg");
 
 async function record(folder: string): Promise<string> {
-  await using chat = await LongChat.open(await installChat(folder));
+  await using chat = await LongChat.open(await installChat(folder, "slow-chat.ts"));
   await chat.talk(MOST_TURNS, MOST_DEATHS);
   const { turns, deaths } = chat;
   const last = turns.length;

@@ -114,7 +114,8 @@ async function askForTicket({ url, agent, name, secret }: Target): Promise<Admis
     const refusal = `The agent "${name}" of the class "${agent}" does not answer (status ${answer.status}${errorIn(said)}). ${CANNOT_START}`;
     return { ticket: null, refusal };
   }
-  const advice = "--agent-class takes the name of your Durable Object binding, such as ChatAgent. Check --url as well.";
+  const advice =
+    "--agent-class takes the name of your Durable Object binding, such as ChatAgent. The Worker's fetch must answer routeAgentRequest(request, env). Check --url as well.";
   const refusal = `The Worker at ${url.href} has no agent "${name}" of the class "${agent}" (status ${answer.status}). ${advice}`;
   return { ticket: null, refusal };
 }

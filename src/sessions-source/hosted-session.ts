@@ -111,9 +111,10 @@ export class HostedSession {
     try {
       const continues = this.#index.leafId();
       const isNew = this.#core.db.transaction(() => this.#take(event));
-      const isEnd = isNew && !this.#postedBack;
-      this.#postedBack = !isNew;
-      if (isEnd) this.#look(event.kind === "append" ? continues : null);
+      const isBeforePruning = this.#postedBack && event.kind !== "delete";
+      // A message in another form is none that came or went.
+      if (event.kind !== "update" && event.kind !== "rewrite") this.#postedBack = !isNew;
+      if (isNew && !isBeforePruning) this.#look(event.kind === "append" ? continues : null);
     } catch (error) {
       this.#fallBehind(error);
     }

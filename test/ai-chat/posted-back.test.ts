@@ -22,10 +22,10 @@ async function converse(name: string, edit: (messages: readonly UIMessage[]) => 
   return seen;
 }
 
-/** Outcomes of runs and states of summaries, after all turns. */
+/** Outcomes of runs and states of summaries, after all turns. A browser writes a message's members in an order of its own. */
 async function chatted(prefix: string) {
   const { name } = newChat(prefix);
-  await converse(name, (seen) => [...seen]);
+  await converse(name, (seen) => seen.map(({ id, role, parts, ...rest }) => ({ parts, ...rest, role, id })));
   const runs = await ended(name);
   const overlays = await inside(name, async ({ palimpsest }) => palimpsest.session().getCompactions());
   return { runs, overlays, kept: await messagesOf(name) };

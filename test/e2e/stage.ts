@@ -20,6 +20,10 @@ export const WITHOUT_BROWSER = existsSync(CHROMIUM) ? null : `there is no browse
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
 const SILENT = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+export async function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...SILENT] });
+}
+
 /** Longest wait for anything that must happen (ms). A Worker wakes slowly on a busy machine, and no test is about that. */
 const PATIENCE_MS = 90_000;
 
@@ -57,8 +61,7 @@ export class Stage {
     const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-e2e-"));
     const worker = new LocalWorker({ stateDir, port: await freePort(), vars });
     await worker.start();
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...SILENT] });
-    return new Stage(worker, browser, { stateDir, secret: vars["PALIMPSEST_SECRET"] });
+    return new Stage(worker, await openBrowser(), { stateDir, secret: vars["PALIMPSEST_SECRET"] });
   }
 
   async close(): Promise<void> {

@@ -42,5 +42,5 @@ async function configured(): Promise<string> {
   if (!everything) return configOf("ai-chat", { main: join(import.meta.dirname, "slow-chat.ts") });
   const folder = await mkdtemp(join(tmpdir(), "palimpsest-installed-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return installChat(folder);
+  return installChat(folder, "slow-chat.ts");
 }

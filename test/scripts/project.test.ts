@@ -28,31 +28,13 @@ function folderOf(files: Readonly<Record<string, string>>): string {
 
 const read = (folder: string, path: string): string => readFileSync(join(folder, path), "utf8");
 
+const starter = (name: string): string => readFileSync(join(ROOT, "scripts/consumers/starter", `${name}.txt`), "utf8");
+
 /** As Cloudflare's starter writes them. */
 const STARTER = {
-  "package.json": JSON.stringify({ dependencies: { agents: "^0.17.0" } }),
-  "wrangler.jsonc": `{
-  // of the starter
-  "name": "agent-starter",
-  "main": "src/server.ts",
-  "compatibility_date": "2026-06-11",
-  "durable_objects": {
-    "bindings": [{ "class_name": "ChatAgent", "name": "ChatAgent" }],
-  },
-  "migrations": [{ "new_sqlite_classes": ["ChatAgent"], "tag": "v1" }],
-}
-`,
-  "src/server.ts": `import { routeAgentRequest } from "agents";
-import {
-  AIChatAgent,
-} from "@cloudflare/ai-chat";
-
-export class ChatAgent extends AIChatAgent<Env> {
-  maxPersistedMessages = 100;
-}
-
-export default { fetch: (request: Request, env: Env) => routeAgentRequest(request, env) };
-`,
+  "package.json": starter("package.json"),
+  "wrangler.jsonc": starter("wrangler.jsonc"),
+  "src/server.ts": starter("server.ts"),
 };
 
 interface Found {
@@ -84,8 +66,9 @@ describe("init", () => {
     expect(read(folder, "wrangler.jsonc")).toBe(STARTER["wrangler.jsonc"]);
     const changed = lines.filter((line) => /^[+-] /.test(line));
     expect(changed).toEqual([
-      '+   "workflows": [{ "name": "agent-starter-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }],',
-      '+   "compatibility_flags": ["nodejs_compat"],',
+      "-   ]",
+      "+   ],",
+      '+   "workflows": [{ "name": "agent-starter-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }]',
       '+ import { compactAfter, withCompaction } from "palimpsest/ai-chat";',
       '+ export { CompactionWorkflow } from "palimpsest"; // makes the summaries',
       "- export class ChatAgent extends AIChatAgent<Env> {",
@@ -101,7 +84,7 @@ describe("init", () => {
   test("writes it once, keeps comments, and finds nothing to add after that", () => {
     const folder = folderOf(STARTER);
     initProject(folder, { yes: true, paint });
-    expect(read(folder, "wrangler.jsonc")).toContain("// of the starter");
+    expect(read(folder, "src/server.ts")).toContain("// Wait for MCP connections");
     const before = [read(folder, "wrangler.jsonc"), read(folder, "src/server.ts")];
     expect(initProject(folder, { yes: true, paint }).lines).toContain("Everything is there already.");
     expect([read(folder, "wrangler.jsonc"), read(folder, "src/server.ts")]).toEqual(before);
@@ -126,6 +109,21 @@ describe("init", () => {
     expect(migrations).toEqual([{ tag: "v1", new_sqlite_classes: ["Ada"] }]);
   });
 
+  test("a plain Durable Object becomes an agent, whose own members stay", () => {
+    const folder = folderOf({
+      "wrangler.jsonc": `{\n\t"name": "a",\n\t"main": "src/index.ts",\n\t"durable_objects": {\n\t\t"bindings": [{ "name": "A", "class_name": "Ada" }]\n\t}\n\t// the end\n}\n`,
+      "src/index.ts":
+        'import { DurableObject } from "cloudflare:workers";\n\nexport class Ada extends DurableObject<Env> {\n\tasync chat() {}\n}\n',
+    });
+    const { lines } = initProject(folder, { yes: true, paint });
+    expect(read(folder, "src/index.ts")).toBe(
+      'import { DurableObject } from "cloudflare:workers";\nimport { Agent } from "agents";\nimport { Session, withCompaction } from "palimpsest";\nexport { CompactionWorkflow } from "palimpsest"; // makes the summaries\n\nexport class Ada extends withCompaction(Agent<Env>) {\n\tsession = Session.create(this).compactAfter();\n\n\tasync chat() {}\n}\n',
+    );
+    expect(read(folder, "wrangler.jsonc")).toContain('\t},\n\t"workflows": [');
+    expect(lines.join("\n")).toContain("Ada is an Agent now");
+    expect(wrongIn(folder).filter((check) => check === "agent")).toEqual([]);
+  });
+
   test("a folder without a Worker, and a Worker without an agent, are told what to do", () => {
     expect(() => initProject(folderOf({}), { yes: true, paint })).toThrow("There is no wrangler.jsonc");
     expect(() => initProject(folderOf({ "wrangler.toml": "" }), { yes: true, paint })).toThrow(
@@ -134,7 +132,9 @@ describe("init", () => {
     const noMain = folderOf({ "wrangler.jsonc": "{}" });
     expect(() => initProject(noMain, { yes: true, paint })).toThrow('set "main"');
     const noAgent = folderOf({ "wrangler.jsonc": '{ "main": "a.ts" }', "a.ts": "export default {};" });
-    expect(() => initProject(noAgent, { yes: true, paint })).toThrow("extends Agent, AIChatAgent or Think");
+    expect(() => initProject(noAgent, { yes: true, paint })).toThrow(
+      "extends Agent, AIChatAgent, Think or DurableObject",
+    );
   });
 });
 
@@ -142,7 +142,7 @@ describe("doctor", () => {
   test("names all that keeps the starter from working, and nothing once that is done", () => {
     const folder = folderOf(STARTER);
     installInto(folder, { ...PEERS, agents: "0.17.3", "palimpsest/node_modules/ai": "7.0.1" });
-    expect(wrongIn(folder)).toEqual(["agents", "ai", "agent", "workflow", "nodejs_compat", "threshold", "ChatAgent"]);
+    expect(wrongIn(folder)).toEqual(["agents", "ai", "agent", "workflow", "threshold", "ChatAgent"]);
     expect(examineProject(folder, paint).exitCode).toBe(1);
     rmSync(join(folder, "node_modules"), { recursive: true });
     installInto(folder, PEERS);

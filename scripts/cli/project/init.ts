@@ -10,6 +10,7 @@ import {
   declaredAgents,
   exportsClass,
   HOSTS,
+  PLAIN_OBJECT,
   readProject,
   SEND_VIEW,
   sendsEverything,
@@ -27,11 +28,14 @@ interface Change {
 export function initProject(folder: string, { yes, paint }: { readonly yes: boolean; readonly paint: Paint }): Done {
   const project = readProject(folder);
   const agents = declaredAgents(project);
-  const agent = agents.find(({ isOurs, base }) => !isOurs && (base === "Agent" || Object.hasOwn(HOSTS, base)));
+  const others = agents.filter(({ isOurs }) => !isOurs);
+  const agent =
+    others.find(({ base }) => base === "Agent" || Object.hasOwn(HOSTS, base)) ??
+    others.find(({ base }) => base === PLAIN_OBJECT);
   if (agent === undefined && !agents.some(({ isOurs }) => isOurs)) {
     throw new CommandFailure(
       EXIT.usage,
-      `No class of a Durable Object in ${project.configPath} extends Agent, AIChatAgent or Think. Begin with README.md.`,
+      `No class of a Durable Object in ${project.configPath} extends Agent, AIChatAgent, Think or DurableObject. Begin with README.md.`,
       "not_configured",
     );
   }
@@ -86,23 +90,25 @@ function changeSources(project: Project, agent: Declared | undefined): Change[] 
   return project.sources.map(({ path, text }) => ({ path, before: text, after: texts.get(path) ?? text }));
 }
 
-/** `class Chat extends AIChatAgent<Env> {` becomes a class with compaction, and with the one line that says when. */
+/**
+ * `class Chat extends AIChatAgent<Env> {` becomes a class with compaction, and with the one line that says when. A plain Durable Object becomes
+ * an Agent.
+ */
 function declare(text: string, { name, base }: Declared): string {
   const from = HOSTS[base];
+  const ours = base === PLAIN_OBJECT ? "Agent" : base;
   const head = new RegExp(
-    `(\\bclass ${name}\\b[^{]*?\\bextends\\s+)${base}(\\s*<[^{]*>)?(\\s*(?:implements[^{]*)?\\{)`,
+    `(\\bclass ${name}\\b[^{]*?\\bextends\\s+)${base}(\\s*<[^{]*>)?(\\s*(?:implements[^{]*)?\\{)(?=\\n([ \\t]*)|)`,
   );
   const line =
-    from === undefined
-      ? "  session = Session.create(this).compactAfter();\n"
-      : "  override compaction = compactAfter();\n";
-  const compacted = text.replace(head, (_whole, before: string, types: string | undefined, open: string) =>
-    from === undefined
-      ? `${before}withCompaction(${base}${types ?? ""})${open}\n${line}`
-      : `${before}withCompaction(${base})${types ?? ""}${open}\n${line}`,
-  );
+    from === undefined ? "session = Session.create(this).compactAfter();" : "override compaction = compactAfter();";
+  const compacted = text.replace(head, (_whole, ...[before, types = "", open, indent = ""]: readonly string[]) => {
+    const called = from === undefined ? `withCompaction(${ours}${types})` : `withCompaction(${ours})${types}`;
+    return `${before}${called}${open}\n${indent === "" ? "  " : indent}${line}\n`;
+  });
   const names = from === undefined ? "Session, withCompaction" : "compactAfter, withCompaction";
-  return addLine(compacted, `import { ${names} } from "${from ?? "palimpsest"}";`);
+  const imported = base === PLAIN_OBJECT ? addLine(compacted, 'import { Agent } from "agents";') : compacted;
+  return addLine(imported, `import { ${names} } from "${from ?? "palimpsest"}";`);
 }
 
 /** Behind the last import, or at the top. */
@@ -122,7 +128,12 @@ function stepsAfter(project: Project, agent: Declared | undefined): string[] {
     steps.push("npm install palimpsest");
   }
   if (declaredAgents(project).some(sendsEverything)) steps.push(SEND_VIEW);
-  if (agent?.base === "Agent") {
+  if (agent?.base === PLAIN_OBJECT) {
+    steps.push(
+      `${agent.name} is an Agent now, a Durable Object as before: rename a fetch or alarm of its own to onRequest and to a method of this.schedule, and answer routeAgentRequest(request, env) in the Worker's fetch, so that npx palimpsest reaches it`,
+    );
+  }
+  if (agent !== undefined && HOSTS[agent.base] === undefined) {
     steps.push("append each message with session.appendMessage, and send your model session.getView() (docs/chat.md)");
   }
   if (!/\bmodel\s*\(/.test(main.text))

@@ -82,7 +82,7 @@ function insert(text: string, nodes: readonly Node[], { end, code }: { end: numb
   const last = nodes.at(-1);
   // On a line of its own where the others are.
   const [, indent = null] = /\n([ \t]*)[^\n]*$/.exec(text.slice(0, last?.start ?? 0)) ?? [];
-  const isOwnLine = indent !== null && text.slice(0, end).lastIndexOf("\n") > (last?.end ?? 0);
+  const isOwnLine = indent !== null && text.slice(0, end).lastIndexOf("\n") >= (last?.end ?? 0);
   if (last === undefined) return `${text.slice(0, end - 1)}${code}${text.slice(end - 1)}`;
   const comma = /^\s*,/.exec(text.slice(last.end))?.[0] ?? "";
   const after = last.end + comma.length;

@@ -125,6 +125,9 @@ export function declaredAgents({ config, sources }: Project): Declared[] {
 /** Base classes that keep the messages themselves, with the subpath for each. */
 export const HOSTS: Readonly<Record<string, string>> = { AIChatAgent: "palimpsest/ai-chat", Think: "palimpsest/think" };
 
+/** The base class of a Durable Object that is no agent yet. */
+export const PLAIN_OBJECT = "DurableObject";
+
 /** Whether an agent on AIChatAgent still sends its model all messages. */
 export function sendsEverything({ base, file }: Declared): boolean {
   return base === "AIChatAgent" && !/\bthis\.compacted\(/.test(file.text);
