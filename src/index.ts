@@ -1,10 +1,5 @@
 /** The main entry of the package. What its methods take and return has more types in `palimpsest/types`. */
-export {
-  CompactingAgent,
-  withCompaction,
-  type CompactingClass,
-  type WithCompactionOptions,
-} from "./agent/compacting-agent.ts";
+export { withCompaction, type CompactingClass, type WithCompactionOptions } from "./agent/compacting-agent.ts";
 export type { Calls } from "./agent/calls.ts";
 export type { Rooms } from "./agent/extension.ts";
 export type { Clients, CompactionClient } from "./agent/clients.ts";

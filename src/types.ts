@@ -1,5 +1,5 @@
 /** The types that no code has to name often: parts of what methods take and return, and what a declaration file may have to write out. */
-export type { CompactingAgentClass, CompactionMembers, CompactionSurface } from "./agent/compacting-agent.ts";
+export type { CompactionMembers, CompactionSurface } from "./agent/compacting-agent.ts";
 export type { Call, MethodsOfCalls } from "./agent/calls.ts";
 export type { Extension, Group } from "./agent/extension.ts";
 export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";

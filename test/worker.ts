@@ -1,7 +1,7 @@
 /** The Worker under test. It is the deployed one with a scripted summariser, and Durable Objects that only tests need. */
 import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
-import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
+import { withCompaction } from "../src/agent/compacting-agent.ts";
 import { costs } from "../src/costs/room.ts";
 import { embeddings } from "../src/embeddings/search.ts";
 import { recall } from "../src/recall/room.ts";
@@ -194,7 +194,7 @@ export class CachedAgent extends withCompaction(Agent, { clients: "all", rooms: 
 export class PlainAgent extends Agent {}
 
 /** An agent without a policy. The session `broken` has a policy that cannot work. */
-export class BareAgent extends CompactingAgent {
+export class BareAgent extends withCompaction(Agent) {
   override configureSession(session: Session): void {
     if (session.id === "broken") session.compactAfter(Number.NaN);
   }

@@ -121,9 +121,10 @@ A summary waits for one and a half times its price, because a conversation may e
 Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts
-import { CompactingAgent, Session } from "palimpsest";
+import { Agent } from "agents";
+import { Session, withCompaction } from "palimpsest";
 
-export class Chat extends CompactingAgent {
+export class Chat extends withCompaction(Agent) {
   session = Session.create(this).compactAfter("auto", {
     windowTokens: 200_000,
     // $3 a million in, $0.30 from the cache, $3.75 to write it; a summariser at $0.25 in and $1.25 out.

@@ -1,5 +1,5 @@
 /**
- * A CompactingAgent with its workflow.
+ * An agent with its workflow.
  *
  * An agent's name is its setup, as in `busy?threshold=3000&delay=5000`. It sets the threshold in tokens (never reached without it), the
  * summariser (summariser.ts) and, with `notes`, that the agent keeps notes.

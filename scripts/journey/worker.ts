@@ -4,7 +4,8 @@
  * It runs beside an instrumented copy of `src`. Agent and Workflow share an isolate, so one set on `globalThis` serves both.
  */
 import type { UIMessage } from "ai";
-import { CompactingAgent, CompactionWorkflow as Compaction, Session } from "../../src/index.ts";
+import { Agent } from "agents";
+import { CompactionWorkflow as Compaction, Session, withCompaction } from "../../src/index.ts";
 import { extractiveModel } from "../../src/model/extractive.ts";
 
 const recorder = globalThis as { palimpsestRan?: Set<string> | undefined };
@@ -27,7 +28,7 @@ type Options = Parameters<typeof MODEL.doGenerate>[0];
 /** Counts the Workflow's ends. The agent polls it, because nothing of ours may run only to wait. */
 const ended = { workflows: 0 };
 
-export class Journey extends CompactingAgent {
+export class Journey extends withCompaction(Agent) {
   #said = 0;
 
   override configureSession(session: Session): void {

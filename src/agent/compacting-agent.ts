@@ -1,10 +1,10 @@
 /**
- * Compaction for any agent class, as `withCompaction(Base)`, and as `CompactingAgent` for the SDK's Agent.
+ * Compaction for any agent class, as `withCompaction(Base)`.
  *
  * Gives a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding only, never by a
  * client.
  */
-import { Agent } from "agents";
+import type { Agent } from "agents";
 import { runCall, tableOf, type Calls, type MethodsOfCalls } from "./calls.ts";
 import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, mayAtHome, refuseClosedCalls, type Clients } from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
@@ -137,16 +137,3 @@ export function withCompaction<
   void new Doors(clients, tableOf(rooms));
   return mix(base as unknown as AgentClass, { rooms, clients }) as unknown as CompactingClass<Env, Base, R, Open>;
 }
-
-/** The type of the class {@link CompactingAgent}. */
-export interface CompactingAgentClass {
-  /** Calls for connected clients, `["watch"]` by default. */
-  readonly clients: Clients<readonly []>;
-  new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
-    ctx: DurableObjectState,
-    env: Env,
-  ): Agent<Env, State> & CompactionSurface<readonly [], typeof DEFAULT_CLIENTS>;
-}
-
-/** The Agents SDK's Agent with durable compaction and no optional room, as in `class Chat extends CompactingAgent<Env> {}`. */
-export const CompactingAgent = mix(Agent, { rooms: [], clients: DEFAULT_CLIENTS }) as unknown as CompactingAgentClass;

@@ -6,14 +6,14 @@ import type { UIMessage } from "ai";
 import { describe, expectTypeOf, test } from "vitest";
 import type { AllRooms, CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import type { Clients, CompactionClient } from "../../src/agent/clients.ts";
-import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import type { ClientOf } from "../../src/client.ts";
 import { inspect } from "../../src/inspect/room.ts";
 import { notes } from "../../src/notes/room.ts";
 
 type Reader = CompactionClient<readonly ["watch", "read", "append"]>;
 
-class Chat extends CompactingAgent {
+class Chat extends withCompaction(Agent) {
   static override readonly clients = ["watch", "read", "append"] as const;
 
   async say(text: string): Promise<number> {

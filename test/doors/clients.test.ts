@@ -13,7 +13,7 @@ import { tableOf } from "../../src/agent/calls.ts";
 import { Doors, type Clients } from "../../src/agent/clients.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
-import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import { ENOUGH, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";
@@ -263,7 +263,7 @@ test("a list opens exactly its groups and names; all, none and nothing said are 
 });
 
 test("a class opens nothing in its parent or its children, whichever of them wakes first", async () => {
-  class Parent extends CompactingAgent {
+  class Parent extends withCompaction(Agent) {
     static override readonly clients: Clients<readonly []> = ["append", "status"];
   }
   class Child extends Parent {
@@ -275,7 +275,7 @@ test("a class opens nothing in its parent or its children, whichever of them wak
   const expected = [["append", "status"], ["getView", "status"], []];
   expect(await openedBy(Parent, Child, Closed)).toEqual(expected);
   expect((await openedBy(Closed, Child, Parent)).toReversed()).toEqual(expected);
-  expect(await openedBy(Parent, Parent, CompactingAgent)).toEqual([
+  expect(await openedBy(Parent, Parent, withCompaction(Agent))).toEqual([
     ...[1, 2].map(() => ["append", "status"]),
     inCore("watch"),
   ]);
@@ -303,7 +303,7 @@ test("a class that says for itself what it opens is heard, whatever its base cla
 });
 
 test("what an author made callable is callable, in a class that opens nothing too", async () => {
-  class Author extends CompactingAgent {
+  class Author extends withCompaction(Agent) {
     static override readonly clients: Clients<readonly []> = "none";
     async note(): Promise<string> {
       return "noted";

@@ -50,7 +50,9 @@ describe.skipIf(WITHOUT_BROWSER !== null)("a chat of a browser", () => {
     page.setDefaultTimeout(60_000);
     await page.goto(`${origin.origin}/#${name}`);
     for (let n = 1; n <= TURNS; n++) {
-      await page.getByLabel("Message").fill(n % 3 === 0 ? `track ${n}` : `${n}: ${"it matters to the ledger. ".repeat(8)}`);
+      await page
+        .getByLabel("Message")
+        .fill(n % 3 === 0 ? `track ${n}` : `${n}: ${"it matters to the ledger. ".repeat(8)}`);
       await page.getByRole("button", { name: "Send" }).click();
       // Each answer ends with how much the model was shown.
       const answer = page.locator("li.assistant").nth(n - 1);

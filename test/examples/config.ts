@@ -14,7 +14,7 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** What Think imports for scripts of skills, which no example has. */
-const NO_BASH = { "just-bash": join(root, "test/think/no-bash.ts") };
+export const NO_BASH = { "just-bash": join(root, "test/think/no-bash.ts") };
 
 type Example = "ai-chat" | "chat" | "minimal" | "sessions" | "start" | "think";
 

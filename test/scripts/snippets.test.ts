@@ -28,7 +28,6 @@ declare function write(line: string): void;
 /** Where a class without imports takes its names from. */
 const IMPORTS = {
   Agent: "agents",
-  CompactingAgent: "palimpsest",
   Session: "palimpsest",
   transcripts: "palimpsest/import",
   withCompaction: "palimpsest",

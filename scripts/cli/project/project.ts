@@ -118,7 +118,7 @@ export function declaredAgents({ config, sources }: Project): Declared[] {
     if (file === undefined) return [];
     const [declaration = ""] = head.exec(file.text) ?? [];
     const base = BASE.exec(declaration)?.[1] ?? "";
-    return [{ name, file, base, isOurs: /\b(?:withCompaction|CompactingAgent)\b/.test(declaration) }];
+    return [{ name, file, base, isOurs: /\bwithCompaction\b/.test(declaration) }];
   });
 }
 

@@ -1,6 +1,6 @@
 /** Exported agents whose declarations a compiler writes. They leave every type to it. */
 import { Agent } from "agents";
-import { CompactingAgent, Session, SessionManager, withCompaction } from "palimpsest";
+import { Session, SessionManager, withCompaction } from "palimpsest";
 import { approval } from "palimpsest/approval";
 import { context } from "palimpsest/context";
 import { costs } from "palimpsest/costs";
@@ -18,7 +18,7 @@ export class Plain extends withCompaction(Agent) {
   readonly session = Session.create(this);
 }
 
-export class Ready extends CompactingAgent {
+export class Ready extends withCompaction(Agent) {
   readonly sessions = SessionManager.create(this);
 }
 

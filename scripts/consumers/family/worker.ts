@@ -1,13 +1,13 @@
 /** A Worker as others have it: two kinds of agents in it, with schedules, a start and an alarm of their own, and a sub-agent that is compacted too. */
 import { Agent, callable, routeAgentRequest } from "agents";
-import { CompactingAgent, CompactionWorkflow, Session, withCompaction } from "palimpsest";
+import { CompactionWorkflow, Session, withCompaction } from "palimpsest";
 import { events } from "palimpsest/events";
 
 export { CompactionWorkflow };
 
 type Plain = Agent<Cloudflare.Env, { readonly said: number }>;
 
-export class Root extends CompactingAgent {
+export class Root extends withCompaction(Agent) {
   #started = 0;
   #alarms = 0;
   readonly session = Session.create(this).compactAfter(60_000);
@@ -45,7 +45,7 @@ export class Root extends CompactingAgent {
   }
 }
 
-export class Child extends CompactingAgent {
+export class Child extends withCompaction(Agent) {
   readonly session = Session.create(this).compactAfter(60_000);
 
   async say(text: string): Promise<void> {

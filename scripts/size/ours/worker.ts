@@ -1,7 +1,7 @@
 /** A chat on Palimpsest. Its Workflow uses the same model as the chat. */
-import { callable, routeAgentRequest } from "agents";
+import { Agent, callable, routeAgentRequest } from "agents";
 import { convertToModelMessages, streamText } from "ai";
-import { CompactingAgent, CompactionWorkflow as Base, Session, type SummaryModel } from "palimpsest";
+import { CompactionWorkflow as Base, Session, withCompaction, type SummaryModel } from "palimpsest";
 import { createWorkersAI } from "workers-ai-provider";
 
 const MODEL = "@cf/zai-org/glm-4.7-flash";
@@ -17,7 +17,7 @@ export class CompactionWorkflow extends Base {
   }
 }
 
-export class ChatAgent extends CompactingAgent<Env> {
+export class ChatAgent extends withCompaction(Agent<Env>) {
   readonly model = createWorkersAI({ binding: this.env.AI })(MODEL);
   readonly session = Session.create(this).compactAfter(60_000);
 

@@ -64,7 +64,7 @@ export function coreOf<R extends Rooms>(host: CompactionHost<R>): CoreWith<R> {
   if (core !== undefined) return core;
   throw new PalimpsestError(
     "not_configured",
-    "This agent has no compaction. Declare it as a class that extends CompactingAgent or withCompaction(Agent).",
+    "This agent has no compaction. Declare it as a class that extends withCompaction(Agent).",
   );
 }
 
