@@ -70,7 +70,7 @@ ${show(runs)}
 The figures cover the first run of an object from the request to the end, with nothing tried twice and a model that answers. It also creates the tables of runs. The SDK's own rows are included. Requests are the workflow's calls to the object. From
 two chunks on, one more model call merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
 
-In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. A run stores its drafts, the overlay and its row in the ledger. The table above counts whole pages of the
+In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. A run stores its drafts, the summary and its row in the ledger. The table above counts whole pages of the
 database. In the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers.
 
 ## Assumed
@@ -133,7 +133,7 @@ export class Chat extends withCompaction(Agent) {
 }
 \`\`\`
 
-A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the room \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/cost.md](../bench/results/cost.md) has the effect on
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the [room](../README.md#what-you-get) \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/cost.md](../bench/results/cost.md) has the effect on
 real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-costs.md) has the reasons.
 
 ## What a conversation costs, live
@@ -182,7 +182,7 @@ A run that meets a limit ends as follows. Appends and views never wait for it:
 
 - A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
 - A model call that is refused is tried again ${renderCell(MODEL_RETRIES)} times, after ${MODEL_RETRY_DELAY} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a summary without a
-  model. The view is small again, and the overlay is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
+  model. The view is small again, and the summary is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
 ${overloaded.map(describeOverload).join("")}`.trimEnd();
 }
 

@@ -124,7 +124,7 @@ beforeAll(() => {
     compilerOptions: { rootDir: root },
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const { true: types = [], false: others = [] } = Object.groupBy(compile().split("\n"), (line) =>
+  const { true: types = [], false: others = [] } = Object.groupBy(compile(folder).split("\n"), (line) =>
     String(line.includes(`snippets-${process.pid}/types.ts`)),
   );
   said = { snippets: others.join("\n"), types: types.join("\n") };
@@ -134,6 +134,25 @@ test("whole snippets and classes of the pages compile", () => {
   expect(snippets.length).toBeGreaterThan(8);
   expect(said.snippets).toBe("");
 });
+
+/** A component runs in a browser, so it compiles as the page does. */
+test("components of the pages compile", () => {
+  const components = pages
+    .filter((page) => page.endsWith(".md"))
+    .flatMap((page) => [...readFileSync(join(root, page), "utf8").matchAll(/^```tsx\n([\s\S]*?)^```$/gm)]);
+  expect(components.length).toBeGreaterThan(0);
+  const ofBrowser = `${folder}-tsx`;
+  mkdirSync(ofBrowser, { recursive: true });
+  for (const [n, [, code = ""]] of components.entries()) writeFileSync(join(ofBrowser, `${n}.tsx`), code);
+  const config = {
+    extends: join(root, "dashboard/tsconfig.json"),
+    include: ["*.tsx"],
+    compilerOptions: { rootDir: root },
+  };
+  writeFileSync(join(ofBrowser, "tsconfig.json"), JSON.stringify(config));
+  expect(compile(ofBrowser)).toBe("");
+  rmSync(ofBrowser, { recursive: true });
+}, 180_000);
 
 test("every subpath of the package is named in a page", () => {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly exports: object };
@@ -149,9 +168,9 @@ test("an editor shows a session with the names of its agent's rooms", () => {
   expect(said.types).toContain("Type 'SessionOf<readonly [NotesExtension, RecallExtension]>' is not assignable");
 });
 
-function compile(): string {
+function compile(project: string): string {
   try {
-    return execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { encoding: "utf8" });
+    return execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", project], { encoding: "utf8" });
   } catch (error) {
     return (error as { readonly stdout: string }).stdout;
   }
