@@ -13,6 +13,7 @@ import type { ModelMessage, UIMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import { wantsNineChars } from "../turn/nine-char-ids.ts";
+import { canRead } from "../turn/readable.ts";
 import { leafOfTurn } from "./internals.ts";
 
 /** Think stores the outcome of an execution that lost its call as a system message, and providers refuse one in the middle. */
@@ -98,17 +99,13 @@ async function messagesOfStep(
     turn.behind = messages.slice(begun);
     // The author's hook may have changed the system prompt, to which thoughts are bound. And the model may not read what another one made.
     const isSame = instructions === undefined || instructions === turn.system;
-    if (isSame && !messages.some(holdsItems) && !wantsNineChars(model)) return undefined;
+    if (isSame && !wantsNineChars(model) && canRead(messages, model)) return undefined;
     return (await turn.compacted.prepareStep({ instructions, model, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.
   const brought: readonly ModelMessage[] | undefined = responseMessages;
   const step = { instructions, model, responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
   return (await turn.compacted.prepareStep(step)).messages;
-}
-
-function holdsItems({ content }: ModelMessage): boolean {
-  return typeof content !== "string" && content.some(({ type }) => type === "custom");
 }
 
 function withMessages(context: TurnContext, messages: ModelMessage[]): TurnContext {

@@ -18,7 +18,6 @@ import {
   type ToolPart,
   toolPart,
 } from "../steps/message/message.ts";
-import { readableBy } from "../steps/view/items.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import type { Around, Said } from "../steps/view/thoughts.ts";
 import { inTurns } from "../steps/view/turns.ts";
@@ -31,6 +30,7 @@ import { joined } from "./joined.ts";
 import { showingBytes } from "./model-output.ts";
 import { withNineCharIds, wantsNineChars } from "./nine-char-ids.ts";
 import { OwnSteps } from "./own-steps.ts";
+import { named, readable, type NamedModel } from "./readable.ts";
 import { Reminders, withReminder } from "./reminders.ts";
 import { knowingReturned, type Returned } from "./returned.ts";
 import { Thoughts } from "./thoughts.ts";
@@ -97,8 +97,8 @@ export class Prompts {
   /** Of the first prompt. */
   #sizes: Sizes | null = null;
   #room = 0;
-  /** Of the step's model. Null until a step names it. */
-  #provider: string | null = null;
+  /** The step's model. Null until a step names it. */
+  #model: NamedModel | null = null;
 
   constructor(session: Session, options: ViewOptions, host: HostsTurn | null = null) {
     this.#options = options;
@@ -110,8 +110,7 @@ export class Prompts {
     const { session, leafId, step, reminder } = asked;
     const { truncate, asOf, maxTokens = session.turnTokens ?? Infinity } = this.#options;
     const beside = remindersTokens(session, this.#reminders.texts(reminder));
-    const { provider } = (step?.model ?? {}) as { provider?: unknown };
-    this.#provider = typeof provider === "string" ? provider : this.#provider;
+    this.#model = named(step?.model) ?? this.#model;
     const limit = withoutReminder(maxTokens, beside);
     const room = this.#steady(limit === undefined ? Infinity : session.messageRoom(limit));
     let [steps, ownTokens] = [NO_STEPS, 0];
@@ -146,7 +145,8 @@ export class Prompts {
 
   #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): ModelMessage[] {
     const { instructions = around.instructions, model } = step ?? {};
-    const taken = step !== undefined && wantsNineChars(model) ? withNineCharIds(whole) : whole;
+    const read = this.#model === null ? whole : readable(whole, this.#model);
+    const taken = step !== undefined && wantsNineChars(model) ? withNineCharIds(read) : read;
     const tools = around.tools ?? this.#options.tools;
     return this.#thoughts.bound(this.#reminders.put(taken, reminder), { instructions, tools });
   }
@@ -206,10 +206,8 @@ export class Prompts {
 
   async #converted(shown: UIMessage[]): Promise<ModelMessage[]> {
     const showing = showingBytes(this.#options.tools, shown);
-    const provider = this.#provider;
-    const read = provider === null ? shown : shown.map((each) => withParts(each, readableBy(provider, each.parts)));
     return convertToModelMessages(
-      read,
+      shown,
       showing === undefined ? {} : { tools: knowingReturned(showing, this.returned) },
     );
   }
@@ -228,10 +226,6 @@ function fittedWith(fitted: Fitted | undefined, steps: FittedSteps): Fitted | un
   const before = fitted.kind === "reduced" ? fitted : { steps: [], originalTokens: promptTokens };
   const originalTokens = before.originalTokens + saved(steps);
   return { kind: "reduced", promptTokens, originalTokens, steps: [...before.steps, ...steps.reductions] };
-}
-
-function withParts(message: UIMessage, parts: Part[]): UIMessage {
-  return parts === message.parts ? message : { ...message, parts };
 }
 
 function saved({ reductions }: FittedSteps): number {

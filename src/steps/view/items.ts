@@ -26,22 +26,14 @@ export function itemOf(part: Part): string | null {
  *
  * Anthropic writes such a summary as a text, and OpenAI as an item that only it can read. Only who made one is sent it.
  */
-export function summarisedBy(part: Part): string | null {
-  if (part.type === "custom") return part.kind.endsWith(".compaction") ? (part.kind.split(".")[0] ?? "") : null;
-  if (part.type !== "text") return null;
-  const made = Object.entries(objectIn(part, "providerMetadata") ?? {}).find(
+export function summarisedBy(part: object): string | null {
+  const { type, kind } = part as { type?: unknown; kind?: unknown };
+  if (type === "custom") return String(kind).endsWith(".compaction") ? (String(kind).split(".")[0] ?? "") : null;
+  if (type !== "text") return null;
+  const made = Object.entries(objectIn(part, "providerMetadata") ?? objectIn(part, "providerOptions") ?? {}).find(
     ([, options]) => (options as { type?: unknown } | null)?.type === "compaction",
   );
   return made?.[0] ?? null;
-}
-
-/** The parts that a model of this provider, such as `anthropic.messages`, can read. Returns the same array where it can read each. */
-export function readableBy(provider: string, parts: Part[]): Part[] {
-  const can = (part: Part): boolean => {
-    const by = summarisedBy(part);
-    return by === null || provider.includes(by) || (by === "openai" && provider.includes("azure"));
-  };
-  return parts.every(can) ? parts : parts.filter(can);
 }
 
 /** The parts of one step that no provider keeps. Returns the same array where none has an id. */
@@ -94,7 +86,7 @@ export function withoutItem(part: Part): Part {
   return copy as unknown as Part;
 }
 
-function objectIn(part: Part, field: string): Record<string, unknown> | null {
+function objectIn(part: object, field: string): Record<string, unknown> | null {
   const value: unknown = (part as unknown as Record<string, unknown>)[field];
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
 }

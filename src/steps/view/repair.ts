@@ -124,9 +124,11 @@ function cleanSteps(message: UIMessage, slots: readonly PartSlot[], told: Told):
         isOurs ||= toolPart(before) === null;
         return [];
       }
-      const first = told.get(item) ?? { place, text: textOf(after) };
+      const known = told.get(item);
+      const first = known ?? { place, text: textOf(after) };
       told.set(item, first);
-      const isAgain = first.place !== place;
+      // Several texts or thoughts of one step may be one item.
+      const isAgain = first.place !== place || (known !== undefined && after.type === "custom");
       if (isAgain && toolPart(after) === null && first.text === textOf(after)) return [];
       isOurs ||= isAgain || isInterrupted(after) || !isCopy(before, after);
       return [after];

@@ -68,16 +68,18 @@ function withoutSystem(message: UIMessage): UIMessage {
   return { ...message, id: joinedId(message.id), role: "user", parts: marked };
 }
 
-/** A message, with what steers it at its beginning apart, because that is the user's. */
+/** A message, with what steers it at its beginning and its end apart, because that is the user's. */
 function turnsOf(message: UIMessage): Turn[] {
-  const whole: Turn = { role: message.role, from: [message], parts: message.parts };
-  if (message.role !== "assistant") return [whole];
-  const at = message.parts.findIndex(isSaid);
-  const first = message.parts[at];
-  if (first?.type !== "steering-message") return [whole];
-  const rest = message.parts.slice(at + 1);
-  const steered: Turn = { role: "user", from: [message], parts: innerParts(first) };
-  return rest.some(isSaid) ? [steered, ...turnsOf({ ...message, parts: rest })] : [steered];
+  const { role, parts } = message;
+  const at = parts.findIndex(isSaid);
+  const end = parts.findLastIndex(isSaid);
+  const [first, last] = [parts[at], parts[end]];
+  const steered = (part: Part): Turn => ({ role: "user", from: [message], parts: innerParts(part) });
+  const others = (rest: Part[]): Turn[] => (rest.some(isSaid) ? turnsOf({ ...message, parts: rest }) : []);
+  if (role === "assistant" && first?.type === "steering-message")
+    return [steered(first), ...others(parts.slice(at + 1))];
+  if (role === "assistant" && last?.type === "steering-message") return [...others(parts.slice(0, end)), steered(last)];
+  return [{ role, from: [message], parts }];
 }
 
 function joins(last: Turn, next: Turn): boolean {
@@ -123,7 +125,7 @@ function withJoinedSteps(parts: Part[]): Part[] {
     if (isMark && said && !called) return false;
     if (isMark || part.type === "steering-message") [said, called] = [false, false];
     else {
-      said ||= isSaid(part);
+      said ||= isSaid(part) || part.type === "custom";
       called ||= isClientCall(part);
     }
     return true;

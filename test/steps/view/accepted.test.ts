@@ -14,6 +14,7 @@ import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Part } from "../../../src/steps/message/message.ts";
 import { say, stepStart, text } from "../conversations.ts";
 import { tries } from "../../tries.ts";
+import { anyConversation } from "./any-conversation.ts";
 import { refusals } from "./providers/refusals.ts";
 
 const asked = (id: string, words = "Go on."): UIMessage => say(id, "user", text(words));
@@ -300,6 +301,13 @@ describe("user and assistant alternate", () => {
   });
 });
 
+test("what steers a reply at its end is the user's, and joins the next question", async () => {
+  const steering = { type: "steering-message", id: "s", parts: [text("Faster.")] } as unknown as Part;
+  const view = await accepted([asked("u1"), say("a1", "assistant", stepStart, text("Yes."), steering), asked("u2")]);
+  expect(view.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+  expect(JSON.stringify(view[2])).toContain("Faster.");
+});
+
 describe("a text that was shortened is no reference to the provider's whole one", () => {
   const whole = "The ledger keeps its promise and the outline stays short. ".repeat(300);
   const turn = (n: number): UIMessage[] => [
@@ -326,66 +334,17 @@ describe("a text that was shortened is no reference to the provider's whole one"
   });
 });
 
-const meta = (itemId: string) =>
-  fc.constantFrom<object>({}, item(`${itemId}_1`), item(`${itemId}_2`), {
-    providerMetadata: { anthropic: { signature: "s" } },
-  });
-
-describe("any conversation", () => {
-  const words = fc.constantFrom("Read the ledger.", "", " \n", "x\ud83d", "The fence holds. ".repeat(60));
-  const id = fc.constantFrom("call_0", "call_1", "a~b", "", "toolu_01AbCdEfGhIjKlMn", "z".repeat(70));
-  const name = fc.constantFrom("read", "grep", "multi.tool", "");
-  const state = fc.constantFrom<object>(
-    { state: "output-available", output: "found" },
-    { state: "output-available", output: { lines: ["a", "b\ude00"] } },
-    { state: "output-available", output: "" },
-    { state: "output-error", errorText: "ENOENT" },
-    { state: "output-denied", approval: { id: "p", approved: false } },
-    { state: "input-available" },
-    { state: "input-streaming", input: undefined },
-    { state: "output-available", output: "r", input: undefined },
+test("any conversation is taken by every provider, whole, shortened and fitted", { timeout: 240_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(anyConversation, fc.constantFrom(64, 200, 800, 100_000), async (messages, budget) => {
+      const repaired = repairMessages(messages);
+      expect(repairMessages(repaired)).toBe(repaired);
+      const short = truncateOlderMessages(repaired, { keepRecent: 1, maxTextChars: 200, step: 1 });
+      const { messages: fitted } = fitView(short, { budget, countTokens: estimateTokens });
+      const view = shown(fitted);
+      expect(await refusals(view)).toEqual([]);
+      expect(inTurns(view)).toBe(view);
+    }),
+    { numRuns: tries(1_000) },
   );
-  const part: fc.Arbitrary<Part> = fc.oneof(
-    fc
-      .record({ value: words, meta: meta("msg") })
-      .map(({ value, meta: fields }): Part => ({ ...text(value), ...fields })),
-    fc
-      .record({ value: words, meta: meta("rs") })
-      .map(({ value, meta: fields }): Part => ({ type: "reasoning", text: value, ...fields })),
-    fc
-      .record({ id, name, state, input: fc.constantFrom<unknown>({ q: 1 }, "text", null) })
-      .map(
-        ({ id: toolCallId, name: toolName, state: fields, input }) =>
-          ({ type: "dynamic-tool", toolName, toolCallId, input, ...fields }) as Part,
-      ),
-    fc.constant(stepStart),
-    fc.constant(stepStart),
-  );
-  const summary = fc
-    .nat(3)
-    .map((n) => summaryMessage({ overlayId: `o${n}`, summary: "## State\n- Done.", spanMessages: 2 }));
-  const message = fc
-    .record({
-      role: fc.constantFrom<UIMessage["role"]>("user", "assistant", "assistant", "system"),
-      parts: fc.array(part, { maxLength: 7 }),
-    })
-    .map(({ role, parts }): UIMessage => ({ id: "", role, parts }));
-  const conversation = fc
-    .array(fc.oneof({ weight: 5, arbitrary: message }, { weight: 1, arbitrary: summary }), { maxLength: 9 })
-    .map((all) => [...all.map((each, n) => (each.id === "" ? { ...each, id: `m${n}` } : each)), asked("end")]);
-
-  test("is taken by every provider, whole, shortened and fitted", { timeout: 240_000 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(conversation, fc.constantFrom(64, 200, 800, 100_000), async (messages, budget) => {
-        const repaired = repairMessages(messages);
-        expect(repairMessages(repaired)).toBe(repaired);
-        const short = truncateOlderMessages(repaired, { keepRecent: 1, maxTextChars: 200, step: 1 });
-        const { messages: fitted } = fitView(short, { budget, countTokens: estimateTokens });
-        const view = shown(fitted);
-        expect(await refusals(view)).toEqual([]);
-        expect(inTurns(view)).toBe(view);
-      }),
-      { numRuns: tries(1_000) },
-    );
-  });
 });

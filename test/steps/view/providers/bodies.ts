@@ -5,21 +5,15 @@ import { createGoogle } from "@ai-sdk/google";
 import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import {
-  convertToModelMessages,
-  generateText,
-  jsonSchema,
-  tool,
-  type LanguageModel,
-  type ToolSet,
-  type UIMessage,
-} from "ai";
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { convertToModelMessages, generateText, jsonSchema, tool, type ToolSet, type UIMessage } from "ai";
+import { readable } from "../../../../src/turn/readable.ts";
 import { toolName, toolPart } from "../../../../src/steps/message/message.ts";
 
 (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
 
 type Body = Record<string, unknown>;
-type Make = (fetch: typeof globalThis.fetch) => LanguageModel;
+type Make = (fetch: typeof globalThis.fetch) => LanguageModelV4;
 
 const apiKey = "none";
 const claude = "anthropic.claude-sonnet-4-5-20250929-v1:0";
@@ -45,30 +39,47 @@ const PROVIDERS = {
     make: (fetch) => createOpenAICompatible({ baseURL: "http://nowhere", name: "open", apiKey, fetch })("open"),
     options: {},
   },
-} satisfies Record<string, { make: Make; options: Record<string, Record<string, unknown>> }>;
+} satisfies Record<string, { make: Make; options: SharedV4ProviderOptions }>;
 
 export type Provider = keyof typeof PROVIDERS;
 export const providers = Object.keys(PROVIDERS) as Provider[];
 
-/** The body of the request for these messages. Throws where the package refuses them before it asks. */
+/** The body of the request for these messages, as a turn with this model sends them. Throws where the package refuses them before it asks. */
 export async function bodyFor(provider: Provider, messages: UIMessage[]): Promise<Body> {
+  const tools = toolsOf(messages);
+  return bodyOf(provider, async (model, providerOptions) =>
+    generateText({
+      model,
+      messages: readable(await convertToModelMessages(structuredClone(messages)), model),
+      maxRetries: 0,
+      providerOptions,
+      ...(Object.keys(tools).length > 0 && { tools }),
+    }),
+  );
+}
+
+/** The body of the first request that `ask` makes of the provider's model. */
+export async function bodyOf(
+  provider: Provider,
+  ask: (model: LanguageModelV4, options: SharedV4ProviderOptions) => Promise<unknown>,
+): Promise<Body> {
   let body: Body | null = null;
   const keep = (async (_url: unknown, init: { body: string | Uint8Array }) => {
-    body = JSON.parse(typeof init.body === "string" ? init.body : new TextDecoder().decode(init.body)) as Body;
+    body ??= JSON.parse(typeof init.body === "string" ? init.body : new TextDecoder().decode(init.body)) as Body;
     throw new Error("kept");
   }) as unknown as typeof fetch;
   const { make, options } = PROVIDERS[provider];
-  const tools = toolsOf(messages);
-  await generateText({
-    model: make(keep),
-    messages: await convertToModelMessages(structuredClone(messages)),
-    maxRetries: 0,
-    providerOptions: options,
-    ...(Object.keys(tools).length > 0 && { tools }),
-  }).catch((error: unknown) => {
+  try {
+    await ask(make(keep), options);
+  } catch (error) {
     if (body === null) throw error;
-  });
+  }
   return body ?? {};
+}
+
+/** What the provider's model calls itself. */
+export function nameOf(provider: Provider): Pick<LanguageModelV4, "provider" | "modelId"> {
+  return PROVIDERS[provider].make(fetch);
 }
 
 function toolsOf(messages: readonly UIMessage[]): ToolSet {

@@ -22,14 +22,17 @@ export async function refusals(messages: UIMessage[], only: readonly Provider[] 
   const found: string[] = [];
   for (const provider of only) {
     try {
-      const body = await bodyFor(provider, messages);
-      const list = [...RULES[provider](body), ...halves(body)];
-      found.push(...list.map((each) => `${provider}: ${each}`));
+      found.push(...judge(provider, await bodyFor(provider, messages)));
     } catch (error) {
       found.push(`${provider}: ${String(error)}`);
     }
   }
   return found;
+}
+
+/** The refusals of one body. */
+export function judge(provider: Provider, body: Json): string[] {
+  return [...RULES[provider](body), ...halves(body)].map((each) => `${provider}: ${each}`);
 }
 
 const RULES: Readonly<Record<Provider, (body: Json) => string[]>> = {

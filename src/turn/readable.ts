@@ -1,0 +1,106 @@
+/**
+ * What a model's provider cannot read, because another provider made it. A text says it instead, since the package would drop it, send bytes as a
+ * text, or refuse the prompt.
+ *
+ * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call.
+ * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
+ */
+import type { ModelMessage } from "ai";
+import { MAX_NAME_CHARS } from "../limits.ts";
+import { jsonText, withoutBytes } from "../steps/message/message.ts";
+import { wellFormed } from "../steps/view/accepted.ts";
+import { summarisedBy } from "../steps/view/items.ts";
+
+const GOOGLE = /google|gemini|vertex/i;
+const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
+
+const NOTHING_READABLE = "[Another provider's own summary stood here.]";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface NamedModel {
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** What a model of the AI SDK calls itself. Null for an id alone. */
+export function named(model: unknown): NamedModel | null {
+  const { provider, modelId } = (model ?? {}) as { provider?: unknown; modelId?: unknown };
+  return typeof provider === "string" ? { provider, modelId: String(modelId) } : null;
+}
+
+/** Whether the model can read the messages as they are. */
+export function canRead(messages: readonly ModelMessage[], model: unknown): boolean {
+  const by = named(model);
+  return by === null || readable(messages, by).every((message, at) => message === messages[at]);
+}
+
+/** The messages as the model can read them. A message that it can read is the same object. */
+export function readable(messages: readonly ModelMessage[], { provider, modelId }: NamedModel): ModelMessage[] {
+  const takesFiles = GOOGLE.test(`${provider} ${modelId}`);
+  const foreign = new Set<string>();
+  const read = (part: Fields): object[] => {
+    const { type, toolCallId } = part;
+    const summarised = summarisedBy(part);
+    if (summarised !== null && !isMadeBy(summarised, provider)) return [];
+    if (type === "file" && !takesFiles) return [lineFor(part)];
+    if (type === "reasoning-file" && !takesFiles) return [];
+    if (type === "tool-call" && part["providerExecuted"] === true && !ranCall(provider, part)) {
+      foreign.add(String(toolCallId));
+      return [asText("Call", part, part["input"])];
+    }
+    const isForeign = type === "tool-result" && foreign.has(String(toolCallId));
+    return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
+  };
+  return messages.map((message) => {
+    if (typeof message.content === "string" || message.role === "user" || message.role === "system") return message;
+    const given = message.content as unknown as Fields[];
+    const content =
+      message.role === "assistant"
+        ? given.flatMap(read)
+        : CHAT_COMPLETIONS.test(provider)
+          ? given.map(withoutFiles)
+          : given;
+    if (content.length === 0) return { role: "assistant", content: NOTHING_READABLE };
+    const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
+    return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
+  });
+}
+
+function isMadeBy(maker: string, provider: string): boolean {
+  return provider.includes(maker) || (maker === "openai" && provider.includes("azure"));
+}
+
+/** Whether this provider ran a call, by the marks that each leaves. A provider that is not known is asked to read it. */
+function ranCall(provider: string, { toolCallId, toolName, input, providerOptions }: Fields): boolean {
+  const id = String(toolCallId);
+  const marked = (name: RegExp): boolean => Object.keys(providerOptions ?? {}).some((key) => name.test(key));
+  if (/bedrock/.test(provider) || CHAT_COMPLETIONS.test(provider)) return false;
+  if (/anthropic/.test(provider)) return /^(?:srvtoolu|mcptoolu)_/.test(id);
+  if (/openai|azure/.test(provider)) return marked(/openai|azure/) || /^[a-z]{2,4}_[\da-f]{20,}$/.test(id);
+  if (!GOOGLE.test(provider)) return true;
+  return (
+    marked(GOOGLE) || (toolName === "code_execution" && typeof (input as Fields | null)?.["language"] === "string")
+  );
+}
+
+function withoutFiles(part: Fields): Fields {
+  const { type, value } = (part["output"] ?? {}) as Fields;
+  if (type !== "content" || !Array.isArray(value) || value.every((item) => (item as Fields)["type"] === "text"))
+    return part;
+  const lines = (value as Fields[]).map((item) => (item["type"] === "text" ? item : lineFor(item)));
+  return { ...part, output: { type, value: lines } };
+}
+
+function lineFor({ mediaType, filename, type }: Fields): object {
+  const what = [filename, mediaType ?? type].filter((each) => typeof each === "string" && each !== "");
+  return textOf(`[File ${what.join(", ").slice(0, MAX_NAME_CHARS)}: this model takes none here]`);
+}
+
+function asText(what: "Call" | "Result", { toolName }: Fields, value: unknown): object {
+  return textOf(`[${what} of tool ${String(toolName)}, which another provider ran] ${jsonText(withoutBytes(value))}`);
+}
+
+function textOf(text: string): object {
+  return { type: "text", text: wellFormed(text) };
+}

@@ -1,0 +1,87 @@
+/** What another provider made is sent in a form that the step's provider takes. */
+import type { ModelMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import { canRead, readable } from "../../src/turn/readable.ts";
+
+const of = (provider: string, modelId = "m") => ({ provider, modelId });
+const picture = { type: "file", mediaType: "image/png", data: "iVBORw0KGgo" } as const;
+const drawn: ModelMessage[] = [{ role: "assistant", content: [picture] }];
+const shot = {
+  type: "tool-result",
+  toolCallId: "c1",
+  toolName: "shot",
+  output: {
+    type: "content",
+    value: [
+      { type: "text", text: "A form." },
+      { ...picture, data: { type: "data", data: "iVBORw0KGgo" } },
+    ],
+  },
+};
+const seen = [{ role: "tool", content: [shot] }] as unknown as ModelMessage[];
+const ran = (toolCallId: string, fields: object = {}): ModelMessage[] =>
+  [
+    {
+      role: "assistant",
+      content: [
+        {
+          type: "tool-call",
+          toolCallId,
+          toolName: "web_search",
+          input: { q: "oats" },
+          providerExecuted: true,
+          ...fields,
+        },
+        {
+          type: "tool-result",
+          toolCallId,
+          toolName: "web_search",
+          output: { type: "json", value: ["Oats are grown."] },
+        },
+        { type: "text", text: "Oats." },
+      ],
+    },
+  ] as unknown as ModelMessage[];
+
+const told = (messages: ModelMessage[], provider: string): string => JSON.stringify(readable(messages, of(provider)));
+
+describe("a file", () => {
+  test("that an assistant made is Gemini's own, and a line for any other model", () => {
+    expect(readable(drawn, of("google.generative-ai"))[0]).toBe(drawn[0]);
+    expect(readable(drawn, of("gateway", "google/gemini-3-pro-image"))[0]).toBe(drawn[0]);
+    for (const provider of ["anthropic.messages", "openai.responses", "mistral.chat", "workersai.chat"])
+      expect(told(drawn, provider)).toContain("[File image/png: this model takes none here]");
+  });
+
+  test("in a result is a line for chat completions, which would send its bytes as a text", () => {
+    for (const provider of ["workersai.chat", "openai.chat", "mistral.chat", "groq.chat"]) {
+      expect(told(seen, provider)).toContain("[File image/png: this model takes none here]");
+      expect(told(seen, provider)).toContain("A form.");
+      expect(told(seen, provider)).not.toContain("iVBORw0KGgo");
+    }
+    for (const provider of ["anthropic.messages", "openai.responses", "google.vertex.chat", "amazon-bedrock"])
+      expect(readable(seen, of(provider))[0]).toBe(seen[0]);
+  });
+
+  test("of the user stays, whoever is asked", () => {
+    const given: ModelMessage[] = [{ role: "user", content: [picture] }];
+    expect(canRead(given, of("mistral.chat"))).toBe(true);
+  });
+});
+
+describe("a call that a provider ran itself", () => {
+  const item = { providerOptions: { openai: { itemId: "ws_1" } } };
+  test.each<[string, ModelMessage[], string, string]>([
+    ["Anthropic", ran("srvtoolu_01AbC"), "anthropic.messages", "openai.responses"],
+    ["Anthropic, on Vertex", ran("srvtoolu_01AbC"), "vertex.anthropic.messages", "google.vertex.chat"],
+    ["OpenAI", ran("ws_68aa00112233445566778899"), "openai.responses", "anthropic.messages"],
+    ["OpenAI, by its item", ran("call_1", item), "azure.responses", "amazon-bedrock"],
+    ["nobody who is known", ran("call_1"), "gateway", "workersai.chat"],
+  ])("of %s, is sent to it, and is words for any other", (_name, messages, own, other) => {
+    expect(readable(messages, of(own))[0]).toBe(messages[0]);
+    expect(canRead(messages, of(other))).toBe(false);
+    expect(told(messages, other)).toContain("Oats are grown.");
+    expect(told(messages, other)).not.toContain("tool-call");
+    expect(told(messages, other)).not.toContain("tool-result");
+  });
+});
