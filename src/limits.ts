@@ -44,6 +44,12 @@ export const ROW_MAX_BYTES = 1_800_000;
 /** Most bytes of one message's JSON. RPC takes 32 MiB, and this fits even at two bytes a character. */
 export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 
+/**
+ * Most characters of encoded files in one prompt. Of the large providers, Gemini takes the least, 20 MB in a request, and the largest message
+ * fits.
+ */
+export const MAX_FILE_CHARS = 18_000_000;
+
 /** Most bytes of an answer over RPC. The platform takes 32 MiB and counts its own frame to it. */
 export const RPC_MAX_BYTES = 31 * 1024 * 1024;
 

@@ -77,7 +77,7 @@ function changed(parts: Part[], change: (part: Part) => Part): Part[] {
   });
 }
 
-function leftOut(file: FileUIPart): string {
+export function leftOut(file: FileUIPart): string {
   const name = fieldText(file.filename).slice(0, 200);
   return `[File${name === "" ? "" : ` ${name}`} (${fieldText(file.mediaType).slice(0, 100)}) left out to fit.]`;
 }

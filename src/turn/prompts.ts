@@ -10,6 +10,7 @@
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { fitSteps, type FittedSteps } from "../fit/fit-steps.ts";
+import { withinBytes } from "../fit/within-bytes.ts";
 import {
   type CountTokens,
   measureMessage,
@@ -132,10 +133,12 @@ export class Prompts {
     if (fitted?.kind === "reduced") this.#options.onReduced?.(fitted);
     const { messages, isActedOn } = await this.#shown(view.messages, step);
     const noted = steps.note === null ? messages : withReminder(messages, steps.note);
-    const whole = joined([
-      ...noted,
-      ...(this.#host === null ? steps.messages : asTaken(steps.messages, noted, this.#options.tools)),
-    ]);
+    const whole = withinBytes(
+      joined([
+        ...noted,
+        ...(this.#host === null ? steps.messages : asTaken(steps.messages, noted, this.#options.tools)),
+      ]),
+    );
     return {
       view: { ...view, tokens: view.tokens + ownTokens, ...(fitted !== undefined && { fitted }) },
       // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.

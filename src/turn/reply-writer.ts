@@ -16,12 +16,17 @@ import { answerCalls, openCall } from "./call-results.ts";
 import { plain } from "./plain.ts";
 import { isSaid, toolPart, type GivenResult, type Part, type ToolPart } from "../steps/message/message.ts";
 import { shortenOutput } from "../fit/truncate.ts";
+import { partsWithinBytes } from "../fit/within-bytes.ts";
+import { MAX_FILE_CHARS } from "../limits.ts";
 import type { Session } from "../agent/sessions/session.ts";
 import type { ChangeParts } from "../agent/sessions/session.ts";
 import type { WriteOptions } from "../agent/sessions/session-state.ts";
 
 /** Characters of a tool's output that are kept where the reply has no room for the whole, tried from the largest down. */
 const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];
+
+/** Characters of the files in a reply that has no room for more. The step that took the newest one sees it whole. */
+const KEPT_FILE_CHARS = MAX_FILE_CHARS / 2;
 
 type Edit = (change: ChangeParts) => void;
 
@@ -122,15 +127,20 @@ function idsOfOpen(parts: readonly Part[]): string[] {
   return parts.flatMap((part) => openCall(part)?.toolCallId ?? []);
 }
 
-/** Changes a message, with its outputs shortened as far as necessary. */
+/** Changes a message, without its oldest files and with its outputs shortened, as far as necessary. */
 function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts): void {
-  for (const limit of [Infinity, ...KEPT_OUTPUT_CHARS]) {
+  const newestFiles = (limit: number): ChangeParts => {
+    const change = changeWithin(limit);
+    return (stored) => partsWithinBytes(change(stored), KEPT_FILE_CHARS);
+  };
+  for (const change of [changeWithin(Infinity), newestFiles(Infinity), ...KEPT_OUTPUT_CHARS.map(newestFiles)]) {
     try {
-      return edit(changeWithin(limit));
+      return edit(change);
     } catch (error) {
-      if (errorCode(error) !== "message_too_large" || limit === KEPT_OUTPUT_CHARS.at(-1)) throw error;
+      if (errorCode(error) !== "message_too_large") throw error;
     }
   }
+  edit(newestFiles(KEPT_OUTPUT_CHARS.at(-1) ?? 0));
 }
 
 /** Parts as JSON, as a provider would get them (plain.ts). */

@@ -1,7 +1,7 @@
 /** A picture that a tool took is counted as a picture, and the step after it sees the whole. */
 import { generateText, isStepCount, tool, type ToolSet } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { keepTurn } from "../../src/turn/turn.ts";
 import { inside } from "../agent/inside.ts";
@@ -69,4 +69,78 @@ test("in a field it is a line for the model, because a model cannot read it ther
 test("a tool's own form of it is sent, made of the whole", async () => {
   const { prompts } = await look({ shot: picture }, ({ shot }: { shot: string }) => `${shot.length} characters`);
   expect(prompts[1]).toContain(`${picture.length} characters`);
+});
+
+describe("forty megabytes of pictures", () => {
+  const large = (n: number): string => `iVBORw0KGgo${String(n).padStart(4, "0")}${"AbC1".repeat(250_000)}`;
+
+  test(
+    "are a view that providers and RPC take, with a line for each that was left out",
+    { timeout: 120_000 },
+    async () => {
+      const { agent } = newAgent();
+      const sessionId = "x!1000000";
+      for (let n = 0; n < 40; n++) {
+        const file = {
+          type: "file",
+          mediaType: "image/png",
+          filename: `${n}.png`,
+          url: `data:image/png;base64,${large(n)}`,
+        } as const;
+        await agent.appendAll({ sessionId, messages: [{ id: `u${n}`, role: "user", parts: [file] }] });
+      }
+      for (const options of [{}, { apart: true }, { maxTokens: 500_000 }]) {
+        const { messages } = await agent.getView({ sessionId, ...options });
+        const told = JSON.stringify(messages);
+        expect(told.length).toBeLessThan(19_000_000);
+        expect(told).toContain("[File 0.png (image/png) left out to fit.]");
+        expect(told).toContain(large(39));
+      }
+    },
+  );
+
+  test(
+    "of one turn: each step sees the newest, and no prompt has more than providers take",
+    { timeout: 120_000 },
+    async () => {
+      await inside(newAgent(), async (manager) => {
+        const session = manager.getSession("x!1000000");
+        await session.appendMessage({ id: "q", role: "user", parts: [{ type: "text", text: "Look at each page." }] });
+        await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
+        let shots = 0;
+        const shot = tool({
+          inputSchema: z.object({}),
+          execute: async () => ({ content: [{ type: "image", mimeType: "image/png", data: large(shots++) }] }),
+        });
+        let most = 0;
+        const model = new MockLanguageModelV4({
+          doGenerate: async ({ prompt }) => {
+            const told = JSON.stringify(prompt);
+            most = Math.max(most, told.length);
+            if (shots > 0) expect(told).toContain(large(shots - 1));
+            const isDone = shots === 20;
+            return {
+              content: [
+                isDone
+                  ? { type: "text", text: "Done." }
+                  : { type: "tool-call", toolCallId: `c${shots}`, toolName: "shot", input: "{}" },
+              ],
+              finishReason: { unified: isDone ? "stop" : "tool-calls", raw: undefined },
+              usage,
+              warnings: [],
+            };
+          },
+        });
+        const kept = keepTurn(session, { replyId: "reply", tools: { shot } });
+        const pages = 7;
+        for (let n = 0; n < pages; n++) {
+          const until = isStepCount(3);
+          await generateText({ model, tools: { shot }, stopWhen: until, ...(await kept.prepareStep()), ...kept });
+        }
+        kept.mustBeKept();
+        expect(most).toBeGreaterThan(12_000_000);
+        expect(most).toBeLessThan(19_000_000);
+      });
+    },
+  );
 });

@@ -28,6 +28,7 @@ import { SessionState, type WriteOptions } from "./session-state.ts";
 import { askForRun, rentNow, settleAtPresentSize } from "../runs/trigger.ts";
 import { readBefore, visibleSpan } from "../runs/sources.ts";
 import { openSpan } from "../runs/read-slices.ts";
+import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
@@ -304,7 +305,7 @@ export class Session extends Configured {
     );
     const begun = as === undefined ? read.messages : repairMessages(read.messages.map(as));
     const view = { ...read, messages: rooms.shown?.(id, begun) ?? begun };
-    const previewed = withPreviews(core, id, view.messages);
+    const previewed = withinBytes(withPreviews(core, id, view.messages));
     const { messages: shown, ...apart } = (await arrange?.(previewed)) ?? {
       messages: previewed,
       tokens: 0,

@@ -338,6 +338,16 @@ export function withoutBytes(value: unknown): unknown {
   return replaced(value, bytesLine);
 }
 
+/** Characters of the bytes in a value, once they are encoded. */
+export function encodedChars(value: unknown): number {
+  let chars = 0;
+  replaced(value, ({ size }) => {
+    chars += Math.ceil((size * 4) / 3);
+    return "";
+  });
+  return chars;
+}
+
 /** Estimated tokens of a value as a model is sent it: its JSON, and its bytes as files. */
 export function valueTokens(value: unknown, count: (text: string) => number): number {
   let ofBytes = 0;
