@@ -16,7 +16,7 @@ const shot = (n: number, output: unknown): UIMessage =>
     state: "output-available",
     input: {},
     output,
-  } as UIMessage["parts"][number]);
+  });
 
 const forms: Record<string, (n: number) => UIMessage> = {
   "files of the user": (n) =>
@@ -83,7 +83,7 @@ test("of a prompt the same are left out", () => {
           },
         },
       ],
-    } as ModelMessage,
+    },
   ]).flat();
   const shown = withinBytes(messages, LIMIT);
   expect(size(shown)).toBeLessThan(19 * MEGABYTE);

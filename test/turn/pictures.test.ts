@@ -71,9 +71,9 @@ test("a tool's own form of it is sent, made of the whole", async () => {
   expect(prompts[1]).toContain(`${picture.length} characters`);
 });
 
-describe("forty megabytes of pictures", () => {
-  const large = (n: number): string => `iVBORw0KGgo${String(n).padStart(4, "0")}${"AbC1".repeat(250_000)}`;
+const large = (n: number): string => `iVBORw0KGgo${String(n).padStart(4, "0")}${"AbC1".repeat(250_000)}`;
 
+describe("forty megabytes of pictures", () => {
   test(
     "are a view that providers and RPC take, with a line for each that was left out",
     { timeout: 120_000 },
