@@ -141,7 +141,7 @@ export class NotesOfSession extends NotesOfAgent {
    * `storage_full`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
-    checkEdit(parseInput(notesInputs.updateNotes, edit));
+    checkSections(parseInput(notesInputs.updateNotes, edit).sections);
     const state = this.#state.fixed;
     return state.read(() => state.write<Notes>((history) => this.#put(history, edit)));
   }
@@ -226,20 +226,16 @@ function checkBase(basedOn: number | undefined, n: number): void {
 }
 
 /** A text must parse as one section. A heading of its level inside would begin another. */
-function checkEdit(edit: NotesEdit): void {
-  const sections: unknown = (edit as NotesEdit | null)?.sections;
-  if (!Array.isArray(sections) || sections.length === 0) throw invalid("Give at least one section: { title, text }.");
+function checkSections(sections: readonly NotesSection[]): void {
+  if (sections.length === 0) throw invalid("Give at least one section: { title, text }.");
   const titles = new Set<string>();
-  for (const section of sections as readonly (NotesSection | null)[]) {
-    if (typeof section !== "object" || section === null) throw invalid("Each section is an object: { title, text }.");
-    const { title, text } = section;
-    const fits = typeof title === "string" && title.length <= TITLE_CHARS && title.isWellFormed();
-    if (!fits || normalizeTitle(title) === "" || /[\r\n]/.test(title.trim()) || title.trim().startsWith("#")) {
+  for (const { title, text } of sections) {
+    const fits = title.length <= TITLE_CHARS && normalizeTitle(title) !== "";
+    if (!fits || /[\r\n]/.test(title.trim()) || title.trim().startsWith("#")) {
       throw invalid(`A section's title is one line of 1 to ${TITLE_CHARS} characters that does not begin with "#".`);
     }
     if (titles.has(normalizeTitle(title))) throw invalid(`Section "${title}" is given twice.`);
     titles.add(normalizeTitle(title));
-    if (typeof text !== "string" || !text.isWellFormed()) throw invalid(`Section "${title}" needs a text.`);
     if (findOpenFence(text) !== null) {
       throw invalid(
         `Section "${title}" leaves a code fence open, in which the sections behind it would stand. Close it.`,

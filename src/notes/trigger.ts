@@ -65,12 +65,15 @@ export interface NotesRequest {
   readonly ignoreBudget: boolean;
 }
 
-/** Starts an update, or joins the live one. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
-function startOrJoinNotes(
-  core: Needs<NotesNeeds | "runs" | "settings" | "usage">,
+/**
+ * Starts an update that a person asks for, or joins the live one. Call inside a transaction. Throws `session_ended`, `not_configured`,
+ * `invalid_state`.
+ */
+export function askForNotes(
+  core: Starts & Needs<"endRun">,
   sessionId: string,
   { retryOf = null, ignoreBudget }: NotesRequest,
-): { run: LiveRun; joined: boolean } {
+): { run: RunRecord; joined: boolean } {
   const history = core.memory.session(sessionId);
   history.mustGoOn();
   mustKeepNotes(core, sessionId);
@@ -80,7 +83,8 @@ function startOrJoinNotes(
   if (leafId === null) {
     throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: there is nothing to note.`);
   }
-  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, ignoreBudget }), joined: false };
+  const run = startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, ignoreBudget });
+  return ignoreBudget ? { run, joined: false } : endIfInVain(core, { run, joined: false }, () => false);
 }
 
 /** Call inside a transaction. */
@@ -126,17 +130,4 @@ function findMark(core: Needs<NotesNeeds | "runs">, sessionId: string): NotesEnd
   }
   const covered = notesOf(core, history).current()?.covered;
   return covered?.kind === "to" ? covered : null;
-}
-
-/**
- * Starts an update that a person asks for, or joins the live one. Call inside a transaction. Throws `session_ended`, `not_configured`,
- * `invalid_state`.
- */
-export function askForNotes(
-  core: Starts & Needs<"endRun">,
-  sessionId: string,
-  request: NotesRequest,
-): { run: RunRecord; joined: boolean } {
-  const receipt = startOrJoinNotes(core, sessionId, request);
-  return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
 }

@@ -34,14 +34,17 @@ function askedFor(runs: readonly RunRecord[]): RunRecord[] {
   return ofKind(runs, "notes").filter(({ trigger }) => trigger === "compaction");
 }
 
-test("asks for one update, and for no model of its own", async () => {
+test("asks for one update before each, and for no model of its own", async () => {
   const { agent, calls } = await newAsked(noting);
   await agent.appendAll({ sessionId: SESSION, messages: talk(0, ENOUGH) });
+  await rest(agent, SESSION);
+  await agent.appendAll({ sessionId: SESSION, messages: talk(ENOUGH, 2 * ENOUGH) });
   const runs = await rest(agent, SESSION);
-  const [compaction, ...others] = ofKind(runs, "compaction");
-  expect(others).toEqual([]);
-  expect(compaction).toMatchObject({ path: "notes", modelCalls: 0, outcome: { kind: "applied" } });
-  expect(askedFor(runs)).toMatchObject([{ modelCalls: 1, outcome: { kind: "noted", version: 1 } }]);
+  const served = { path: "notes", modelCalls: 0, outcome: { kind: "applied" } };
+  expect(ofKind(runs, "compaction")).toMatchObject([served, served]);
+  expect(ofKind(runs, "notes")).toMatchObject(
+    [2, 1].map((version) => ({ trigger: "compaction", modelCalls: 1, outcome: { kind: "noted", version } })),
+  );
   expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(["notes"]));
 });
 
@@ -76,3 +79,30 @@ test("and waits for it, the watchdog begins both after a restart", async () => {
   expect(askedFor(runs)).toMatchObject([{ outcome: { kind: "noted" } }]);
   expect(ofKind(runs, "compaction")).toMatchObject([{ path: "notes" }]);
 });
+
+test.each([1, 2])(
+  "up to a summary, because large messages are all that stands behind it, ends with an outcome (%i messages behind)",
+  async (behind) => {
+    const { agent, stub } = newAgent(noting);
+    const sessionId = "wide";
+    await runInDurableObject(stub, ({ name }: PalimpsestAgent) => {
+      keptNotes.set(`${name}/${sessionId}`, { keep: { minTextBlockMessages: 1 }, toolCalls: 0 });
+    });
+    // Messages, and a summary of those behind them.
+    await agent.appendAll({ sessionId, messages: talk(0, 10) });
+    await agent.addCompaction({
+      sessionId,
+      fromMessageId: "m6",
+      toMessageId: "m9",
+      summary: "They changed files.",
+    });
+    for (let n = 0; n < behind; n++) {
+      await agent.append({
+        sessionId,
+        message: { id: `large${n}`, role: "user", parts: [{ type: "text", text: "word ".repeat(2_600 / behind) }] },
+      });
+    }
+    const runs = await rest(agent, sessionId);
+    expect(ofKind(runs, "notes").filter(({ outcome }) => outcome?.kind === "failed")).toEqual([]);
+  },
+);

@@ -27,13 +27,6 @@ async function change(
   });
 }
 
-/** A conversation with notes just under the threshold. */
-async function almost(): Promise<Made> {
-  const made = newAgent(noting);
-  await sayAll(made.agent, talk(0, 16));
-  return made;
-}
-
 async function compacted(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord> {
   const { run } = await agent.compact({ sessionId });
   return agent.waitForRun({ runId: run.id });
@@ -64,22 +57,6 @@ describe("a run asks a model although notes are kept, and says why", () => {
       path: "model",
       whyModel: { reason: "no-notes" },
       outcome: { kind: "applied" },
-    });
-  });
-
-  test("a message that they cover was edited: their words are shown to nobody (C3)", async () => {
-    const { agent } = await almost();
-    await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
-    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
-    expect((await agent.notesHistory({ sessionId: SESSION })).every(({ standing }) => !standing)).toBe(true);
-  });
-
-  test("a focus, or a fresh summary, was asked for", async () => {
-    const { agent } = await almost();
-    const { run } = await agent.compact({ sessionId: SESSION, focus: "the ledger" });
-    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
-      path: "model",
-      whyModel: { reason: "asked-otherwise" },
     });
   });
 

@@ -6,17 +6,22 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Session, type SessionOf } from "../../src/agent/sessions/session.ts";
 import type { AllRooms } from "../../src/rooms.ts";
 import { NOTES_VERSIONS } from "../../src/notes/limits.ts";
+import { secretRules } from "../../src/redact/secret-rules.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
 import { openGates } from "../scripted-model.ts";
-import { hooks, type PalimpsestAgent } from "../worker.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
-afterEach(() => {
-  hooks.clear();
-  openGates();
-});
+afterEach(openGates);
+
+function sectionOf(notes: { sections: readonly { title: string; text: string }[] } | null, title: string): string {
+  return notes?.sections.find((section) => section.title === title)?.text ?? "";
+}
+
+const section = (title: string, text: string) => ({ sections: [{ title, text }] });
 
 describe("notes by hand", () => {
   test("are read back as they were written, and kept in versions of a bounded number", async () => {
@@ -100,28 +105,44 @@ describe("notes by hand", () => {
     expect(since.filter(({ standing }) => standing)).toEqual([]);
   });
 
-  test.each([
-    ["no section", { sections: [] }],
-    ["a title of two lines", { sections: [{ title: "a\nb", text: "" }] }],
-    ["a title that is a heading", { sections: [{ title: "# a", text: "" }] }],
-    ["a text that begins another section", { sections: [{ title: "Task", text: "a\n## Worklog\nb" }] }],
-    [
-      "the same section twice",
-      {
-        sections: [
-          { title: "Task", text: "a" },
-          { title: "task", text: "b" },
-        ],
-      },
-    ],
-    ["more than a row holds", { sections: [{ title: "Task", text: "é".repeat(300_000) }] }],
-    ["no text", { sections: [{ title: "Task" }] }],
-  ])("that hold %s are refused before anything is written", async (_what, edit) => {
-    const { agent } = newAgent();
-    expect(await refusalOf(() => agent.updateNotes({ sessionId: SESSION, ...edit } as never))).toMatch(
-      /^\[invalid_input\]/,
-    );
+  test("that could not be told apart, and what is no edit, are refused with what to do before anything is written", async () => {
+    const { agent, stub } = newAgent();
+    const edits: readonly unknown[] = [
+      null,
+      {},
+      { sections: [] },
+      { sections: [null] },
+      { sections: ["x"] },
+      { sections: [{ title: 1 }] },
+      { sections: [{ title: "Task" }] },
+      { sections: ["Task", "task"].map((title) => ({ title, text: "a" })) },
+      section("a\nb", ""),
+      section("# a", ""),
+      section("Task", "a\n## Worklog\nb"),
+      section("Task", "```sh\nnpm test"),
+      section("Task", "é".repeat(300_000)),
+    ];
+    await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+      const session = Session.create(instance).forSession(SESSION);
+      for (const edit of edits) {
+        const refusal = await refusalOf(() => session.updateNotes(edit as never));
+        expect(refusal, JSON.stringify(edit)).toMatch(/^\[invalid_input\]/);
+      }
+    });
     expect(await agent.notesHistory({ sessionId: SESSION })).toEqual([]);
+  });
+
+  test("of the configuration are those that the first edit by hand finds", async () => {
+    const { stub } = newAgent();
+    await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+      const session = Session.create(instance).forSession("custom").compactAfter(2_000);
+      session.keepNotes({ sections: [{ title: "Alpha" }, { title: "Beta" }] });
+      const notes = await session.updateNotes({ sections: [{ title: "alpha", text: "- a" }] });
+      expect(notes.sections).toEqual([
+        { title: "Alpha", text: "- a" },
+        { title: "Beta", text: "" },
+      ]);
+    });
   });
 
   test("cannot claim a message that is not on the branch; a session without a policy has none to refresh", async () => {
@@ -145,10 +166,64 @@ describe("notes by hand", () => {
         { maxTokens: 0.5 },
         { asBlock: "a:b" },
         { keep: { minTokens: 2, maxTokens: 1 } },
+        null,
+        { keep: 5 },
+        { keep: [] },
+        { sections: [{ title: "C" }, { title: "C#" }] },
       ]) {
-        expect(() => Session.create(instance).keepNotes(bad), JSON.stringify(bad)).toThrow(/\[invalid_options\]/);
+        const keep = (): unknown => Session.create(instance).keepNotes(bad as never);
+        expect(keep, JSON.stringify(bad)).toThrow(/\[invalid_options\]/);
       }
     });
+  });
+});
+
+describe("between a person and an update", () => {
+  test("what was read and changed is refused once another version is in force, and says what to do", async () => {
+    let entries = 0;
+    const { agent } = newAgent(() => `## Worklog\n- entry ${++entries}`);
+    await sayWithNotes(agent);
+    const read = await agent.getNotes({ sessionId: SESSION });
+    const edit = { sessionId: SESSION, sections: [{ title: "Worklog", text: "- entry 1\n- by hand" }] };
+    await agent.append({ sessionId: SESSION, message: say(20) });
+    await agent.refreshNotes({ sessionId: SESSION });
+    await rest(agent);
+    expect(await refusalOf(() => agent.updateNotes({ ...edit, basedOn: read?.n }))).toMatch(
+      /^\[conflict\].*version 1; by now version 2 is.*getNotes.*basedOn/,
+    );
+    expect((await agent.getNotes({ sessionId: SESSION }))?.n).toBe(2);
+    expect(await agent.updateNotes({ ...edit, basedOn: 2 })).toMatchObject({ n: 3, by: "hand" });
+    expect(await refusalOf(() => agent.updateNotes({ ...edit, basedOn: 0 }))).toMatch(/^\[conflict\]/);
+  });
+
+  test("the first ones may be written as what they are", async () => {
+    const { agent } = newAgent();
+    const first = { sessionId: SESSION, sections: [{ title: "Task", text: "- a" }], basedOn: 0 };
+    expect((await agent.updateNotes(first)).n).toBe(1);
+    expect(await refusalOf(() => agent.updateNotes(first))).toMatch(/^\[conflict\]/);
+  });
+});
+
+describe("what is longer than the budgets", () => {
+  test("is kept whole, and every model is shown what fits, and where the rest is", async () => {
+    const { agent, stub, calls } = newAgent(noting);
+    const long = Array.from({ length: 20_000 }, (_, n) => `- learned thing ${n}`).join("\n");
+    await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Learnings", text: long }] });
+    expect(sectionOf(await agent.getNotes({ sessionId: SESSION }), "Learnings")).toBe(long);
+    const block = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+      Session.create(instance).forSession(SESSION).getContextBlock("notes"),
+    );
+    await agent.append({ sessionId: SESSION, message: say(0) });
+    await agent.refreshNotes({ sessionId: SESSION });
+    await rest(agent);
+    const shown = [block?.content ?? "", calls.at(-1)?.previous ?? ""];
+    for (const text of shown) {
+      expect(text).toContain('[Cut here. The whole section: recall({ notes: 1, section: "Learnings" })]');
+      expect(estimateTokens(text)).toBeLessThanOrEqual(600);
+    }
+    const after = await agent.getNotes({ sessionId: SESSION });
+    expect(after).toMatchObject({ n: 2, by: "update" });
+    expect(sectionOf(after, "Learnings")).toBe(long);
   });
 });
 
@@ -297,35 +372,6 @@ describe("across the boundary", () => {
     }
   });
 
-  test("onAfterCompaction is told once of each overlay, and what it returns is shown behind the summary", async () => {
-    const { agent } = newAgent(noting);
-    const told: string[] = [];
-    hooks.set(SESSION, ({ overlay }) => {
-      told.push(overlay.id);
-      return "The build is red since noon.";
-    });
-    await sayAll(agent, talk(0, 18));
-    const overlays = await agent.getCompactions({ sessionId: SESSION });
-    while (told.length === 0) await scheduler.wait(1);
-    expect(told).toEqual(overlays.map(({ id }) => id));
-    const view = await agent.getView({ sessionId: SESSION });
-    expect(textOf(view.messages)).toContain("## Besides\\nThe build is red since noon.");
-    expect(view.tokens).toBe((await agent.status({ sessionId: SESSION })).viewTokens);
-  });
-
-  test("one that throws, or says more than the summary saved, changes nothing (V3)", async () => {
-    for (const hook of ["throws", "too long"]) {
-      const { agent } = newAgent(noting);
-      hooks.set(SESSION, () => {
-        if (hook === "throws") throw new Error("hook");
-        return "word ".repeat(5_000);
-      });
-      await sayAll(agent, talk(0, 18));
-      const [overlay] = await agent.getCompactions({ sessionId: SESSION });
-      expect(overlay).toMatchObject({ state: "active", details: { context: null } });
-    }
-  });
-
   test("as a block the model sees the notes all the time; an untouched template is nothing to see", async () => {
     const { agent, stub } = newAgent(noting);
     const prompt = (): Promise<string> =>
@@ -336,6 +382,55 @@ describe("across the boundary", () => {
     await sayWithNotes(agent);
     expect(await prompt()).toContain("## Task\n- keep every promise");
   });
+});
+
+test("what a heading asks for is no content: a model that only repeats it leaves the compaction to a model", async () => {
+  const { agent } = newAgent((prompt, call, runId) =>
+    prompt.kind === "notes"
+      ? prompt.sections.map(({ title, hint }) => `## ${title}\n${hint}`).join("\n\n")
+      : noting(prompt, call, runId),
+  );
+  await sayAll(agent, talk(0, 18));
+  const [run] = ofKind(await rest(agent), "compaction");
+  expect(run).toMatchObject({ path: "model", whyModel: { reason: "no-notes" } });
+});
+
+test("with redactSecrets no summariser is shown a secret that a person wrote into the notes", async () => {
+  const { agent, stub, calls } = newAgent(noting);
+  const secret = `ghp_${"aB3dE5fG7h".repeat(4)}`;
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    await Session.create(instance).forSession(SESSION).redactSecrets(secretRules()).status();
+  });
+  const sections = [{ title: "Learnings", text: `- push with ${secret}` }];
+  await agent.updateNotes({ sessionId: SESSION, sections });
+  await sayAll(agent, talk(0, 18));
+  expect(calls.some(({ previous }) => previous?.includes("push with [redacted: "))).toBe(true);
+  await agent.compact({ sessionId: SESSION, focus: "the ledger" });
+  await rest(agent);
+  expect(calls.some(({ kind }) => kind !== "notes")).toBe(true);
+  expect(JSON.stringify(calls)).not.toContain(secret);
+  expect(sectionOf(await agent.getNotes({ sessionId: SESSION }), "Learnings")).toContain(secret);
+});
+
+test("of versions that an edit took back only a person's words are shown: the others tell of what was edited (C3)", async () => {
+  const { agent } = newAgent(() => "## Worklog\n- the code word is banana");
+  await sayWithNotes(agent);
+  await agent.updateNotes({
+    sessionId: SESSION,
+    sections: [
+      { title: "House rules", text: "- be kind" },
+      { title: "Worklog", text: "- the code word is banana\n- checked by hand" },
+    ],
+  });
+  await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
+  const versions = await agent.notesHistory({ sessionId: SESSION });
+  expect(versions.map(({ n, withheld }) => [n, withheld])).toEqual([
+    [2, true],
+    [1, true],
+  ]);
+  expect(JSON.stringify(versions)).not.toContain("banana");
+  expect(sectionOf(versions[0] ?? null, "House rules")).toBe("- be kind");
+  expect(sectionOf(versions[0] ?? null, "Worklog")).toBe("- checked by hand");
 });
 
 /** The agent of docs/notes.md, without a Worker around it. */

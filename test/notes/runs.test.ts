@@ -7,7 +7,7 @@ import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
 import { makeGate, openGates, type Answer, type Gate } from "../scripted-model.ts";
-import { keptNotes, type PalimpsestAgent } from "../worker.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 afterEach(openGates);
@@ -47,23 +47,6 @@ describe("an update of the notes", () => {
     expect(notes?.text).toContain("## Task\n- keep every promise");
     expect(calls.map(({ kind }) => kind)).toEqual(["notes"]);
     expect(calls[0]?.transcript).toContain("Message 3");
-  });
-
-  test("comes once before each compaction by default, and that asks no model", async () => {
-    const { agent, stub, calls } = newAgent(noting);
-    const sessionId = "wide";
-    await runInDurableObject(stub, ({ name }: PalimpsestAgent) => {
-      keptNotes.set(`${name}/${sessionId}`, { keep: { minTextBlockMessages: 1 }, toolCalls: 0 });
-    });
-    await sayAll(agent, talk(0, 40), sessionId);
-    const runs = await rest(agent, sessionId);
-    const compactions = runs.filter(({ kind }) => kind === "compaction");
-    expect(compactions.length).toBeGreaterThan(1);
-    expect(compactions.map(({ path }) => path)).toEqual(compactions.map(() => "notes"));
-    const updates = ofKind(runs, "notes").length;
-    expect(updates - compactions.length).toBeGreaterThanOrEqual(0);
-    expect(updates - compactions.length).toBeLessThanOrEqual(1);
-    expect(calls.map(({ kind }) => kind)).toEqual(Array.from({ length: updates }, () => "notes"));
   });
 
   test("costs the append that starts it a ledger row, and any other append none", async () => {

@@ -95,6 +95,15 @@ test("one that throws is told again by the watchdog, which waits for it, and no 
   expect((await made.agent.getCompactions({ sessionId: SESSION }))[0]).toMatchObject({ state: "active" });
 });
 
+test("one that says more than the summary saved is shown nowhere (V3)", async () => {
+  const made = newAgent(noting);
+  hooks.set(SESSION, () => "word ".repeat(5_000));
+  await sayAll(made.agent, talk(0, 18));
+  await until(async () => (await untold(made)).length === 0);
+  const [overlay] = await made.agent.getCompactions({ sessionId: SESSION });
+  expect(overlay).toMatchObject({ state: "active", details: { context: null } });
+});
+
 test("what was cleared or deleted meanwhile, or has no such function any more, is told to nobody and kept nowhere (S2)", async () => {
   for (const end of ["clear", "delete", "no hook any more"]) {
     const made = newAgent(noting);
