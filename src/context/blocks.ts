@@ -9,6 +9,7 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
+import type { Db } from "../memory/db.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import {
   checkKey,
@@ -32,18 +33,8 @@ import {
   type WritableContextProvider,
 } from "./provider.ts";
 import { renderPrompt, renderReminder, type ContextBlock, type ReadBlock } from "./render.ts";
-import { sessionScope, sqlitePrompt, type BlockScope, type ContextStatements } from "./sqlite.ts";
+import { ContextStatements, copyEntries, sessionScope, sqlitePrompt, type BlockScope } from "./sqlite.ts";
 import { contextTools, hideUnloadedSkills, skillName, skillsNotCarried, type BlockEntry } from "./tools.ts";
-
-/** Services that all sessions of one agent share. */
-export interface BlocksHost {
-  readonly agentId: string;
-  readonly statements: ContextStatements;
-  readonly transaction: BlockScope["transaction"];
-  readonly turns: Turns;
-  readonly limitMs: number;
-  readonly counterOf: (sessionId: string) => CountTokens;
-}
 
 /** The frozen prompt as failures of its provider name it. */
 const PROMPT = "system prompt";
@@ -60,7 +51,7 @@ export type OnToolError = (error: PalimpsestError, sessionId: string) => void | 
 export type PromptProvider = WritableContextProvider | ((scope: BlockScope) => WritableContextProvider);
 
 export class ContextBlocks {
-  readonly #host: BlocksHost;
+  readonly #host: Contexts;
   readonly #sessionId: string;
   readonly #declared = new Map<string, Declared>();
   #frozen: WritableContextProvider = promptInMemory();
@@ -71,7 +62,7 @@ export class ContextBlocks {
   #epoch = 0;
 
   /** @internal */
-  constructor(host: BlocksHost, sessionId: string) {
+  constructor(host: Contexts, sessionId: string) {
     this.#host = host;
     this.#sessionId = sessionId;
   }
@@ -476,6 +467,70 @@ export class ContextBlocks {
   #checkEpoch(epoch: number): void {
     if (epoch === this.#epoch) return;
     throw new PalimpsestError("invalid_state", "The session was deleted meanwhile. Nothing was written.");
+  }
+}
+
+/** Time limit of a context provider (ms). A person waits for this turn, and an object store answers in well under a second. */
+const PROVIDER_LIMIT_MS = 10_000;
+
+export interface ContextsOptions {
+  /** The agent that owns the blocks. Default "", for a single agent. */
+  readonly agentId?: string | undefined;
+  /** Time limit of a provider (ms). */
+  readonly limitMs?: number | undefined;
+  /** Returns the token counter of a session. */
+  readonly counterOf: (sessionId: string) => CountTokens;
+}
+
+/** The blocks of all sessions of one agent, and what they share. */
+export class Contexts {
+  readonly agentId: string;
+  readonly limitMs: number;
+  readonly counterOf: ContextsOptions["counterOf"];
+  readonly statements: ContextStatements;
+  readonly transaction: BlockScope["transaction"];
+  readonly turns = new Turns();
+  readonly #sessions = new Map<string, ContextBlocks>();
+
+  /** @internal */
+  constructor(db: Db, { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf }: ContextsOptions) {
+    this.agentId = agentId;
+    this.limitMs = limitMs;
+    this.counterOf = counterOf;
+    this.statements = new ContextStatements(db);
+    this.transaction = <T>(work: () => T): T => db.transaction<unknown>(work) as T;
+  }
+
+  /** Returns a session's blocks, always the same object. `""` is the default session. Reads nothing. */
+  session(sessionId: string): ContextBlocks {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const blocks = new ContextBlocks(this, sessionId);
+    this.#sessions.set(sessionId, blocks);
+    return blocks;
+  }
+
+  /**
+   * For a session that was deleted, and its rows with it (S2). Content that the caller's provider stored elsewhere stays, and so do
+   * declarations, because they are code.
+   */
+  forgetSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.forget();
+  }
+
+  /**
+   * Copies blocks, entries and loaded skills of one session to a new session. The new prompt is not frozen yet. Shared content needs no
+   * copy, and content that the caller's provider stored elsewhere is not copied. Call inside a transaction.
+   */
+  copySession(fromId: string, toId: string): void {
+    const [from, to] = [sessionScope(fromId), sessionScope(toId)];
+    this.statements.copyTexts(from, to);
+    copyEntries(this.statements, from, to);
+  }
+
+  /** Forgets a session's loaded skills. Call it when the session's messages, which held their texts, were deleted. */
+  forgetLoaded(sessionId: string): void {
+    this.statements.deleteSkills(sessionScope(sessionId));
   }
 }
 

@@ -25,13 +25,11 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { BuilderCall } from "../agent/settings.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS } from "../limits.ts";
-import type { Db } from "../memory/db.ts";
-import type { CountTokens } from "../steps/message/message.ts";
-import { ContextBlocks, Turns, type BlocksHost, type OnToolError, type PromptProvider } from "./blocks.ts";
+import { Contexts, type ContextBlocks, type ContextsOptions, type OnToolError, type PromptProvider } from "./blocks.ts";
 import { checkBlock, type BlockOptions } from "./declared.ts";
 import { providerShapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
 import type { ContextBlock } from "./render.ts";
-import { ContextStatements, copyEntries, type BlockScope, sessionScope } from "./sqlite.ts";
+import type { BlockScope } from "./sqlite.ts";
 
 const call = callOf<ContextMethods>();
 /** A block's text. The block decides its largest size. */
@@ -150,65 +148,6 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
     declareText: (sessionId, label, { description, get }) =>
       void contexts.session(sessionId).withContext(label, { description, provider: { get } }),
   };
-}
-
-/** Time limit of a context provider (ms). A person waits for this turn, and an object store answers in well under a second. */
-const PROVIDER_LIMIT_MS = 10_000;
-
-export interface ContextsOptions {
-  /** The agent that owns the blocks. Default "", for a single agent. */
-  readonly agentId?: string | undefined;
-  /** Time limit of a provider (ms). */
-  readonly limitMs?: number | undefined;
-  /** Returns the token counter of a session. */
-  readonly counterOf: (sessionId: string) => CountTokens;
-}
-
-export class Contexts {
-  readonly statements: ContextStatements;
-  readonly #host: BlocksHost;
-  readonly #sessions = new Map<string, ContextBlocks>();
-
-  /** @internal */
-  constructor(db: Db, options: ContextsOptions) {
-    this.statements = new ContextStatements(db);
-    const { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf } = options;
-    const { statements } = this;
-    const transaction = <T>(work: () => T): T => db.transaction<unknown>(work) as T;
-    this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, counterOf };
-  }
-
-  /** Returns a session's blocks, always the same object. `""` is the default session. Reads nothing. */
-  session(sessionId: string): ContextBlocks {
-    const known = this.#sessions.get(sessionId);
-    if (known !== undefined) return known;
-    const blocks = new ContextBlocks(this.#host, sessionId);
-    this.#sessions.set(sessionId, blocks);
-    return blocks;
-  }
-
-  /**
-   * For a session that was deleted, and its rows with it (S2). Content that the caller's provider stored elsewhere stays, and so do
-   * declarations, because they are code.
-   */
-  forgetSession(sessionId: string): void {
-    this.#sessions.get(sessionId)?.forget();
-  }
-
-  /**
-   * Copies blocks, entries and loaded skills of one session to a new session. The new prompt is not frozen yet. Shared content needs no
-   * copy, and content that the caller's provider stored elsewhere is not copied. Call inside a transaction.
-   */
-  copySession(fromId: string, toId: string): void {
-    const [from, to] = [sessionScope(fromId), sessionScope(toId)];
-    this.statements.copyTexts(from, to);
-    copyEntries(this.statements, from, to);
-  }
-
-  /** Forgets a session's loaded skills. Call it when the session's messages, which held their texts, were deleted. */
-  forgetLoaded(sessionId: string): void {
-    this.statements.deleteSkills(sessionScope(sessionId));
-  }
 }
 
 type Tell = (call: BuilderCall) => void;

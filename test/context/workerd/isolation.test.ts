@@ -3,7 +3,7 @@ import { AgentContextProvider, AgentSearchProvider } from "agents/context";
 import { describe, expect, test } from "vitest";
 import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import { Db } from "../../../src/memory/db.ts";
-import { Contexts } from "../../../src/context/room.ts";
+import { Contexts } from "../../../src/context/blocks.ts";
 import { sqliteSearch } from "../../../src/context/sqlite.ts";
 import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";

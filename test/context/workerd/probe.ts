@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { ToolSet } from "ai";
-import { Contexts, type ContextsOptions } from "../../../src/context/room.ts";
+import { Contexts, type ContextsOptions } from "../../../src/context/blocks.ts";
 import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
