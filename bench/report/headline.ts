@@ -163,7 +163,8 @@ function describeBill(results: Results): string {
   const bill = of("rent", "bill, geometric mean");
   if (bill === NONE) return "";
   const sessions = /^\d+/.exec(table?.caption ?? "")?.[0] ?? NONE;
-  const says = `- \`auto\`, ${sessions} sessions: ${bill} of the bills of the SDK's own compaction at 60,000 tokens.`;
+  const continued = of("rent, and the live prompt continued", "bill, geometric mean");
+  const says = `- \`auto\`, ${sessions} sessions: ${bill} of the SDK's bills at 60,000 tokens, one model for all; ${continued} continuing the agent's prompt.`;
   return wrap(says).replaceAll("\n", "\n  ");
 }
 
