@@ -6,10 +6,9 @@
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { UIMessage } from "ai";
-import { recall } from "../../src/recall/recall.ts";
+import { recall, HiddenMessages } from "../../src/recall/recall.ts";
 import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
-import { HiddenMessages } from "../../src/recall/hidden-messages.ts";
 import type { Storage } from "../../src/memory/schema.ts";
 import { MessageSearch } from "../../src/recall/search.ts";
 import { atOnce } from "../../src/steps/text/text.ts";

@@ -11,10 +11,9 @@
 import type { Core } from "../agent/core.ts";
 import { pauseOf } from "../agent/let-others-in.ts";
 import { redactionOf } from "../agent/redaction.ts";
-import type { MeaningAsked, Near } from "../recall/recall.ts";
+import type { MeaningAsked, Near, HiddenMessages } from "../recall/recall.ts";
 import type { Embeddings, MeaningSearch } from "../recall/room.ts";
-import type { HiddenMessages } from "../recall/hidden-messages.ts";
-import type { SeqRange } from "../recall/index-rows.ts";
+import { isIn, type SeqRange } from "../recall/index-rows.ts";
 import {
   ofLengthOne,
   packEntries,
@@ -28,6 +27,7 @@ import { inSlices, Pace, type Slices } from "../steps/text/text.ts";
 import { checkOptions, Provider, type CheckedOptions, type EmbeddingsOptions } from "./provider.ts";
 import type { UIMessage } from "ai";
 import type { ByMeaning } from "../agent/recalled.ts";
+import { nearShares } from "../recall/question.ts";
 import { cutMessage, spreadLikeness, type Passage, type ReadMessage } from "../recall/passages.ts";
 
 /** Most texts of one call. Providers take a hundred. */
@@ -259,11 +259,9 @@ class EmbeddingSearch implements MeaningSearch {
   }
 
   /** The pieces of a session that can be compared with a vector, with their similarity. */
-  *#compare(sessionId: string, ranges: readonly SeqRange[] | null, vector: readonly number[]): Slices<SimilarPiece[]> {
+  *#compare(sessionId: string, ranges: readonly SeqRange[], vector: readonly number[]): Slices<SimilarPiece[]> {
     const question = ofLengthOne(vector);
-    const isInside = (seq: number): boolean =>
-      ranges === null || ranges.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
-    const newest = ranges === null ? Number.MAX_SAFE_INTEGER : Math.max(...ranges.map(({ toSeq }) => toSeq));
+    const newest = Math.max(...ranges.map(({ toSeq }) => toSeq));
     const rows = this.#sql.marks(sessionId, pageOf(newest), SEARCHED_PAGES);
     const found: SimilarPiece[] = [];
     const pace = new Pace(COMPARED_BYTES);
@@ -273,7 +271,7 @@ class EmbeddingSearch implements MeaningSearch {
       if (row === undefined || row.size !== vector.length || !this.#isValid(row, vector.length)) continue;
       for (const { offset, piece, similarity } of similarIn(new Uint8Array(row.vectors), question)) {
         const seq = page * EMBEDDED_TOGETHER + offset;
-        if (isInside(seq)) found.push({ seq, piece, similarity });
+        if (isIn(ranges, seq)) found.push({ seq, piece, similarity });
       }
       if (pace.isOver(row.vectors.byteLength)) yield;
     }
@@ -362,7 +360,7 @@ const MOST_NEAR = 200;
 /** Of these, the ones that count as found. The rest only helps others. */
 const MOST_FOUND = 20;
 /** The share of its likeness that a message's neighbours get, by distance. Turns of a conversation explain each other. */
-const NEAR_SHARES: readonly number[] = [1, 0.5, 0.4, 0.33, 0.28, 0.24, 0.2, 0.17, 0.14, 0.12, 0.1];
+const NEAR_SHARES = nearShares(true);
 
 /** An answer by words alone. */
 export function nothingNear(state: ByMeaning): Near {
@@ -393,7 +391,7 @@ export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near 
   return {
     state,
     seqs: new Set(found),
-    rank: (byWords, isInside) => fused(byWords, rankLikely(likeness, isInside)),
+    rank: (byWords, isInside) => ranked(fused(byWords, rankLikely(likeness, isInside))),
     weigh: (cuts, passages, byWords) =>
       weighBoth(byWords, spreadLikeness(passages, likenessIn(cuts, passages, likeness), NEAR_SHARES)),
   };
@@ -412,16 +410,22 @@ function rankLikely(
       if (share > (worth.get(near) ?? 0) && isInside(near)) worth.set(near, share);
     }
   }
-  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
+  return ranked(worth);
 }
 
-function fused(byWords: readonly number[], byLikeness: readonly number[]): number[] {
+/** The worth of each item in two lists, by its places. */
+function fused(byWords: readonly number[], byLikeness: readonly number[]): Map<number, number> {
   const worth = new Map<number, number>();
-  for (const [place, seq] of byWords.entries()) worth.set(seq, placeWorth(place));
-  for (const [place, seq] of byLikeness.entries()) {
-    worth.set(seq, (worth.get(seq) ?? 0) + MEANING_SHARE * placeWorth(place));
+  for (const [place, item] of byWords.entries()) worth.set(item, placeWorth(place));
+  for (const [place, item] of byLikeness.entries()) {
+    worth.set(item, (worth.get(item) ?? 0) + MEANING_SHARE * placeWorth(place));
   }
-  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([seq]) => seq);
+  return worth;
+}
+
+/** The items with the most worth first, and later ones first among equals. */
+function ranked(worth: Iterable<readonly [item: number, worth: number]>): number[] {
+  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([item]) => item);
 }
 
 /** 1 for the first place. */
@@ -446,14 +450,9 @@ function likenessIn(
 
 /** 1 for a passage that is the first by words and by likeness. */
 function weighBoth(byWords: Float64Array, byLikeness: Float64Array): Float64Array {
-  const worth = new Float64Array(byWords.length);
-  for (const [list, share] of [
-    [byWords, 1],
-    [byLikeness, MEANING_SHARE],
-  ] as const) {
-    const ranked = [...list.keys()].filter((at) => (list[at] ?? 0) > 0);
-    ranked.sort((a, b) => (list[b] ?? 0) - (list[a] ?? 0) || b - a);
-    for (const [place, at] of ranked.entries()) worth[at] = (worth[at] ?? 0) + share * placeWorth(place);
-  }
-  return worth.map((each) => each / (1 + MEANING_SHARE));
+  const [first, second] = [byWords, byLikeness].map((list) =>
+    ranked([...list.entries()].filter(([, each]) => each > 0)),
+  );
+  const worth = fused(first ?? [], second ?? []);
+  return byWords.map((_, at) => (worth.get(at) ?? 0) / (1 + MEANING_SHARE));
 }

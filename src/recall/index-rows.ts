@@ -21,6 +21,10 @@ export interface SeqRange {
   readonly toSeq: number;
 }
 
+export function isIn(ranges: readonly SeqRange[], seq: number): boolean {
+  return ranges.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
+}
+
 /** A range of row numbers in the index, both ends included. */
 export interface Stretch {
   readonly first: number;

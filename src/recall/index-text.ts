@@ -6,8 +6,7 @@
  * malformed.
  */
 import { utf8Length } from "../memory/messages/content.ts";
-import { readQuestion, type Ask } from "./question.ts";
-import { formsOfText, isUnspaced, languageOf, spellingsOf, UNSPACED } from "./stems.ts";
+import { readQuestion, type Ask, formsOfText, isUnspaced, languageOf, spellingsOf, UNSPACED } from "./question.ts";
 
 /** Most words of one phrase that must be adjacent, counted from its start. In a script without spaces, each character is a word. */
 export const MAX_PHRASE_WORDS = 128;
@@ -38,7 +37,7 @@ export function indexWords(text: string): string {
 /** The indexed form of a message. */
 export interface Indexed {
   readonly words: string;
-  /** Its words reduced to a form that matches their other forms, each once (src/recall/stems.ts). */
+  /** Its words reduced to a form that matches their other forms, each once (src/recall/question.ts). */
   readonly forms: string;
   /** True when the message was too long to be indexed whole. */
   readonly partial: boolean;

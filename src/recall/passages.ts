@@ -7,8 +7,18 @@ import type { UIMessage } from "ai";
 import { escapeLines, parseTranscript, renderTranscript, type Block } from "../steps/draft/render.ts";
 import { referenceTo } from "../steps/message/message.ts";
 import { Pace, type Slices } from "../steps/text/text.ts";
-import { AGAIN_SHARE, nearShares, type Match } from "./question.ts";
-import { AS_WRITTEN, formsOfText, isUnspaced, languageOf, spellingsOf, wordsOfText, type Language } from "./stems.ts";
+import {
+  AGAIN_SHARE,
+  nearShares,
+  type Match,
+  AS_WRITTEN,
+  formsOfText,
+  isUnspaced,
+  languageOf,
+  spellingsOf,
+  wordsOfText,
+  type Language,
+} from "./question.ts";
 
 /** A message as it is stored, and its place in the conversation. */
 export interface Original {

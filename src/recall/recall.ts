@@ -8,12 +8,11 @@
 import { z } from "zod";
 import type { RecalledVersion } from "../agent/hooks.ts";
 import type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
-import { inWords, PalimpsestError } from "../errors.ts";
+import { PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
-import type { SeqRange } from "./index-rows.ts";
-import { type CountTokens, referenceTo } from "../steps/message/message.ts";
+import { isIn, type SeqRange } from "./index-rows.ts";
+import { type CountTokens, referenceTo, hashOf } from "../steps/message/message.ts";
 import { endWithin, Pace, type Slices } from "../steps/text/text.ts";
-import type { HiddenMessages } from "./hidden-messages.ts";
 import {
   choosePassages,
   cutMessage,
@@ -29,7 +28,23 @@ import {
   type ReadMessage,
   type Shown,
 } from "./passages.ts";
-import { beginningOf, lostAmong, rankMessages, readQuestion, topicAsks, type Ask, type Match } from "./question.ts";
+import {
+  beginningOf,
+  lostAmong,
+  rankMessages,
+  readQuestion,
+  topicAsks,
+  type Ask,
+  type Match,
+  weightOf,
+} from "./question.ts";
+import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
+import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
+import { isPruned } from "../memory/messages/contents.ts";
+import type { MessageSearch } from "./search.ts";
+import type { OverlayRow } from "../memory/statements.ts";
+import { pathParts, type Tree } from "../memory/messages/tree.ts";
+import { walkView } from "../memory/messages/walk.ts";
 
 /** Default tokens of one answer of `recall`, and the bounds of that setting. An answer is a page of originals. */
 export const RECALL_TOKENS = 4_000;
@@ -127,8 +142,8 @@ export interface Near {
 /** What is asked of a search by meaning. */
 export interface MeaningAsked {
   readonly query: string;
-  /** Where to search. Null searches the whole session. */
-  readonly ranges: readonly SeqRange[] | null;
+  /** Where to search. */
+  readonly ranges: readonly SeqRange[];
   /** What the view does not show. Vectors are made for these messages alone. */
   readonly hidden: readonly SeqRange[];
 }
@@ -143,57 +158,9 @@ export interface Recalled {
 
 type Asked = RecallRequest & { readonly maxTokens: number };
 
-/** An answer to be: what it may show, best first, and what it says of the rest. */
-interface Draft {
-  readonly places: HiddenMessages;
-  readonly items: readonly Shown[];
-  readonly maxTokens: number;
-  readonly countTokens: CountTokens;
-  readonly near?: Near | undefined;
-  /** Text before the first message. */
-  readonly before?: string;
-  /** Further lines of the note at the end. */
-  readonly lines: readonly string[];
-  readonly isBeside: (seq: number) => boolean;
-  /** The number of found messages that are not shown. Null where nobody counted them. */
-  readonly leftOut: (shown: readonly Shown[]) => number | null;
-}
-
 /** Runs in pieces of one message at most. Throws `invalid_input` for a request that names nothing, or a budget out of bounds. */
-export function* recall(
-  { places, version, near }: Recalled,
-  request: RecallRequest,
-  countTokens: CountTokens,
-): Slices<Recall> {
-  const asked = checkRequest(request);
-  const { ids, around, overlayId, query, notes } = asked;
-  if (notes !== undefined) {
-    return version?.({ ...asked, version: notes }) ?? nothing("unknown", "There are no notes of this conversation.");
-  }
-  const named = { places, asked, countTokens };
-  if (ids !== undefined) {
-    const found = ids.map((id) => ({ id, seqs: places.named(id) }));
-    const unknown = found.filter(({ seqs }) => seqs.length === 0).map(({ id }) => id);
-    const seqs = [...new Set(found.flatMap((each) => each.seqs))];
-    return seqs.length === 0 ? notThere(ids) : yield* readInOrder(seqs, { ...named, count: seqs.length, unknown });
-  }
-  if (around !== undefined) {
-    const [seq] = places.named(around);
-    if (seq === undefined) return notThere([around]);
-    return yield* readInOrder(places.around(seq), { ...named, count: null, unknown: [] });
-  }
-  const overlay = overlayId === undefined ? undefined : places.overlayNamed(overlayId);
-  if (overlay === null) return notThere([overlayId ?? ""]);
-  const ranges = overlay === undefined ? (asked.everywhere === true ? null : places.hidden()) : places.under(overlay);
-  if (query === undefined) {
-    return yield* readInOrder(places.newest(ranges ?? []), { ...named, count: null, unknown: [] });
-  }
-  if (ranges?.length === 0) {
-    const advice =
-      "No summary hides anything here: all of this conversation is in your context. To search it all the same, say everywhere.";
-    return nothing("nothing-hidden", advice);
-  }
-  return yield* readByWords({ ...named, query, ranges, near });
+export function* recall(recalled: Recalled, request: RecallRequest, countTokens: CountTokens): Slices<Recall> {
+  return yield* new Answer(recalled, checkRequest(request), countTokens).find();
 }
 
 /**
@@ -201,26 +168,24 @@ export function* recall(
  * quotes alone, or a text about work in progress, or nothing is hidden. A text about work is ranked by its names, which words find.
  */
 export function meaningAsked(places: HiddenMessages, request: RecallRequest): MeaningAsked | null {
-  const { query, ids, around, overlayId, everywhere, notes } = checkRequest(request);
+  const asked = checkRequest(request);
+  const { query, ids, around, notes } = asked;
   if (query === undefined || ids !== undefined || around !== undefined || notes !== undefined) return null;
   const { asks, isWork } = readQuestion(query);
   if (isWork || asks.some(({ isRequired }) => isRequired)) return null;
-  const overlay = overlayId === undefined ? undefined : places.overlayNamed(overlayId);
-  if (overlay === null) return null;
-  const hidden = places.hidden();
-  const ranges = overlay === undefined ? (everywhere === true ? null : hidden) : places.under(overlay);
-  return ranges?.length === 0 ? null : { query, ranges, hidden };
+  const ranges = rangesOf(places, asked);
+  return ranges === null || ranges.length === 0 ? null : { query, ranges, hidden: places.hidden() };
+}
+
+/** Where a request looks. Null where it names an overlay that there is not. */
+function rangesOf(places: HiddenMessages, { overlayId, everywhere }: Asked): readonly SeqRange[] | null {
+  if (overlayId === undefined) return everywhere === true ? places.everything() : places.hidden();
+  const overlay = places.overlayNamed(overlayId);
+  return overlay === null ? null : places.under(overlay);
 }
 
 function checkRequest(request: RecallRequest): Asked {
   const { maxTokens = RECALL_TOKENS, from = 0, notes = 0 } = request;
-  if (!Number.isSafeInteger(maxTokens) || maxTokens < MIN_RECALL_TOKENS || maxTokens > MAX_RECALL_TOKENS) {
-    throw invalid(`maxTokens is ${maxTokens}: give a whole number from ${MIN_RECALL_TOKENS} to ${MAX_RECALL_TOKENS}.`);
-  }
-  for (const [name, value] of Object.entries({ notes, from })) {
-    if (Number.isSafeInteger(value) && value >= 0) continue;
-    throw invalid(`${name} is ${inWords(value)}: give a whole number of at least 0.`);
-  }
   const ids = request.ids?.flatMap((id) => filled(id) ?? []) ?? [];
   const asked = {
     ...request,
@@ -266,51 +231,233 @@ function sayUnknown(names: readonly string[]): string {
   return `Not in this conversation, or deleted from it: ${list}.`;
 }
 
-// --- originals that were named ------------------------------------------------------------------------------------------
-
-interface NamedReading {
-  readonly places: HiddenMessages;
-  readonly asked: Asked;
-  readonly countTokens: CountTokens;
-  /** The number of originals, where it is known. */
-  readonly count: number | null;
-  readonly unknown: readonly string[];
+/** What an answer may show, best first, and what it says of the rest. */
+interface Draft {
+  readonly items: readonly Shown[];
+  /** Text before the first message. */
+  readonly before?: string;
+  /** Further lines of the note at the end. */
+  readonly lines: readonly string[];
+  readonly isBeside: (seq: number) => boolean;
+  /** The number of found messages that are not shown. Null where nobody counted them. */
+  readonly leftOut: (shown: readonly Shown[]) => number | null;
 }
 
-/** Reads originals, nearest first, until the answer is full. Each is whole, or its beginning and end. */
-function* readInOrder(
-  seqs: Iterable<number>,
-  { places, asked, countTokens, count, unknown }: NamedReading,
-): Slices<Recall> {
-  const { maxTokens, from, ids } = asked;
-  const items: Shown[] = [];
-  let [left, looked, isFull] = [maxTokens - NOTE_TOKENS, 0, false];
-  for (const seq of seqs) {
-    const original = places.read(seq);
-    looked++;
-    yield;
-    if (original === null) continue;
-    if (from !== undefined && ids?.length === 1) return readOn(original, { places, from, maxTokens, countTokens });
-    const shares = count === null ? MOST_SHARES : Math.min(MOST_SHARES, count - looked + 1);
-    const costOf = (shown: Shown): number => countTokens(`${quote([shown]).text}\n\n`);
-    const read = cutMessage(original);
-    const hasRoom = items.length === 0 || left >= LEAST_EXCERPT_TOKENS;
-    const item = hasRoom
-      ? (excerptOf(read, (each) => costOf(each) <= left / shares) ?? excerptOf(read, (each) => costOf(each) <= left))
-      : null;
-    isFull = item === null;
-    if (item === null) break;
-    left -= costOf(item);
-    items.push(item);
+/** The answer to one request. */
+class Answer {
+  readonly #places: HiddenMessages;
+  readonly #version: Recalled["version"];
+  readonly #near: Near | undefined;
+  readonly #asked: Asked;
+  readonly #countTokens: CountTokens;
+
+  constructor({ places, version, near }: Recalled, asked: Asked, countTokens: CountTokens) {
+    this.#places = places;
+    this.#version = version;
+    this.#near = near;
+    this.#asked = asked;
+    this.#countTokens = countTokens;
   }
-  if (items.length === 0 && !isFull) return nothing("unknown", `There is nothing to read there. ${HOW}`);
-  const leftOut = (shown: readonly Shown[]): number | null => {
-    const popped = items.length - shown.length;
-    if (count === null) return isFull || popped > 0 ? null : 0;
-    return popped + (isFull ? count - looked + 1 : 0);
-  };
-  const lines = unknown.length === 0 ? [] : [sayUnknown(unknown.slice(0, 3))];
-  return answerOf({ places, items, maxTokens, countTokens, lines, isBeside: () => false, leftOut });
+
+  *find(): Slices<Recall> {
+    const { ids, around, overlayId, query, notes } = this.#asked;
+    const places = this.#places;
+    if (notes !== undefined) {
+      const none = nothing("unknown", "There are no notes of this conversation.");
+      return this.#version?.({ ...this.#asked, version: notes }) ?? none;
+    }
+    if (ids !== undefined) {
+      const found = ids.map((id) => ({ id, seqs: places.named(id) }));
+      const unknown = found.filter(({ seqs }) => seqs.length === 0).map(({ id }) => id);
+      const seqs = [...new Set(found.flatMap((each) => each.seqs))];
+      return seqs.length === 0 ? notThere(ids) : yield* this.#readInOrder(seqs, seqs.length, unknown);
+    }
+    if (around !== undefined) {
+      const [seq] = places.named(around);
+      return seq === undefined ? notThere([around]) : yield* this.#readInOrder(places.around(seq));
+    }
+    const ranges = rangesOf(places, this.#asked);
+    if (ranges === null) return notThere([overlayId ?? ""]);
+    if (query === undefined) return yield* this.#readInOrder(places.newest(ranges));
+    if (ranges.length > 0) return yield* this.#readByWords(query, ranges);
+    return nothing(
+      "nothing-hidden",
+      "No summary hides anything here: all of this conversation is in your context. To search it all the same, say everywhere.",
+    );
+  }
+
+  // --- originals that were named --------------------------------------------------------------------------------------
+
+  /** Reads originals, nearest first, until the answer is full. Each is whole, or its beginning and end. `count` is their number, where it is known. */
+  *#readInOrder(seqs: Iterable<number>, count: number | null = null, unknown: readonly string[] = []): Slices<Recall> {
+    const { maxTokens, from, ids } = this.#asked;
+    const items: Shown[] = [];
+    let [left, looked, isFull] = [maxTokens - NOTE_TOKENS, 0, false];
+    for (const seq of seqs) {
+      const original = this.#places.read(seq);
+      looked++;
+      yield;
+      if (original === null) continue;
+      if (from !== undefined && ids?.length === 1) return this.#readOn(original, from);
+      const shares = count === null ? MOST_SHARES : Math.min(MOST_SHARES, count - looked + 1);
+      const costOf = (shown: Shown): number => this.#countTokens(`${quote([shown]).text}\n\n`);
+      const read = cutMessage(original);
+      const hasRoom = items.length === 0 || left >= LEAST_EXCERPT_TOKENS;
+      const item = hasRoom
+        ? (excerptOf(read, (each) => costOf(each) <= left / shares) ?? excerptOf(read, (each) => costOf(each) <= left))
+        : null;
+      isFull = item === null;
+      if (item === null) break;
+      left -= costOf(item);
+      items.push(item);
+    }
+    if (items.length === 0 && !isFull) return nothing("unknown", `There is nothing to read there. ${HOW}`);
+    const leftOut = (shown: readonly Shown[]): number | null => {
+      const popped = items.length - shown.length;
+      if (count === null) return isFull || popped > 0 ? null : 0;
+      return popped + (isFull ? count - looked + 1 : 0);
+    };
+    const lines = unknown.length === 0 ? [] : [sayUnknown(unknown.slice(0, 3))];
+    return this.#write({ items, lines, isBeside: () => false, leftOut });
+  }
+
+  /**
+   * Reads one original word for word, in pieces that fit an answer. Each piece says how to ask for the next. A stored message stays the
+   * same, so the characters of one answer go on where those of the one before it ended.
+   */
+  #readOn(original: Original, asked: number): Recall {
+    const { maxTokens } = this.#asked;
+    const whole = wholeText(original);
+    const described = this.#describe(original);
+    const { reference } = described;
+    // Half of a character cannot be stored, so a piece that would begin with one begins with the whole.
+    const from = /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(whole.slice(asked - 1, asked + 1)) ? asked - 1 : asked;
+    if (from > 0 && from >= whole.length) {
+      return nothing("unknown", `${reference} has ${whole.length} characters, which were all read.`);
+    }
+    const answer = (to: number): string => {
+      const next = to === whole.length ? "" : ` For what follows: ids: ["${reference}"], from: ${to}.`;
+      const isAll = from === 0 && to === whole.length;
+      const place = isAll ? "" : `\n\n(Characters ${from} to ${to} of ${whole.length}.${next})`;
+      return `${headerOf(original)}\n${whole.slice(from, to)}${place}`;
+    };
+    const fits = (end: number): boolean => this.#countTokens(answer(end)) <= maxTokens;
+    const to = endWithin(whole, { from, maxTokens, fits });
+    const messages = [{ ...described, clipped: from > 0 || to < whole.length, beside: false }];
+    return { kind: "found", text: answer(to), messages, leftOut: 0 };
+  }
+
+  // --- originals by words ---------------------------------------------------------------------------------------------
+
+  /** The passages that say most of the question, with their neighbours. */
+  *#readByWords(query: string, ranges: readonly SeqRange[]): Slices<Recall> {
+    const places = this.#places;
+    const near = this.#near;
+    const { maxTokens, everywhere } = this.#asked;
+    const { asks, isQuestion, isWork } = readQuestion(query);
+    const { matches, lost } = this.#match(asks, ranges, isWork);
+    const isWithin = hasRequired(matches);
+    const hits = new Set(matches.flatMap(({ seqs }) => seqs).filter(isWithin));
+    const topics = isQuestion ? places.matches(topicAsks(query), { ranges, rows: TOPIC_ROWS }) : [];
+    // What is said of a topic is no answer about a name that nobody said.
+    const isTopic = !lost.some(({ isName }) => isName) && topics.some(({ seqs }) => seqs.some(isWithin));
+    const isFound = hits.size > 0 || (near !== undefined && near.seqs.size > 0);
+    const partial = sayPartial(places.countPartial(ranges));
+    if (!isFound && !isTopic) {
+      const where = everywhere === true ? "" : "What you can see already was not searched; for that, say everywhere.";
+      const advice = ["No message has any of these words. Try other ones.", where, partial, sayMeaning(near)];
+      const text = advice.filter((each) => each !== "").join(" ");
+      return { kind: "nothing", reason: "no-match", text, ...(near !== undefined && { byMeaning: near.state }) };
+    }
+    const all = [...matches, ...topics].map((each) => ({ ...each, seqs: each.seqs.filter(isWithin) }));
+    const isInside = (seq: number): boolean => isIn(ranges, seq);
+    const byWords = rankMessages(all, { isInside, isQuestion });
+    const most = Math.ceil(maxTokens / TOKENS_OF_A_TURN);
+    const read = yield* readRanked(places, near?.rank(byWords, isInside) ?? byWords, most);
+    const passages = read.flatMap((each) => each.passages);
+    const worth = yield* weighPassages(passages, all, isQuestion);
+    const taken = yield* choosePassages(passages, {
+      worth: near?.weigh(read, passages, worth) ?? worth,
+      isWork,
+      budget: maxTokens - NOTE_TOKENS,
+      costOf: ({ seq, text }, chosen) => this.#countTokens(`${text}\n`) + headerTokens(seq, chosen),
+    });
+    const bySeq = new Map(read.map((each) => [each.seq, each]));
+    const isCounted = matches.every((each) => each.isAll);
+    return this.#write({
+      items: taken.flatMap((passage) => {
+        const of = bySeq.get(passage.seq);
+        return of === undefined ? [] : { read: of, passages: [passage] };
+      }),
+      before: isFound ? "" : sayTopicAlone(lost),
+      lines: [isFound && lost.length > 0 ? `No message has ${sayWords(lost)}.` : "", partial, sayMeaning(near)],
+      isBeside: (seq) => !hits.has(seq) && near?.seqs.has(seq) !== true,
+      leftOut: (shown) => {
+        const missed = hits.size - shown.filter((each) => hits.has(each.read.seq)).length;
+        return isCounted || missed === 0 ? missed : null;
+      },
+    });
+  }
+
+  /**
+   * Finds the messages of each ask, and those of names that no message has by their beginnings, because other languages decline them. A
+   * question tells what is lost. A text about work has words that nobody said.
+   */
+  #match(asks: readonly Ask[], ranges: readonly SeqRange[], isWork: boolean): { matches: Match[]; lost: Ask[] } {
+    const matches = this.#places.matches(asks, { ranges, rows: ASKED_ROWS });
+    if (isWork) return { matches, lost: [] };
+    const lost = lostAmong(matches, ({ seqs }) => seqs.length > 0);
+    const beginnings = lost.flatMap((ask) => beginningOf(ask) ?? []);
+    return { matches: [...matches, ...this.#places.matches(beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
+  }
+
+  // --- the text -------------------------------------------------------------------------------------------------------
+
+  /** Shows as many of the items as fit, in the order of the conversation, and says behind them what is left out. */
+  #write({ items, before = "", lines: [first = "", ...others], isBeside, leftOut: countLeft }: Draft): Recall {
+    const near = this.#near;
+    for (let kept = items.length; kept > 0; kept -= Math.ceil(kept / 50)) {
+      const shown = inOrder(items.slice(0, kept));
+      const { text: quoted, clipped } = quote(shown);
+      const leftOut = countLeft(shown);
+      const cut = shown.find(({ read }) => clipped.has(read.seq))?.read.message.id;
+      const lines = [
+        first,
+        leftOut === 0 ? "" : `${leftOut ?? "More"} not shown: ask for fewer, or with words that only one has.`,
+        cut === undefined
+          ? ""
+          : `Cut short, as marked. For all of one, piece by piece, ask for it alone: ids: ["${referenceTo(cut)}"], from: 0.`,
+        ...others,
+      ].filter((line) => line !== "");
+      const text = `${before}${quoted}${lines.length === 0 ? "" : `\n\n(${lines.join(" ")})`}`;
+      if (this.#countTokens(text) > this.#asked.maxTokens) continue;
+      const messages = shown.map(({ read }) => ({
+        ...this.#describe(read),
+        clipped: clipped.has(read.seq),
+        beside: isBeside(read.seq),
+      }));
+      return { kind: "found", text, messages, leftOut, ...(near !== undefined && { byMeaning: near.state }) };
+    }
+    return nothing("no-match", "What was found does not fit. Ask with a larger maxTokens.");
+  }
+
+  #describe({ seq, message: { id, role }, createdAt }: Original): Omit<RecalledMessage, "clipped" | "beside"> {
+    return { id, reference: referenceTo(id), role, createdAt, overlayId: this.#places.overlayOver(seq) };
+  }
+}
+
+function inOrder(items: readonly Shown[]): Shown[] {
+  const bySeq = [...Map.groupBy(items, ({ read }) => read.seq)].toSorted(([a], [b]) => a - b);
+  return bySeq.flatMap(([, [first, ...others]]) =>
+    first === undefined
+      ? []
+      : {
+          read: first.read,
+          passages: [first, ...others]
+            .flatMap(({ passages }) => passages)
+            .toSorted((a, b) => a.block - b.block || a.from - b.from),
+        },
+  );
 }
 
 function excerptOf(read: ReadMessage, fits: (shown: Shown) => boolean): Shown | null {
@@ -321,117 +468,6 @@ function excerptOf(read: ReadMessage, fits: (shown: Shown) => boolean): Shown | 
     if (fits(part)) return part;
   }
   return null;
-}
-
-interface ReadingOn {
-  readonly places: HiddenMessages;
-  readonly from: number;
-  readonly maxTokens: number;
-  readonly countTokens: CountTokens;
-}
-
-/**
- * Reads one original word for word, in pieces that fit an answer. Each piece says how to ask for the next. A stored message stays the
- * same, so the characters of one answer go on where those of the one before it ended.
- */
-function readOn(original: Original, { places, from: asked, maxTokens, countTokens }: ReadingOn): Recall {
-  const whole = wholeText(original);
-  const described = describe(original, places);
-  const { reference } = described;
-  // Half of a character cannot be stored, so a piece that would begin with one begins with the whole.
-  const from = /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(whole.slice(asked - 1, asked + 1)) ? asked - 1 : asked;
-  if (from > 0 && from >= whole.length) {
-    return nothing("unknown", `${reference} has ${whole.length} characters, which were all read.`);
-  }
-  const answer = (to: number): string => {
-    const next = to === whole.length ? "" : ` For what follows: ids: ["${reference}"], from: ${to}.`;
-    const isAll = from === 0 && to === whole.length;
-    const place = isAll ? "" : `\n\n(Characters ${from} to ${to} of ${whole.length}.${next})`;
-    return `${headerOf(original)}\n${whole.slice(from, to)}${place}`;
-  };
-  const to = endWithin(whole, { from, maxTokens, fits: (end) => countTokens(answer(end)) <= maxTokens });
-  const messages = [{ ...described, clipped: from > 0 || to < whole.length, beside: false }];
-  return { kind: "found", text: answer(to), messages, leftOut: 0 };
-}
-
-// --- originals by words ------------------------------------------------------------------------------------------------
-
-interface WordsReading {
-  readonly places: HiddenMessages;
-  readonly asked: Asked;
-  readonly query: string;
-  /** Null searches the whole session. */
-  readonly ranges: readonly SeqRange[] | null;
-  readonly near: Near | undefined;
-  readonly countTokens: CountTokens;
-}
-
-/** The passages that say most of the question, with their neighbours. */
-function* readByWords({ places, asked, query, ranges, near, countTokens }: WordsReading): Slices<Recall> {
-  const { maxTokens } = asked;
-  const { asks, isQuestion, isWork } = readQuestion(query);
-  const { matches, lost } = matchAsks(places, { asks, ranges, isWork });
-  const isWithin = hasRequired(matches);
-  const hits = new Set(matches.flatMap(({ seqs }) => seqs).filter(isWithin));
-  const topics = isQuestion ? places.matches(topicAsks(query), { ranges, rows: TOPIC_ROWS }) : [];
-  // What is said of a topic is no answer about a name that nobody said.
-  const isTopic = !lost.some(({ isName }) => isName) && topics.some(({ seqs }) => seqs.some(isWithin));
-  const isFound = hits.size > 0 || (near !== undefined && near.seqs.size > 0);
-  const partial = sayPartial(places.countPartial(ranges));
-  if (!isFound && !isTopic) {
-    const where =
-      asked.everywhere === true ? "" : "What you can see already was not searched; for that, say everywhere.";
-    const advice = ["No message has any of these words. Try other ones.", where, partial, sayMeaning(near)];
-    const text = advice.filter((each) => each !== "").join(" ");
-    return { kind: "nothing", reason: "no-match", text, ...(near !== undefined && { byMeaning: near.state }) };
-  }
-  const all = [...matches, ...topics].map((each) => ({ ...each, seqs: each.seqs.filter(isWithin) }));
-  const isInside = places.inside(ranges);
-  const byWords = rankMessages(all, { isInside, isQuestion });
-  const most = Math.ceil(maxTokens / TOKENS_OF_A_TURN);
-  const read = yield* readRanked(places, near?.rank(byWords, isInside) ?? byWords, most);
-  const passages = read.flatMap((each) => each.passages);
-  const worth = yield* weighPassages(passages, all, isQuestion);
-  const taken = yield* choosePassages(passages, {
-    worth: near?.weigh(read, passages, worth) ?? worth,
-    isWork,
-    budget: maxTokens - NOTE_TOKENS,
-    costOf: ({ seq, text }, chosen) => countTokens(`${text}\n`) + headerTokens(seq, chosen),
-  });
-  const bySeq = new Map(read.map((each) => [each.seq, each]));
-  const isCounted = matches.every((each) => each.isAll);
-  return answerOf({
-    places,
-    maxTokens,
-    countTokens,
-    near,
-    items: taken.flatMap((passage) => {
-      const of = bySeq.get(passage.seq);
-      return of === undefined ? [] : { read: of, passages: [passage] };
-    }),
-    before: isFound ? "" : sayTopicAlone(lost),
-    lines: [isFound && lost.length > 0 ? `No message has ${sayWords(lost)}.` : "", partial, sayMeaning(near)],
-    isBeside: (seq) => !hits.has(seq) && near?.seqs.has(seq) !== true,
-    leftOut: (shown) => {
-      const missed = hits.size - shown.filter((each) => hits.has(each.read.seq)).length;
-      return isCounted || missed === 0 ? missed : null;
-    },
-  });
-}
-
-/**
- * Finds the messages of each ask, and those of names that no message has by their beginnings, because other languages decline them. A
- * question tells what is lost. A text about work has words that nobody said.
- */
-function matchAsks(
-  places: HiddenMessages,
-  { asks, ranges, isWork }: { asks: readonly Ask[]; ranges: readonly SeqRange[] | null; isWork: boolean },
-): { readonly matches: readonly Match[]; readonly lost: readonly Ask[] } {
-  const matches = places.matches(asks, { ranges, rows: ASKED_ROWS });
-  if (isWork) return { matches, lost: [] };
-  const lost = lostAmong(matches, ({ seqs }) => seqs.length > 0);
-  const beginnings = lost.flatMap((ask) => beginningOf(ask) ?? []);
-  return { matches: [...matches, ...places.matches(beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
 }
 
 /** A test whether a message has all that is required. */
@@ -474,58 +510,6 @@ function headerTokens(seq: number, chosen: ReadonlySet<number>): number {
   return chosen.has(seq - 1) || chosen.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS;
 }
 
-// --- the answer --------------------------------------------------------------------------------------------------------
-
-/** Shows as many of the items as fit, in the order of the conversation, and says behind them what is left out. */
-function answerOf(draft: Draft): Recall {
-  const { places, items, maxTokens, countTokens, near, before = "", isBeside } = draft;
-  for (let kept = items.length; kept > 0; kept -= Math.ceil(kept / 50)) {
-    const shown = inOrder(items.slice(0, kept));
-    const { text: quoted, clipped } = quote(shown);
-    const leftOut = draft.leftOut(shown);
-    const cut = shown.find(({ read }) => clipped.has(read.seq))?.read.message.id;
-    const lines = [
-      ...draft.lines.slice(0, 1),
-      leftOut === 0 ? "" : `${leftOut ?? "More"} not shown: ask for fewer, or with words that only one has.`,
-      cut === undefined
-        ? ""
-        : `Cut short, as marked. For all of one, piece by piece, ask for it alone: ids: ["${referenceTo(cut)}"], from: 0.`,
-      ...draft.lines.slice(1),
-    ].filter((line) => line !== "");
-    const text = `${before}${quoted}${lines.length === 0 ? "" : `\n\n(${lines.join(" ")})`}`;
-    if (countTokens(text) > maxTokens) continue;
-    const messages = shown.map(({ read }) => ({
-      ...describe(read, places),
-      clipped: clipped.has(read.seq),
-      beside: isBeside(read.seq),
-    }));
-    return { kind: "found", text, messages, leftOut, ...(near !== undefined && { byMeaning: near.state }) };
-  }
-  return nothing("no-match", "What was found does not fit. Ask with a larger maxTokens.");
-}
-
-function inOrder(items: readonly Shown[]): Shown[] {
-  const bySeq = [...Map.groupBy(items, ({ read }) => read.seq)].toSorted(([a], [b]) => a - b);
-  return bySeq.flatMap(([, [first, ...others]]) =>
-    first === undefined
-      ? []
-      : {
-          read: first.read,
-          passages: [first, ...others]
-            .flatMap(({ passages }) => passages)
-            .toSorted((a, b) => a.block - b.block || a.from - b.from),
-        },
-  );
-}
-
-function describe(
-  { seq, message, createdAt }: Original,
-  places: HiddenMessages,
-): Omit<RecalledMessage, "clipped" | "beside"> {
-  const { id, role } = message;
-  return { id, reference: referenceTo(id), role, createdAt, overlayId: places.overlayOver(seq) };
-}
-
 /** Words that an answer says it lacks, and characters of each. */
 const SAID_WORDS = 3;
 const SAID_CHARS = 40;
@@ -553,4 +537,126 @@ function sayMeaning(near: Near | undefined): string {
   if (near.state.kind === "failed") return "Searched by words alone, because the search by meaning does not work now.";
   const { waiting } = near.state;
   return waiting === 0 ? "" : `Of ${waiting} of the messages only the words were searched.`;
+}
+
+/** A range that an overlay of the view hides, wholly or in part. */
+export interface HiddenRange extends SeqRange {
+  readonly overlayId: string;
+}
+
+/**
+ * Locates original messages that the overlays of the active branch hide: turns words, names, overlays and neighbours into places. A place
+ * costs a row when it is taken, so a reader takes them until it has enough. Made for one question, because it caches the shape of the view.
+ *
+ * A branch consists of a few ranges of the table. Within a range each row is the parent of the next, because only marked rows start
+ * elsewhere (src/memory/schema.ts). So it can tell whether an overlay covers a message without walking there.
+ */
+export class HiddenMessages {
+  readonly #tree: Tree;
+  readonly #search: MessageSearch;
+  #branches: { seq: number; parentSeq: number | null }[] | null = null;
+  #hidden: readonly HiddenRange[] | null = null;
+
+  constructor(tree: Tree, search: MessageSearch) {
+    this.#tree = tree;
+    this.#search = search;
+  }
+
+  /** The ranges that overlays of the active view hide. Reads the view without content, and a row for each branch. */
+  hidden(): readonly HiddenRange[] {
+    if (this.#hidden === null) {
+      const leaf = this.#tree.newest();
+      const start = leaf === null ? null : { seq: leaf.seq, step: WHOLE_MESSAGE };
+      const view = start === null ? [] : [...walkView(this.#tree, start, { content: false })];
+      this.#hidden = view.flatMap((element) => (element.kind === "overlay" ? this.under(element.overlay) : []));
+    }
+    return this.#hidden;
+  }
+
+  /** The ranges that an overlay covers, newest first, in any state of the overlay. */
+  under({ overlayId, fromSeq, toSeq }: Pick<OverlayRow, "overlayId" | "fromSeq" | "toSeq">): HiddenRange[] {
+    return this.#stretches(toSeq).flatMap((each) =>
+      each.toSeq < fromSeq ? [] : [{ overlayId, fromSeq: Math.max(fromSeq, each.fromSeq), toSeq: each.toSeq }],
+    );
+  }
+
+  /** The overlay of the view that hides a message. Null when none does. */
+  overlayOver(seq: number): string | null {
+    return this.hidden().find((range) => seq >= range.fromSeq && seq <= range.toSeq)?.overlayId ?? null;
+  }
+
+  /** The whole session. */
+  everything(): readonly SeqRange[] {
+    return [{ fromSeq: 0, toSeq: this.#tree.newest()?.seq ?? 0 }];
+  }
+
+  /** For each ask, finds the messages in the ranges that have it. */
+  matches(asks: readonly Ask[], { ranges, rows }: { ranges: readonly SeqRange[]; rows: number }): Match[] {
+    if (asks.length === 0) return [];
+    // Deleted messages count too.
+    const messages = ranges.reduce((sum, { fromSeq, toSeq }) => sum + toSeq - fromSeq + 1, 0);
+    const found = this.#search.placesOf(asks, { sessionId: this.#tree.sessionId, ranges, rows });
+    return found.map(({ ask, ...places }) => ({ ...ask, ...places, weight: weightOf(places, messages) }));
+  }
+
+  /** Every place in the ranges, newest first. */
+  *newest(ranges: readonly SeqRange[]): Generator<number> {
+    for (const { fromSeq, toSeq } of ranges.toSorted((a, b) => b.toSeq - a.toSeq)) {
+      for (let seq = toSeq; seq >= fromSeq; seq--) yield seq;
+    }
+  }
+
+  /** The number of messages that a search sees only in part. */
+  countPartial(ranges: readonly SeqRange[]): number {
+    return this.#search.countPartial(this.#tree.sessionId, ranges);
+  }
+
+  /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
+  named(name: string): number[] {
+    const row = this.#tree.find(storedId(name));
+    if (row !== null) return [row.seq];
+    const hash = hashOf(name.replace(/^\[(.*)\]$/, "$1"));
+    return hash === null ? [] : this.#tree.findByHash(hash).map(({ seq }) => seq);
+  }
+
+  overlayNamed(name: string): OverlayRow | null {
+    const synthetic = parseSyntheticId(name);
+    const id = synthetic?.kind === "overlay" ? synthetic.overlayId : name;
+    return this.#tree.sql.overlayById(this.#tree.sessionId, id) ?? null;
+  }
+
+  /**
+   * The place itself, then its nearest neighbours before and after, taken in turns. Follows the active branch if the
+   * place is on it. Otherwise it only follows the ancestors.
+   */
+  *around(seq: number): Generator<number> {
+    const leaf = this.#tree.newest();
+    const active = leaf === null ? [] : this.#stretches(leaf.seq);
+    const path = isIn(active, seq) ? active : this.#stretches(seq);
+    const last = path[0]?.toSeq ?? seq;
+    yield seq;
+    for (let far = 1; seq - far >= 0 || seq + far <= last; far++) {
+      for (const at of [seq - far, seq + far]) if (isIn(path, at)) yield at;
+    }
+  }
+
+  /** Where a host keeps the messages, asks for several at once before they are read. */
+  need(seqs: readonly number[]): void {
+    const { contents } = this.#tree;
+    if (contents.host !== null) contents.need(seqs.flatMap((seq) => this.#tree.content(seq) ?? []));
+  }
+
+  /** Returns null for a message that was deleted or pruned, and for a record, whose messages are in the previous session. */
+  read(seq: number): Original | null {
+    const row = this.#tree.content(seq);
+    return row === undefined || row.id.startsWith(RECORD_PREFIX) || isPruned(row)
+      ? null
+      : { seq, message: this.#tree.decode(row), createdAt: row.createdAt };
+  }
+
+  /** The path down from a place, newest range first. */
+  #stretches(seq: number): SeqRange[] {
+    this.#branches ??= this.#tree.sql.branchRows(this.#tree.sessionId);
+    return pathParts(this.#branches, seq);
+  }
 }

@@ -29,8 +29,8 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, MAX_SEARCH_HITS, MAX_SESSION_ID_CHARS, RECALL_HITS } from "../limits.ts";
 import { inSlices, type Slices } from "../steps/text/text.ts";
-import { HiddenMessages } from "./hidden-messages.ts";
 import {
+  HiddenMessages,
   meaningAsked,
   recall as recallIn,
   recallInput,

@@ -13,8 +13,14 @@ import {
   type Passage,
   type ReadMessage,
 } from "../../../src/recall/passages.ts";
-import { readQuestion, topicAsks, type Match } from "../../../src/recall/question.ts";
-import { formsOfText, languageOf, spellingsOf } from "../../../src/recall/stems.ts";
+import {
+  readQuestion,
+  topicAsks,
+  type Match,
+  formsOfText,
+  languageOf,
+  spellingsOf,
+} from "../../../src/recall/question.ts";
 import { atOnce } from "../../../src/steps/text/text.ts";
 
 function user(...texts: readonly string[]): UIMessage {
