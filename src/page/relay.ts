@@ -5,7 +5,7 @@
  * clients for the page. The news of runs come from a connection that is opened as any client's, and nothing else that the agent sends
  * goes through. The agent's own `onConnect` and its guards see that connection.
  */
-import { RUN_EVENT } from "../agent/events.ts";
+import { readRunEvent } from "../client.ts";
 import { writeAgentName } from "../doors/agent-name.ts";
 import { writeVisit, type AgentAddress } from "../doors/caller.ts";
 import { readCall } from "../doors/frames.ts";
@@ -75,7 +75,7 @@ function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
     void answer(call);
   });
   news.addEventListener("message", ({ data }) => {
-    if (typeof data === "string" && isNews(data) && page.readyState === WebSocket.OPEN) page.send(data);
+    if (typeof data === "string" && readRunEvent(data) !== null && page.readyState === WebSocket.OPEN) page.send(data);
   });
   for (const socket of [page, news]) {
     for (const type of ["close", "error"] as const) socket.addEventListener(type, () => end(AGAIN));
@@ -84,15 +84,6 @@ function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
 
 /** The page sends no such frame. */
 const INVALID = 1003;
-
-function isNews(data: string): boolean {
-  if (!data.includes(RUN_EVENT)) return false;
-  try {
-    return (JSON.parse(data) as { readonly type?: unknown } | null)?.type === RUN_EVENT;
-  } catch {
-    return false;
-  }
-}
 
 type Answer =
   | { readonly success: true; readonly result: unknown }

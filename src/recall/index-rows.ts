@@ -115,6 +115,8 @@ defineTables("wordIndex", [
      END`,
 ]);
 
+const SOURCE = "SELECT seq, id, role, parts, digest, content FROM palimpsest_messages WHERE session_id = ?";
+
 export class SearchStatements {
   readonly #db: Db;
 
@@ -147,9 +149,7 @@ export class SearchStatements {
 
   /** A message by its number. */
   source(sessionId: string, seq: number): SourceRow | undefined {
-    const sql =
-      "SELECT seq, id, role, parts, digest, content FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
-    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
+    return this.#db.run<SourceRow>(`${SOURCE} AND seq = ?`, sessionId, seq)[0];
   }
 
   sessionIds(): { sessionId: string }[] {
@@ -168,9 +168,7 @@ export class SearchStatements {
 
   /** The first message after `seq`. Reads one at a time, because a message may take megabytes. */
   messageAfter(sessionId: string, seq: number): SourceRow | undefined {
-    const sql = `SELECT seq, id, role, parts, digest, content FROM palimpsest_messages
-       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
-    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
+    return this.#db.run<SourceRow>(`${SOURCE} AND seq > ? ORDER BY seq LIMIT 1`, sessionId, seq)[0];
   }
 
   message(sessionId: string, seq: number): FoundRow | undefined {

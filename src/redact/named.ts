@@ -5,8 +5,58 @@
  * Every name in a text is visited once. The text after it is read forward over a bounded number of characters and then judged. A variable,
  * a type, a placeholder or a word of a sentence is no secret.
  */
-import { FAINT, OF_A_NAME, PIN, PIN_VALUE, STRONG, WEAK } from "./names.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./keys.ts";
+
+/** A value under one of these names is a secret. */
+export const STRONG = [
+  "pass(?:word|wd|phrase|code)",
+  "pwd",
+  "client[_. -]?secret",
+  "_auth",
+  "(?:seed|recovery|mnemonic)[_ -]?phrase",
+  // Names in other languages.
+  "passwort",
+  "kennwort",
+  "mot de passe",
+  "contrase(?:ñ|n)a",
+  "senha",
+  "пароль",
+  "密码",
+  "密碼",
+  "口令",
+  "パスワード",
+  "비밀번호",
+  "패스워드",
+].join("|");
+
+/** Kinds of key that are secret. Other keys are columns, caches, objects and letters on a keyboard. */
+const OF_KEYS =
+  "access|account|admin|api|app|auth|client|consumer|crypto|decrypt(?:ion)?|deploy|encrypt(?:ion)?|hmac|jwt|licen[cs]e|" +
+  "master|private|secret|security|server|service|session|shared|sign(?:ing|ature)?|ssh|storage|subscription|webhook";
+
+/** Names that also stand for a count, a word of a grammar or a passed test. Their value must look like a secret. */
+export const WEAK = [
+  `(?:${OF_KEYS})[_. -]?key`,
+  "secret",
+  "token",
+  "creds?",
+  "credentials?",
+  // Short for a password, but also for a passed test and a pulse.
+  "pass",
+  "pw",
+  "비번",
+  "암호",
+].join("|");
+
+/** Any other key. Its value is a secret only when nobody would write it by hand. */
+const FAINT = String.raw`(?<!public[_. -]?)key|oauth2?-bearer|auth`;
+
+/** A number that opens a card, a telephone or a door. A pin of a chip has fewer digits. */
+export const PIN = "pin";
+export const PIN_VALUE = /^\d{4,12}$/;
+
+/** A suffix that still belongs to the name, as in `password1`, `passwords`, `TOKEN_PROD`. */
+export const OF_A_NAME = String.raw`s?(?:[_-]?\d{1,2})?(?:_(?:prod(?:uction)?|dev(?:elopment)?|test(?:ing)?|stag(?:e|ing)|live|old|new|main|root|admin|default|value))?`;
 
 const NAME = new RegExp(
   String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?<pin>${PIN})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,
@@ -458,4 +508,64 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
 function behind(pattern: RegExp, text: string, at: number): number | null {
   const found = match(pattern, text, at);
   return found === null ? null : at + found[0].length;
+}
+
+/** Names of secrets in a text and in the members of an object. */
+
+// ── columns of tables ───────────────────────────────────────────────────────────────────────────────────────────────
+
+const HEADER = new RegExp(String.raw`^[*_\x60\s]{0,5}(?:[\w-]{1,20}[ _-]){0,2}(?:${STRONG})s?[*_\x60\s]{0,5}$`, "iu");
+const EDGE = /[|│┃]/;
+const RULE = /^[\s|│┃+:=\-─━┼├┤]{3,}$/;
+/** Most characters of a line that is read as a row. */
+const MAX_ROW_CHARS = 2_000;
+/** One word with a digit or a sign. Any other cell is a type, a rule or a word about a password. */
+const SECRET = /^(?=.{0,200}[\d!#$%&*+?@^~])[^\s[\]<>{}()]{4,200}$/;
+const STAND_IN = /^(?:\*{3}|•|\$|\.{3}$|[a-z_]+\?$)|:$|^(?:v?\d+(?:\.\d+)*|\d+%?)$/i;
+
+interface TableCell {
+  readonly start: number;
+  readonly text: string;
+}
+
+/**
+ * Finds passwords in the columns of tables, as Markdown, consoles and databases draw them. Each line is split once. A header names a column,
+ * and the rows below it are read until a line has no such column.
+ */
+export function* findInTables(text: string): Iterable<Finding> {
+  let columns: readonly number[] = [];
+  for (let from = 0; from < text.length;) {
+    const newline = text.indexOf("\n", from);
+    const end = newline < 0 ? text.length : newline;
+    if (end - from > MAX_ROW_CHARS || !EDGE.test(text.slice(from, end))) {
+      // A border of plus and minus signs belongs to the table.
+      if (end - from > MAX_ROW_CHARS || !RULE.test(text.slice(from, end))) columns = [];
+    } else {
+      const cells = cellsOf(text.slice(from, end), from);
+      const named = cells.flatMap((cell, at) => (HEADER.test(cell.text) ? [at] : []));
+      if (named.length > 0) columns = named;
+      else for (const at of columns) yield* secretIn(cells[at]);
+    }
+    from = end + 1;
+  }
+}
+
+function cellsOf(line: string, from: number): TableCell[] {
+  let start = from;
+  return line.split(EDGE).map((text) => {
+    const cell = { start, text };
+    start += text.length + 1;
+    return cell;
+  });
+}
+
+function* secretIn(cell: TableCell | undefined): Iterable<Finding> {
+  if (cell === undefined) return;
+  // One after the other, because one expression for all three would try every way to part a row of stars.
+  const before = /^[\s`*"']{0,50}/.exec(cell.text)?.[0] ?? "";
+  const word = /^[^\s`"']{0,300}/.exec(cell.text.slice(before.length))?.[0] ?? "";
+  const isAlone = /^[\s`*"']{0,1950}$/.test(cell.text.slice(before.length + word.length));
+  if (!isAlone || !SECRET.test(word) || STAND_IN.test(word)) return;
+  const start = cell.start + before.length;
+  yield { start, end: start + word.length, kind: "secret" };
 }

@@ -4,7 +4,7 @@
  * It reads from a first line to the nearest last line. Where one of the two is missing, it reads over the text next to the other that looks
  * like a body. Line numbers, quotes and headers between the lines make no difference.
  */
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./keys.ts";
 
 const FIRST_LINE = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
 const LAST_LINE = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;

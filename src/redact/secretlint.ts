@@ -7,7 +7,7 @@
 import { rules } from "@secretlint/secretlint-rule-preset-recommend";
 import type { SecretLintRuleContext, SecretLintSourceCode } from "@secretlint/types";
 import { PalimpsestError } from "../errors.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./keys.ts";
 
 const OF_SECRETLINT = "@secretlint/secretlint-rule-";
 

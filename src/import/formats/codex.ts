@@ -18,6 +18,7 @@ import {
 } from "../turns.ts";
 import { markHarness } from "./harness.ts";
 import { isMessage } from "./lists.ts";
+import { parseArguments } from "./openai.ts";
 import { responseItem, turnsOf } from "./responses.ts";
 
 interface Line {
@@ -73,17 +74,9 @@ function plain(result: ToolResult): ToolResult {
 
 function unwrap(output: unknown): string {
   if (typeof output !== "string" || !output.startsWith('{"')) throw new Misfit("is no wrapping");
-  const wrapped = new Fields(parsed(output));
+  const wrapped = new Fields(parseArguments(output));
   const [plain, code] = [wrapped.text("output"), wrapped.fields("metadata").maybeNumber("exit_code") ?? 0];
   return code === 0 ? plain : `${plain}\n(exit code ${code})`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Returns one conversation. Throws `import_failed`. */
