@@ -164,7 +164,7 @@ function describeBill(results: Results): string {
   if (bill === NONE) return "";
   const sessions = /^\d+/.exec(table?.caption ?? "")?.[0] ?? NONE;
   const continued = of("rent, and the live prompt continued", "bill, geometric mean");
-  const says = `- \`auto\`, ${sessions} sessions: ${bill} of the SDK's bills at 60,000 tokens, one model for all; ${continued} continuing the agent's prompt.`;
+  const says = `- \`auto\`, ${sessions} sessions: ${bill} of the SDK's bills at 60,000 tokens, ${continued} where it continues the agent's prompt.`;
   return wrap(says).replaceAll("\n", "\n  ");
 }
 
