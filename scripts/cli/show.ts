@@ -1,7 +1,7 @@
 /** Renders an agent's answers as lines for a terminal. Text of a conversation is stripped of control characters first. */
 import type { HealthReport } from "../../src/inspect/health.ts";
 import type { UsageDollars } from "../../src/agent/reports/usage-report.ts";
-import type { Proposal } from "../../src/approval/approval.ts";
+import type { Proposal } from "../../src/approval/room.ts";
 import type { PlanReport } from "../../src/inspect/plan.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";

@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../src/agent/events.ts";
-import type { ApprovalOptions } from "../../src/approval/approval.ts";
+import type { ApprovalOptions } from "../../src/approval/room.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { findInvisible } from "../../src/steps/text/text.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { showProposal } from "../../scripts/cli/show.ts";
-import type { Proposal } from "../../src/approval/approval.ts";
+import type { Proposal } from "../../src/approval/room.ts";
 import { lineChart, sparkline } from "../../scripts/report/chart.ts";
 import { createPaint, wantsColor } from "../../scripts/report/paint.ts";
 import { renderReport, type DemoReport } from "../../scripts/report/report.ts";
