@@ -7,7 +7,9 @@
  * reaches only what it declares, and a Worker of several agents (`consumers/family`) are talked to as well. The examples on other base
  * classes are installed and talked to as they stand, with the newest and the oldest versions of their hosts.
  *
- *     npm run consumers [-- --keep] [-- --starter]     keep leaves the temporary folder and says where it is, starter tries that alone
+ *     npm run consumers [-- --keep --only starter]
+ *
+ * keep leaves the temporary folder and says where it is. only tries one part: examples, sixth or starter.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -155,6 +157,40 @@ const STARTER = {
   "src/client.tsx": "client.tsx.txt",
 } as const;
 
+/** A project of the AI SDK 6 with providers for it. */
+const SIXTH = {
+  "@ai-sdk/openai-compatible": "^2.0.0",
+  agents: OLDEST.agents,
+  ai: "^6.0.0",
+  "workers-ai-provider": "^3.0.0",
+  zod: "^4.1.8",
+} as const;
+
+/** A model that answers at once, in the place of a provider's. */
+const SIXTH_MODEL = `
+import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+
+const usage = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+};
+
+export class ChatAgent extends Helper {
+  model = new MockLanguageModelV3({
+    doStream: async () => ({
+      stream: simulateReadableStream({
+        chunks: [
+          { type: "text-start", id: "t" },
+          { type: "text-delta", id: "t", delta: "So it is." },
+          { type: "text-end", id: "t" },
+          { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage },
+        ],
+      }),
+    }),
+  });
+}
+`;
+
 /** All peer dependencies, the optional ones included. */
 const EVERY_PEER = [
   "@ai-sdk/openai-compatible",
@@ -214,8 +250,11 @@ const folder = await mkdtemp(join(tmpdir(), "palimpsest-consumers-"));
 const started = performance.now();
 try {
   const tarball = await pack();
-  if (!process.argv.includes("--starter")) await tryExamples(tarball);
-  await tryStarter(tarball);
+  const only = process.argv[process.argv.indexOf("--only") + 1];
+  const isTried = (name: string): boolean => !process.argv.includes("--only") || only === name;
+  if (isTried("examples")) await tryExamples(tarball);
+  if (isTried("sixth")) await trySixth(tarball);
+  if (isTried("starter")) await tryStarter(tarball);
 } finally {
   if (process.argv.includes("--keep")) console.log(`kept: ${folder}`);
   else await rm(folder, { recursive: true, force: true });
@@ -422,6 +461,24 @@ async function tryChat(home: string): Promise<void> {
   await check(home, { name: "chat", tsconfig: {}, whole: true }, "typescript59");
   const dry = await run(process.execPath, [wranglerOf(home), "deploy", "--dry-run", "--outdir", "out"], project);
   report("chat: wrangler bundles it", failure(dry));
+}
+
+/** The chat that docs/chat.md has for the AI SDK 6, beside providers of that generation. */
+async function trySixth(palimpsest: string): Promise<void> {
+  const home = join(folder, "sixth");
+  const tools = {
+    typescript59: `npm:typescript@${COMPILERS.typescript59}`,
+    "@types/node": "^24.0.0",
+    wrangler: "^4.113.0",
+  };
+  await install(home, { dependencies: { palimpsest, ...SIXTH }, devDependencies: tools });
+  const project = { ...projectOf("strictest"), name: "chat" };
+  await makeProject(home, project);
+  const page = await readFile(join(ROOT, "docs/chat.md"), "utf8");
+  const [, chat = ""] = /^## With the AI SDK 6$[\s\S]*?^```ts\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  await writeFile(join(home, "chat/worker.ts"), chat + SIXTH_MODEL);
+  await check(home, project, "typescript59");
+  await tryWrangler(join(home, "chat"), "AI SDK 6");
 }
 
 /** Takes Cloudflare's starter by each way that docs/ai-chat.md has for it to a chat that compiles, with its page. */
