@@ -124,6 +124,23 @@ describe("init", () => {
     expect(wrongIn(folder).filter((check) => check === "agent")).toEqual([]);
   });
 
+  test.each(["agents/experimental/memory/session", "agents/sessions"])(
+    "an agent with sessions of the SDK (%s) keeps its own, and is told the page that leads from them",
+    (module) => {
+      const folder = folderOf({
+        "wrangler.jsonc": `{ "main": "a.ts", "durable_objects": { "bindings": [{ "name": "A", "class_name": "Ada" }] } }`,
+        "a.ts": `import { Agent } from "agents";\nimport { Session } from "${module}";\nexport class Ada extends Agent {\n  session = Session.create(this);\n}\n`,
+      });
+      const { lines } = initProject(folder, { yes: true, paint });
+      const text = read(folder, "a.ts");
+      expect(text).toContain('import { withCompaction } from "palimpsest";');
+      expect(text.match(/session = /g)).toHaveLength(1);
+      const [page = ""] =
+        /docs\/[\w.-]+\.md/.exec(lines.find((line) => line.startsWith("Next:") && line.includes(module)) ?? "") ?? [];
+      expect(readFileSync(join(ROOT, page), "utf8")).toContain(module);
+    },
+  );
+
   test("a folder without a Worker, and a Worker without an agent, are told what to do", () => {
     expect(() => initProject(folderOf({}), { yes: true, paint })).toThrow("There is no wrangler.jsonc");
     expect(() => initProject(folderOf({ "wrangler.toml": "" }), { yes: true, paint })).toThrow(

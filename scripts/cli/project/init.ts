@@ -12,6 +12,8 @@ import {
   HOSTS,
   PLAIN_OBJECT,
   readProject,
+  SDK_SESSIONS,
+  sdkSessionsIn,
   SEND_VIEW,
   sendsEverything,
   WORKFLOW_BINDING,
@@ -97,6 +99,8 @@ function changeSources(project: Project, agent: Declared | undefined): Change[] 
 function declare(text: string, { name, base }: Declared): string {
   const from = HOSTS[base];
   const ours = base === PLAIN_OBJECT ? "Agent" : base;
+  // Sessions of the SDK have a page of their own, and a member of the same name.
+  const hasSessions = from === undefined && sdkSessionsIn(text) !== undefined;
   const head = new RegExp(
     `(\\bclass ${name}\\b[^{]*?\\bextends\\s+)${base}(\\s*<[^{]*>)?(\\s*(?:implements[^{]*)?\\{)(?=\\n([ \\t]*)|)`,
   );
@@ -104,9 +108,10 @@ function declare(text: string, { name, base }: Declared): string {
     from === undefined ? "session = Session.create(this).compactAfter();" : "override compaction = compactAfter();";
   const compacted = text.replace(head, (_whole, ...[before, types = "", open, indent = ""]: readonly string[]) => {
     const called = from === undefined ? `withCompaction(${ours}${types})` : `withCompaction(${ours})${types}`;
-    return `${before}${called}${open}\n${indent === "" ? "  " : indent}${line}\n`;
+    return `${before}${called}${open}${hasSessions ? "" : `\n${indent === "" ? "  " : indent}${line}\n`}`;
   });
-  const names = from === undefined ? "Session, withCompaction" : "compactAfter, withCompaction";
+  const added = from === undefined ? "Session, " : "compactAfter, ";
+  const names = `${hasSessions ? "" : added}withCompaction`;
   const imported = base === PLAIN_OBJECT ? addLine(compacted, 'import { Agent } from "agents";') : compacted;
   return addLine(imported, `import { ${names} } from "${from ?? "palimpsest"}";`);
 }
@@ -133,7 +138,10 @@ function stepsAfter(project: Project, agent: Declared | undefined): string[] {
       `${agent.name} is an Agent now, a Durable Object as before: rename a fetch or alarm of its own to onRequest and to a method of this.schedule, and answer routeAgentRequest(request, env) in the Worker's fetch, so that npx palimpsest reaches it`,
     );
   }
-  if (agent !== undefined && HOSTS[agent.base] === undefined) {
+  const sdk = sdkSessionsIn(agent?.file.text ?? "");
+  if (sdk !== undefined && HOSTS[agent?.base ?? ""] === undefined) {
+    steps.push(`the agent's messages are in ${sdk}: ${SDK_SESSIONS[sdk]} leads from there`);
+  } else if (agent !== undefined && HOSTS[agent.base] === undefined) {
     steps.push("append each message with session.appendMessage, and send your model session.getView() (docs/chat.md)");
   }
   if (!/\bmodel\s*\(/.test(main.text))

@@ -128,6 +128,19 @@ export const HOSTS: Readonly<Record<string, string>> = { AIChatAgent: "palimpses
 /** The base class of a Durable Object that is no agent yet. */
 export const PLAIN_OBJECT = "DurableObject";
 
+/** Modules of the SDK that keep a conversation, and the page for each. */
+export const SDK_SESSIONS: Readonly<Record<string, string>> = {
+  "agents/experimental/memory/session": "docs/from-agents-0.20.md",
+  "agents/sessions": "docs/agents-sessions.md, or docs/from-agents-sessions.md to leave them,",
+};
+
+/** The module of the SDK in which the code keeps a conversation. */
+export function sdkSessionsIn(text: string): string | undefined {
+  return Object.keys(SDK_SESSIONS).find(
+    (module) => text.includes(`from "${module}"`) || text.includes(`from '${module}'`),
+  );
+}
+
 /** Whether an agent on AIChatAgent still sends its model all messages. */
 export function sendsEverything({ base, file }: Declared): boolean {
   return base === "AIChatAgent" && !/\bthis\.compacted\(/.test(file.text);
