@@ -86,7 +86,7 @@ export interface OwnRun {
   /** A function reads on, outside of the transaction, in slices. It may return the outcome with which the run ends. */
   read(call: StepCall, asked: unknown): unknown;
   /** The audit of an answer to the room's own prompt. */
-  audit(run: LiveRun, answer: Pick<DraftInput, "text" | "finishReason" | "facts">): readonly AuditProblem[];
+  audit(run: LiveRun, answer: Pick<DraftInput, "text" | "finishReason">): readonly AuditProblem[];
   commit(call: StepCall, key: string): RunEnded;
   /** Ends the run without a usable answer. */
   giveUp(call: StepCall): RunEnded;

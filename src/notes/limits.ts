@@ -51,13 +51,13 @@ export const LEAST_NOTES_GROWTH_SHARE = 4;
 /** After this multiple of the growth, an update no longer waits for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;
 
-/** Most stored versions of notes. They cover a day's work, and each keeps the facts of its messages. */
+/** Most stored versions of notes. They cover a day's work. */
 export const NOTES_VERSIONS = 10;
 
 /** Most older versions that stay because a cut text in a view refers to them. That is one for each summary that a view may hold. */
 export const MAX_POINTED_NOTES = 20;
 
-/** Most bytes and sections of notes that a person writes. A row takes 2 MB and also holds the facts. */
+/** Most bytes and sections of notes that a person writes. A row takes 2 MB. */
 export const MAX_NOTES_BYTES = 500_000;
 export const MAX_NOTES_SECTIONS = 50;
 
