@@ -175,3 +175,17 @@ for (const [name, call] of Object.entries(CALLERS)) {
     });
   });
 }
+
+test("C3, S3: notes are not promoted where a message that they cover changes while they are", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = manager.getSession(SESSION).keepNotes({ keep: { minTokens: 1, minTextBlockMessages: 1 } });
+    await fill(session, 100_000);
+    const sections = [{ title: "Task", text: "The door code is OLD-4711." }];
+    await session.updateNotes({ sections, coveredId: "m7" });
+    atPause(agent, 3, async () => session.upsertMessage(long("m5", 1_000, "The door code is NEW-9000. ")));
+    const { run } = await session.compact();
+    await expect.poll(() => agent.palimpsest.runs.get(run.id)?.whyModel).toMatchObject({ reason: "changed" });
+    await agent.cancelRun({ runId: run.id });
+    expect(await inForce(session)).not.toContain("OLD-4711");
+  });
+});
