@@ -10,8 +10,8 @@ import { id, summary, words } from "../agent/inputs.ts";
 import type { BuilderCall } from "../agent/settings.ts";
 import { MAX_REASON_CHARS } from "../limits.ts";
 import { z } from "zod";
-import { inWords, PalimpsestError } from "../errors.ts";
-import { checkFields } from "../known-fields.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields, checkWhole } from "../known-fields.ts";
 import type { Deadline } from "../memory/overlays/overlay.ts";
 import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
 import { planOf } from "../memory/runs/runs.ts";
@@ -131,12 +131,7 @@ export type Decided =
 export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings {
   checkFields("requireApproval", options, { timeoutMs: true, onTimeout: true });
   const { timeoutMs = DEFAULT_APPROVAL_MS, onTimeout = "discard" } = options;
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < LEAST_APPROVAL_MS || timeoutMs > MAX_APPROVAL_MS) {
-    throw new PalimpsestError(
-      "invalid_options",
-      `timeoutMs is ${inWords(timeoutMs)}: give whole milliseconds from ${LEAST_APPROVAL_MS} to ${MAX_APPROVAL_MS}.`,
-    );
-  }
+  checkWhole("timeoutMs", timeoutMs, LEAST_APPROVAL_MS, MAX_APPROVAL_MS);
   if (onTimeout !== "apply" && onTimeout !== "discard") {
     throw new PalimpsestError(
       "invalid_options",

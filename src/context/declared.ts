@@ -7,7 +7,7 @@
  * session has.
  */
 import { PalimpsestError } from "../errors.ts";
-import { checkFields, type FieldNames } from "../known-fields.ts";
+import { checkFields, checkWhole, type FieldNames } from "../known-fields.ts";
 import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS, MAX_LABEL_CHARS } from "../limits.ts";
 import { providerShapeOf, type BlockProvider, type Shape } from "./provider.ts";
 import { renderFill, type ContextBlock } from "./render.ts";
@@ -70,8 +70,7 @@ export function checkBlock(label: string, options: BlockOptions = {}): void {
   if (readonly !== undefined && typeof readonly !== "boolean") {
     throw new PalimpsestError("invalid_options", `Block "${label}": readonly is true or false.`);
   }
-  if (maxTokens === undefined || (Number.isSafeInteger(maxTokens) && maxTokens > 0)) return;
-  throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
+  if (maxTokens !== undefined) checkWhole(`Block "${label}": maxTokens`, maxTokens, 1);
 }
 
 /** Makes the declaration. Throws `invalid_options`, and `provider_failed` when the caller's code throws while it makes the provider. */

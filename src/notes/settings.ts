@@ -1,7 +1,6 @@
 /** Checks the options of `keepNotes` at once, and derives the numbers that depend on the threshold. */
 import { checkBlock } from "../context/declared.ts";
-import { inWords, PalimpsestError } from "../errors.ts";
-import { checkFields, type FieldNames } from "../known-fields.ts";
+import { checkFields, checkWhole, type FieldNames } from "../known-fields.ts";
 import {
   LEAST_NOTES_GROWTH_SHARE,
   LEAST_NOTES_GROWTH_TOKENS,
@@ -74,9 +73,9 @@ export function checkNotes(options: KeepNotesOptions): void {
   resolveNotesRange({ thresholdTokens: 1 }, options.keep ?? {});
   resolveNotesShape(options, null);
   const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
-  whole("growthTokens", growthTokens, { least: 1 });
-  whole("toolCalls", toolCalls, { least: 0 });
-  whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
+  checkWhole("keepNotes: growthTokens", growthTokens, 1);
+  checkWhole("keepNotes: toolCalls", toolCalls, 0);
+  checkWhole("keepNotes: waitMs", waitMs, 0, MAX_NOTES_WAIT_MS);
   if (asBlock !== undefined) checkBlock(asBlock);
 }
 
@@ -112,13 +111,4 @@ function growthUnder(thresholdTokens: number): number {
 /** The sections and budgets of a session. A session without kept notes has them too, because a person may write some. */
 export function notesShapeOf({ rooms, policy }: Pick<SessionSettings, "rooms" | "policy">): NotesShape {
   return resolveNotesShape(keptNotes({ rooms }) ?? {}, policy?.thresholdTokens ?? null);
-}
-
-function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { least: number; most?: number }): void {
-  if (Number.isSafeInteger(value) && value >= least && value <= (most ?? value)) return;
-  const upTo = most === undefined ? "" : ` and at most ${most}`;
-  throw new PalimpsestError(
-    "invalid_options",
-    `keepNotes: ${name} is ${inWords(value)}. Give a whole number of at least ${least}${upTo}.`,
-  );
 }

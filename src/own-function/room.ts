@@ -11,8 +11,8 @@
  * answer finds the run ended and is dropped.
  */
 import type { Extension, Installed } from "../agent/extension.ts";
-import { inWords, PalimpsestError } from "../errors.ts";
-import { checkFields } from "../known-fields.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkFields, checkWhole } from "../known-fields.ts";
 import type { UIMessage } from "ai";
 import { isToBeReadAgain } from "../memory/messages/contents.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
@@ -66,12 +66,7 @@ function resolveInline(
   if (typeof compact !== "function") {
     throw new PalimpsestError("invalid_options", "onCompaction takes a function that returns a summary, or null.");
   }
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_FUNCTION_LIMIT_MS) {
-    throw new PalimpsestError(
-      "invalid_options",
-      `timeoutMs is ${inWords(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
-    );
-  }
+  checkWhole("timeoutMs", timeoutMs, 1, MAX_FUNCTION_LIMIT_MS);
   return { compact, timeoutMs };
 }
 
