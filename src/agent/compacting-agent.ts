@@ -41,15 +41,26 @@ export interface CompactionMembers<R extends Rooms, Open = unknown> {
   watchCompactions(): Promise<void>;
 }
 
-interface Mixed {
+/** What an agent is declared with. */
+export interface Declared {
   readonly rooms: Rooms;
   readonly clients: Clients;
+}
+
+/** Throws `invalid_options`. */
+export function checkDeclared<R extends Rooms, Open extends Clients<R>>(
+  options: WithCompactionOptions<R, Open>,
+): Declared {
+  checkFields("withCompaction", options, { clients: true, rooms: true });
+  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
+  void new Doors(clients, tableOf(rooms));
+  return { clients, rooms };
 }
 
 /** Any agent class, as far as a mixin needs to know it. */
 type AgentClass = typeof Agent<Cloudflare.Env>;
 
-function mix(Base: AgentClass, { rooms, clients }: Mixed): AgentClass {
+function mix(Base: AgentClass, { rooms, clients }: Declared): AgentClass {
   const table = tableOf(rooms);
   // All callable methods of the base class. Where a call of ours has the same name, ours replaces it, and only `clients` opens it.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
@@ -132,8 +143,5 @@ export function withCompaction<
   options: WithCompactionOptions<R, Open> = {},
 ): CompactingClass<Env, Base, R, Open> {
   mustKeepNoMessages(base);
-  checkFields("withCompaction", options, { clients: true, rooms: true });
-  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
-  void new Doors(clients, tableOf(rooms));
-  return mix(base as unknown as AgentClass, { rooms, clients }) as unknown as CompactingClass<Env, Base, R, Open>;
+  return mix(base as unknown as AgentClass, checkDeclared(options)) as unknown as CompactingClass<Env, Base, R, Open>;
 }

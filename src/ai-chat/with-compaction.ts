@@ -7,12 +7,12 @@
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
 import { convertToModelMessages } from "ai";
-import { tableOf, type Calls, type MethodsOfCalls } from "../agent/calls.ts";
-import { DEFAULT_CLIENTS, Doors, type Clients, type Opened } from "../agent/clients.ts";
+import type { Calls, MethodsOfCalls } from "../agent/calls.ts";
+import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
+import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
 import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
-import { checkFields } from "../known-fields.ts";
 import {
   hostCompaction,
   type CompactionSettings,
@@ -28,13 +28,6 @@ export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts
 export interface ChatCompaction<R extends Rooms = readonly [], Open = unknown> extends HostCompaction<R, Open> {
   /** Values to spread into `streamText`, which are the view, and a `prepareStep` that sends the current view at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
-}
-
-export interface ChatCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** Calls for connected clients, `["watch"]` by default. */
-  readonly clients?: Open;
-  /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
-  readonly rooms?: R;
 }
 
 type Compacted<R extends Rooms, Open> = ChatCompaction<R, Open> &
@@ -54,7 +47,7 @@ export interface CompactingChatClass<R extends Rooms, Open> {
 export function withCompaction<
   const R extends Rooms = readonly [],
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
->(base: typeof AIChatAgent, options?: ChatCompactionOptions<R, Open>): CompactingChatClass<R, Open>;
+>(base: typeof AIChatAgent, options?: WithCompactionOptions<R, Open>): CompactingChatClass<R, Open>;
 /** The same for a subclass of AIChatAgent. */
 export function withCompaction<
   Env extends Cloudflare.Env,
@@ -63,17 +56,14 @@ export function withCompaction<
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options?: ChatCompactionOptions<R, Open>,
+  options?: WithCompactionOptions<R, Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
-export function withCompaction(base: unknown, options: ChatCompactionOptions<Rooms, Clients> = {}): unknown {
+export function withCompaction(base: unknown, options: WithCompactionOptions<Rooms, Clients> = {}): unknown {
   mustBeHost(base, AI_CHAT, "@cloudflare/ai-chat");
-  checkFields("withCompaction", options, { clients: true, rooms: true });
-  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
-  void new Doors(clients, tableOf(rooms));
-  return mix(base as ChatClass, { clients, rooms });
+  return mix(base as ChatClass, checkDeclared(options));
 }
 
-function mix(Base: ChatClass, { clients, rooms }: { readonly clients: Clients; readonly rooms: Rooms }) {
+function mix(Base: ChatClass, { clients, rooms }: Declared) {
   return class Compacting extends Base implements ChatCompaction<Rooms> {
     readonly palimpsest: HostedCore<Rooms>;
     declare compaction?: CompactionSettings | undefined;

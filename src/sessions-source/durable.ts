@@ -20,7 +20,7 @@ import { summarySource, type OverlayRecord } from "../memory/overlays/overlay.ts
 import type { EndedRun } from "../memory/runs/runs.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { summaryMessage } from "../facts/render.ts";
-import { SDK_SUMMARY_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
+import { coreOf, SDK_SUMMARY_PREFIX, mirrorOf, sessionsSource } from "./source.ts";
 
 /** Most rounds of reading before a summary waits for the next occasion. More mean that the session changes all the time. */
 const MAX_ROUNDS = 20;
@@ -64,13 +64,7 @@ export function durable<R extends Rooms>(
   options: DurableOptions<R> = {},
 ): DurableCompaction {
   checkFields("durable", options, { configure: true, onWriteBack: true });
-  const core = (agent as Partial<CompactionHost> | null | undefined)?.palimpsest;
-  if (core === undefined) {
-    throw new PalimpsestError(
-      "invalid_options",
-      "durable takes an agent made with withCompaction(Agent) of palimpsest, as in durable(this, session).",
-    );
-  }
+  const core = coreOf(agent, "durable(this, session)");
   if (typeof (session as Partial<SdkSession> | undefined)?.mirror !== "function") {
     throw new PalimpsestError(
       "invalid_options",

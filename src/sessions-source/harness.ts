@@ -16,7 +16,7 @@ import { Session, type CompactionHost } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { compactAndWait } from "./compact-and-wait.ts";
-import { mirrorOf, sessionsSource } from "./source.ts";
+import { coreOf, mirrorOf, sessionsSource } from "./source.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { saidBy } from "../steps/view/thoughts.ts";
 import { Prompts } from "../turn/prompts.ts";
@@ -44,13 +44,7 @@ export function compactHarness<Harness extends ThinkHarness>(
   options: HarnessCompactionOptions = {},
 ): Harness {
   checkFields("compactHarness", options, { hooks: true, tools: true, configureSession: true });
-  const core = (agent as Partial<CompactionHost> | null | undefined)?.palimpsest;
-  if (core === undefined) {
-    throw new PalimpsestError(
-      "invalid_options",
-      "compactHarness takes an agent made with withCompaction(Agent) of palimpsest, as in compactHarness(this, make).",
-    );
-  }
+  const core = coreOf(agent, "compactHarness(this, make)");
   if (core.hosted.open !== null || core.hosted.size > 0) {
     throw new PalimpsestError(
       "not_configured",

@@ -6,6 +6,9 @@
  */
 import type { UIMessage } from "ai";
 import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";
+import type { AgentCore } from "../agent/agent-core.ts";
+import type { CompactionHost } from "../agent/sessions/session.ts";
+import { PalimpsestError } from "../errors.ts";
 import type { MessageSource, SourceEvent } from "./message-source.ts";
 
 /** How the ids begin under which the SDK shows its own summaries. The value is not imported, because no code of the SDK is needed here. */
@@ -23,6 +26,17 @@ export interface SessionsSourceOptions {
   readonly read?: (message: UIMessage) => UIMessage;
   /** Called after an update. Whether the host only moved content elsewhere, and nobody changed the text. */
   readonly rewrites?: (message: UIMessage) => boolean;
+}
+
+/** The core of an agent that a function was given, as in `call`. Throws `invalid_options` for any other agent. */
+export function coreOf(agent: CompactionHost, call: string): AgentCore {
+  const core = (agent as Partial<CompactionHost> | null | undefined)?.palimpsest;
+  if (core !== undefined) return core;
+  const [name] = call.split("(");
+  throw new PalimpsestError(
+    "invalid_options",
+    `${name} takes an agent made with withCompaction(Agent) of palimpsest, as in ${call}.`,
+  );
 }
 
 /** The part of `Sessions` that a source needs. */

@@ -6,12 +6,12 @@
  */
 import type { Think } from "@cloudflare/think";
 import type { Agent } from "agents";
-import { tableOf, type Calls, type MethodsOfCalls } from "../agent/calls.ts";
-import { DEFAULT_CLIENTS, Doors, type Clients, type Opened } from "../agent/clients.ts";
+import type { Calls, MethodsOfCalls } from "../agent/calls.ts";
+import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
+import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
 import { mustBeHost, THINK } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
-import { checkFields } from "../known-fields.ts";
 import { ownFunction } from "../own-function/room.ts";
 import {
   hostCompaction,
@@ -24,13 +24,6 @@ import { Recorded, type Session } from "./session.ts";
 import { hookTurns } from "./turns.ts";
 
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
-
-export interface ThinkCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** Calls for connected clients, `["watch"]` by default. */
-  readonly clients?: Open;
-  /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
-  readonly rooms?: R;
-}
 
 type Compacted<R extends Rooms, Open> = HostCompaction<R, Open> &
   Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
@@ -50,7 +43,7 @@ export interface CompactingThinkClass<R extends Rooms, Open> {
 export function withCompaction<
   const R extends Rooms = readonly [],
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
->(base: typeof Think, options?: ThinkCompactionOptions<R, Open>): CompactingThinkClass<R, Open>;
+>(base: typeof Think, options?: WithCompactionOptions<R, Open>): CompactingThinkClass<R, Open>;
 /** The same for a subclass of it. */
 export function withCompaction<
   Env extends Cloudflare.Env,
@@ -59,18 +52,16 @@ export function withCompaction<
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options?: ThinkCompactionOptions<R, Open>,
+  options?: WithCompactionOptions<R, Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
-export function withCompaction(base: unknown, options: ThinkCompactionOptions<Rooms, Clients> = {}): unknown {
+export function withCompaction(base: unknown, options: WithCompactionOptions<Rooms, Clients> = {}): unknown {
   mustBeHost(base, THINK, "@cloudflare/think");
-  checkFields("withCompaction", options, { clients: true, rooms: true });
-  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
-  void new Doors(clients, tableOf(rooms));
+  const { clients, rooms } = checkDeclared(options);
   // Think's own sessions have onCompaction.
   return mix(base as ThinkClass, { clients, rooms: [ownFunction(), ...rooms] });
 }
 
-function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; readonly rooms: Rooms }) {
+function mix(Base: ThinkClass, { clients, rooms }: Declared) {
   return class Compacting extends Base implements HostCompaction<Rooms> {
     readonly palimpsest: HostedCore<Rooms>;
     declare compaction?: CompactionSettings | undefined;

@@ -3,28 +3,12 @@ import type { UIMessage } from "ai";
 import { expect, onTestFinished, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { makeGate } from "../scripted-model.ts";
-import {
-  both,
-  connect,
-  ended,
-  expectLooks,
-  inside,
-  messagesOf,
-  newChat,
-  talkUntilCompacted,
-  until,
-  user,
-} from "./chat.ts";
+import { connect, ended, expectEqual, inside, messagesOf, newChat, talkUntilCompacted, until, user } from "./chat.ts";
 import { toolsIn } from "./chat-model.ts";
 
 skipRetryDelays();
 
 const textOf = (message: UIMessage | undefined): string => JSON.stringify(message?.parts);
-
-async function expectEqual(name: string): Promise<void> {
-  const { ours, host } = await both(name);
-  expect(ours).toEqual(host);
-}
 
 async function overlays(name: string): Promise<string[]> {
   return inside(name, async ({ palimpsest }) =>
@@ -103,38 +87,6 @@ test("delete and clear: nothing of what was taken away is left on our side", asy
   await expectEqual(name);
 });
 
-test("tool loop: each step is sent the view and all that the turn has brought; a summary that lands in the middle is used by the next step", async () => {
-  const { name, part } = newChat();
-  const person = await connect(name);
-  for (let n = 0; n < 5; n++) await person.say(user(`u${n}`));
-  const from = part.prompts.length;
-  part.script = async (_prompt, call, agent) => {
-    const step = call - from;
-    if (step === 2) await agent.palimpsest.session().addCompaction("They looked at five things.", "u0", "u3");
-    return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
-  };
-  const after = await person.say(user("loop", "Look around."));
-  expectLooks(part.prompts.slice(from));
-  expect(after.filter(({ role }) => role === "assistant")).toHaveLength(6);
-  expect(after.some((message) => textOf(message).includes("They looked at five things."))).toBe(false);
-  await expectEqual(name);
-});
-
-test("approval: a call that a person allows is run once, and stands once in the prompt", async () => {
-  const { name, part } = newChat();
-  await talkUntilCompacted(name);
-  const person = await connect(name);
-  part.script = (prompt) =>
-    toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } };
-  await person.say(user("pay", "Pay it."));
-  person.send({ type: "cf_agent_tool_approval", toolCallId: "pay-1", approved: true, autoContinue: true });
-  await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("It is paid.") ? true : undefined));
-  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["pay-1"], results: ["pay-1"] });
-  expect(JSON.stringify(part.prompts.at(-1))).toContain("Paid 7.");
-  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
-  await expectEqual(name);
-});
-
 test("client tool: the result that a browser gives is in the next prompt, once", async () => {
   const { name, part } = newChat();
   await talkUntilCompacted(name);
@@ -210,18 +162,4 @@ test("abort: what was said until then is what the base class keeps, and what the
   await person.say(user("u1", "Still there?"));
   await expectEqual(name);
   await ended(name, 0);
-});
-
-test("behind a guard a chat goes on: its frames are counted as calls are, and one too many is answered", async () => {
-  const { name } = newChat("guarded");
-  const person = await connect(name);
-  await person.submit([user("u0", "Hello?")]);
-  expect(await messagesOf(name)).toHaveLength(2);
-  person.send({ type: "cf_agent_state", state: { mine: true } });
-  for (let n = 0; n < 80; n++) person.send({ type: "cf_agent_stream_resume_request" });
-  await until(() => person.heard.find((frame) => String(frame["error"]).includes("rate_limited")));
-  expect(person.heard.find((frame) => String(frame["error"]).includes("invalid_input"))).toMatchObject({
-    type: "palimpsest:error",
-  });
-  expect(await inside(name, (agent) => agent.state)).not.toMatchObject({ mine: true });
 });

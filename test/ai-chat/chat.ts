@@ -109,6 +109,13 @@ export async function connectTo(path: string) {
   };
 }
 
+export type Person = Awaited<ReturnType<typeof connectTo>>;
+
+export async function expectEqual(name: string): Promise<void> {
+  const { ours, host } = await both(name);
+  expect(ours).toEqual(host);
+}
+
 /** Sends enough messages for the first compaction, and waits for it. */
 export async function talkUntilCompacted(name: string, says = 12): Promise<UIMessage[]> {
   const person = await connect(name);

@@ -5,14 +5,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { everything } from "../tries.ts";
-import { both, connect, ended, inside, messagesOf, newChat, user } from "./chat.ts";
+import { connect, ended, expectEqual, inside, messagesOf, newChat, user } from "./chat.ts";
 
 skipRetryDelays();
-
-async function expectEqual(name: string): Promise<void> {
-  const { ours, host } = await both(name);
-  expect(ours).toEqual(host);
-}
 
 /** Stores messages as a client's setMessages does, without a turn. */
 async function store(name: string, messages: readonly UIMessage[]): Promise<void> {
@@ -284,17 +279,6 @@ test.runIf(everything)(
     expect(kept[0]?.kept).toBe(count + 2);
   },
 );
-
-test("no append waits for a summariser", async () => {
-  const { name } = newChat("slow", () => new Promise(() => undefined));
-  const seen = await (async () => {
-    const person = await connect(name);
-    for (let n = 0; n < 14; n++) await person.say(user(`u${n}`));
-    return messagesOf(name);
-  })();
-  expect(seen).toHaveLength(28);
-  await inside(name, ({ palimpsest }) => expect(palimpsest.runs.live("")).toHaveLength(1));
-});
 
 test("a deployment without the Workflow: the chat goes on with the whole conversation, and one line says what to add", async () => {
   const { name, part } = newChat("unbound");

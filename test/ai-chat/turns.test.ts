@@ -1,5 +1,4 @@
 /** AIChatAgent with compaction, as the model sees it and as the person sees it. */
-import { evictDurableObject } from "cloudflare:test";
 import { generateText, isStepCount, tool, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -7,48 +6,12 @@ import { stepParts } from "../../src/turn/step-parts.ts";
 import { signing } from "../turn/signing-provider.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { providerOf } from "../prompt-cache/caching-provider.ts";
-import { connect, ended, inside, messagesOf, newChat, talkUntilCompacted, user } from "./chat.ts";
+import { promisesOf } from "./promises.ts";
+import { connect, ended, expectEqual, inside, messagesOf, newChat, talkUntilCompacted, user } from "./chat.ts";
 
 skipRetryDelays();
 
-test("the model is sent the summary and the recent messages; the person sees everything, before and after eviction", async () => {
-  const { name, part, stub } = newChat();
-  const seen = await talkUntilCompacted(name);
-  const [run] = await ended(name);
-  expect(run?.outcome).toMatchObject({ kind: "applied" });
-  const person = await connect(name);
-  const whole = await person.say(user("last", "And now?"));
-  expect(whole.slice(0, seen.length)).toEqual(seen);
-  expect(whole).toHaveLength(seen.length + 2);
-  const prompt = JSON.stringify(part.prompts.at(-1));
-  expect(prompt).toContain("What was said is told here.");
-  expect(prompt).not.toContain("Please look at u4.");
-  expect(prompt).toContain("And now?");
-  expect(await inside(name, (agent) => agent.messages)).toEqual(whole);
-  await evictDurableObject(stub);
-  expect(await messagesOf(name)).toEqual(whole);
-  expect(await inside(name, (agent) => agent.messages)).toEqual(whole);
-  const again = await connect(name);
-  await again.say(user("later", "And after a sleep?"));
-  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
-  expect(JSON.stringify(part.prompts.at(-1))).not.toContain("Please look at u4.");
-});
-
-test("a bound on messages compacts the view by their number, and the person sees everything", async () => {
-  const { name, part } = newChat("counted");
-  const person = await connect(name);
-  for (let n = 0; n < 7; n++) await person.say(user(`u${n}`));
-  expect((await ended(name))[0]).toMatchObject({ trigger: "messages", outcome: { kind: "applied" } });
-  const whole = await person.say(user("last", "And now?"));
-  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
-  expect(whole).toHaveLength(16);
-  await inside(name, async ({ palimpsest }) => {
-    const status = await palimpsest.session().status();
-    expect(status.viewMessages).toBeLessThanOrEqual(12);
-    expect(status.maxMessages).toBe(12);
-  });
-});
+promisesOf({ newChat, inside, connect, messagesOf, ended, talkUntilCompacted, expectEqual, longTalk: 12 });
 
 test("version 6 of the AI SDK says less of a step: what the turn has brought is in the next prompt all the same", async () => {
   const { name } = newChat("idle");
@@ -142,19 +105,6 @@ function again(n: number): UIMessage["parts"] {
 function tokens(messages: readonly ModelMessage[] | undefined): number {
   return estimateTokens(JSON.stringify(messages));
 }
-
-test("a summary continues the prompt that the chat last sent, and the provider reads that prompt from its cache", async () => {
-  const { name } = newChat("cached-own");
-  await talkUntilCompacted(name);
-  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
-  const { asked } = providerOf(name);
-  const at = asked.findIndex(({ summary }) => summary !== null);
-  expect(asked[at]?.summary?.kind).toBe("continue");
-  expect(asked[at]?.cachedTokens).toBeGreaterThan(1_000);
-  const turn = asked.slice(0, at).findLast(({ options }) => options.prompt.at(-1)?.role === "user");
-  const begun = asked[at]?.options.prompt.slice(0, -1) ?? [];
-  expect(begun).toEqual(turn?.options.prompt.slice(0, begun.length));
-});
 
 test("a turn of 500 steps never exceeds its limit, tells the whole request, and keeps its beginning", async () => {
   const { name } = newChat("idle");

@@ -15,6 +15,7 @@ import { talk } from "../conversation.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { namesOf, until, user } from "../ai-chat/chat.ts";
 import { toolsIn } from "../ai-chat/chat-model.ts";
+import { promisesOf } from "../ai-chat/promises.ts";
 import {
   connect,
   ended,
@@ -27,7 +28,6 @@ import {
   told,
 } from "./thinker.ts";
 import { SKILL } from "./worker.ts";
-import { providerOf } from "../prompt-cache/caching-provider.ts";
 
 skipRetryDelays();
 
@@ -37,50 +37,15 @@ function quiet(method: "warn" | "error") {
   return () => said.mock.calls.flat().map(String).join("\n");
 }
 
-test("the model is sent the summary and the recent messages; the person sees everything, before and after eviction", async () => {
-  const { name, part, stub } = newThinker();
-  const seen = await talkUntilCompacted(name);
-  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
-  const person = await connect(name);
-  const whole = await person.say(user("last", "And now?"));
-  expect(told(whole.slice(0, seen.length))).toBe(told(seen));
-  expect(whole).toHaveLength(seen.length + 2);
-  const prompt = told(part.prompts.at(-1));
-  expect(prompt).toContain(SUMMARY);
-  expect(prompt).not.toContain("Please look at u4.");
-  expect(prompt).toContain("And now?");
-  await evictDurableObject(stub);
-  expect(told(await messagesOf(name))).toBe(told(whole));
-  const again = await connect(name);
-  await again.say(user("later", "And after a sleep?"));
-  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
-  expect(told(part.prompts.at(-1))).not.toContain("Please look at u4.");
-  await expectEqual(name);
-  expect(await inside(name, (agent) => agent.session.getHistory())).toHaveLength(whole.length + 2);
-});
-
-test("tool loop: each step is sent the view and all that the turn has brought; a summary that lands in the middle is used by the next step", async () => {
-  const { name, part } = newThinker("idle");
-  const person = await connect(name);
-  for (let n = 0; n < 5; n++) await person.say(user(`u${n}`));
-  const from = part.prompts.length;
-  part.script = async (_prompt, call, agent) => {
-    const step = call - from;
-    if (step === 2) await agent.session.addCompaction("They looked at five things.", "u0", "u3");
-    return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
-  };
-  const after = await person.say(user("loop", "Look around."));
-  const prompts = part.prompts.slice(from);
-  expect(prompts).toHaveLength(5);
-  for (const [step, prompt] of prompts.entries()) {
-    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
-    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
-    expect(told(prompt).includes("They looked at five things.")).toBe(step > 2);
-    expect(told(prompt).includes('"Please look at u1.')).toBe(step <= 2);
-    expect(told(prompt)).toContain("Look around.");
-  }
-  expect(JSON.stringify(after)).not.toContain("They looked at five things.");
-  await expectEqual(name);
+promisesOf({
+  newChat: newThinker,
+  inside,
+  connect,
+  messagesOf,
+  ended,
+  talkUntilCompacted,
+  expectEqual,
+  longTalk: 30,
 });
 
 test("steps of a turn begin with the same prompt, byte for byte, as long as no summary lands", async () => {
@@ -133,21 +98,6 @@ test("what the author's own hooks return comes first, and they are shown the vie
   expect(await inside(name, ({ seen }) => seen)).toBe(5);
 });
 
-test("approval: a call that a person allows is run once, and stands once in the prompt", async () => {
-  const { name, part } = newThinker();
-  await talkUntilCompacted(name);
-  const person = await connect(name);
-  part.script = (prompt) =>
-    toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } };
-  await person.say(user("pay", "Pay it."));
-  person.send({ type: "cf_agent_tool_approval", toolCallId: "pay-1", approved: true, autoContinue: true });
-  await until(async () => (JSON.stringify((await messagesOf(name)).at(-1)).includes("It is paid.") ? true : undefined));
-  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["pay-1"], results: ["pay-1"] });
-  expect(told(part.prompts.at(-1))).toContain("Paid 7.");
-  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
-  await expectEqual(name);
-});
-
 test("a turn on another branch is sent the view of that branch", async () => {
   const { name, part } = newThinker();
   const before = await talkUntilCompacted(name);
@@ -179,29 +129,6 @@ test("onCompaction of Think's session: its function summarises in the background
     expect(first).toMatchObject({ summary: "Summed up by hand.", fromMessageId: seen[0]?.id });
     expect(JSON.stringify(await session.getHistory())).not.toContain("Summed up by hand.");
   });
-});
-
-test("a bound on messages compacts the view by their number, and the person sees everything", async () => {
-  const { name, part } = newThinker("counted");
-  const person = await connect(name);
-  for (let n = 0; n < 7; n++) await person.say(user(`u${n}`));
-  expect((await ended(name))[0]).toMatchObject({ trigger: "messages", outcome: { kind: "applied" } });
-  await person.say(user("last", "And now?"));
-  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
-  expect(await messagesOf(name)).toHaveLength(16);
-  await inside(name, async ({ palimpsest }) => {
-    const status = await palimpsest.session().status();
-    expect(status.viewMessages).toBeLessThanOrEqual(12);
-    expect(status.maxMessages).toBe(12);
-  });
-});
-
-test("no append waits for a summariser", async () => {
-  const { name } = newThinker("plain", () => new Promise(() => undefined));
-  const person = await connect(name);
-  for (let n = 0; n < 14; n++) await person.say(user(`u${n}`));
-  expect(await messagesOf(name)).toHaveLength(28);
-  await inside(name, ({ palimpsest }) => expect(palimpsest.runs.live("")).toHaveLength(1));
 });
 
 test("reactive: a turn that the provider refused as too long waits for a summary, and is answered", async () => {
@@ -375,15 +302,6 @@ test("compact by hand: Think's session waits for the summary and says what it co
   });
 });
 
-test("behind a guard a chat goes on: its frames are counted as calls are, and one too many is answered", async () => {
-  const { name } = newThinker("guarded");
-  const person = await connect(name);
-  await person.submit([user("u0", "Hello?")]);
-  expect(await messagesOf(name)).toHaveLength(2);
-  for (let n = 0; n < 80; n++) person.send({ type: "cf_agent_stream_resume_request" });
-  await until(() => person.heard.find((frame) => String(frame["error"]).includes("rate_limited")));
-});
-
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compaction"];
 
 test("no name that compaction adds is a name of Think; its class has these and the calls that were opened", async () => {
@@ -427,16 +345,4 @@ test("by cost, older outputs are shortened for the model alone, as Think does it
   expect(told(part.prompts.at(-1))).toContain("Shortened to save context");
   expect(told(await messagesOf(name))).not.toContain("Shortened to save context");
   await expectEqual(name);
-});
-
-test("a summary continues the prompt that Think last sent, and the provider reads that prompt from its cache", async () => {
-  const { name } = newThinker("cached-own");
-  // In a short conversation, the plain call is the cheaper one.
-  await talkUntilCompacted(name, 30);
-  // On a busy machine, a run that finds nothing to do may follow the one that summarises.
-  expect((await ended(name)).map(({ outcome }) => outcome?.kind)).toContain("applied");
-  const { asked } = providerOf(name);
-  const summary = asked.find((each) => each.summary !== null);
-  expect(summary?.summary?.kind).toBe("continue");
-  expect(summary?.cachedTokens).toBeGreaterThan(1_000);
 });
