@@ -14,6 +14,17 @@ async function store(name: string, messages: readonly UIMessage[]): Promise<void
   await inside(name, (agent) => agent.persistMessages([...agent.messages, ...messages]));
 }
 
+test("a deployment without the Workflow: the chat goes on with the whole conversation, and one line says what to add", async () => {
+  const { name, part } = newChat("unbound");
+  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Please look at u1.");
+  expect(await messagesOf(name)).toHaveLength(24);
+  expect(said.mock.calls.flat().filter((line) => String(line).includes("COMPACTION_WORKFLOW"))).toHaveLength(1);
+});
+
 test("retention: what the base class prunes ends no summary, and is in no view, search or list of originals", async () => {
   const { name, part } = newChat("keeps-20");
   const person = await connect(name);
@@ -279,14 +290,3 @@ test.runIf(everything)(
     expect(kept[0]?.kept).toBe(count + 2);
   },
 );
-
-test("a deployment without the Workflow: the chat goes on with the whole conversation, and one line says what to add", async () => {
-  const { name, part } = newChat("unbound");
-  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
-  onTestFinished(() => said.mockRestore());
-  const person = await connect(name);
-  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
-  expect(JSON.stringify(part.prompts.at(-1))).toContain("Please look at u1.");
-  expect(await messagesOf(name)).toHaveLength(24);
-  expect(said.mock.calls.flat().filter((line) => String(line).includes("COMPACTION_WORKFLOW"))).toHaveLength(1);
-});

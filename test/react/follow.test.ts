@@ -18,7 +18,12 @@ class Played extends EventTarget implements AgentConnection {
     const input = (args[0] ?? {}) as Record<string, unknown>;
     this.asked.push([method, input]);
     const answer = this.answers[method];
-    if (answer === undefined) throw new Error(`Method ${method} is not callable`);
+    // As an agent refuses a call that it does not open.
+    if (answer === undefined) {
+      throw new Error(
+        `[not_configured] This agent does not open ${method} to clients. List it: clients: ["watch", "${method}"].`,
+      );
+    }
     return answer(input);
   }
 
