@@ -169,10 +169,9 @@ function describeBill(results: Results): string {
 }
 
 function describeLosses(results: Results): string {
-  const list = listLosses(results).map(({ are, losses }) => `${losses.length} ${are}`);
+  const list = listLosses(results).map(({ are }) => are);
   if (list.length === 0) return "";
-  const says = `In [these figures](${PAGE}#where-another-is-better) another store is better: ${list.join(", ")}.`;
-  return wrap(says);
+  return wrap(`Another store is better in some ${list.join(", ")}: [here is each](${PAGE}#where-another-is-better).`);
 }
 
 /** Lines short enough for a terminal. */

@@ -32,3 +32,10 @@ test("a page that names a room says first where rooms are explained", () => {
   });
   expect(unexplained).toEqual([]);
 });
+
+test("the README's first screen has both commands and the page's picture", () => {
+  const screen = readFileSync("README.md", "utf8").split("\n").slice(0, 24).join("\n");
+  for (const shown of ["npm install && npm run demo", "npm install && npm test", "](docs/images/page-session.png)"]) {
+    expect(screen).toContain(shown);
+  }
+});
