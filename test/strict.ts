@@ -20,6 +20,9 @@ export const LIMITS = {
   /** Characters of a step's name and of an instance's id. */
   stepNameChars: 256,
   instanceIdChars: 100,
+  /** Connections of an instance at once, and its steps on the free plan. Each step has one connection, to the agent or to a model. */
+  connections: 6,
+  steps: 1_024,
   /** Bytes of what one call passes or returns. */
   rpcBytes: 32 * MIB,
 } as const;
@@ -94,6 +97,7 @@ export function strictWorkflow(workflow: Workflow): Workflow {
 
 /** The steps of an instance, whose names and results are checked. The engine's object is a stub, so its methods are only called. */
 export function strictStep(step: WorkflowStep): WorkflowStep {
+  const open = { now: 0, steps: 0 };
   const calls = step as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
   return new Proxy({} as WorkflowStep, {
     get: (_, key) => {
@@ -101,7 +105,9 @@ export function strictStep(step: WorkflowStep): WorkflowStep {
       if (method !== "do") return (...args: unknown[]) => calls[method]?.(...args);
       return async (name: string, ...rest: unknown[]) => {
         if (name.length > LIMITS.stepNameChars) refuse(`a step name of ${name.length} characters`);
-        const result = await calls["do"]?.(name, ...rest);
+        if (++open.steps > LIMITS.steps) refuse(`${open.steps} steps`);
+        if (++open.now > LIMITS.connections) refuse(`${open.now} connections at once`);
+        const result = await calls["do"]?.(name, ...rest).finally(() => open.now--);
         if (jsonBytes(result) > LIMITS.resultBytes) refuse(`a step result of ${jsonBytes(result)} bytes`);
         return result;
       };

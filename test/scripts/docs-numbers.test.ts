@@ -217,6 +217,8 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`an instance's params | ${STRICT.resultBytes} bytes |`,
     says`a step's name | ${STRICT.stepNameChars} characters |`,
     says`an instance's id | ${STRICT.instanceIdChars} characters |`,
+    says`connections of an instance at once | ${STRICT.connections} |`,
+    says`on the free plan | ${STRICT.steps} |`,
     says`passes or returns | ${STRICT.rpcBytes} bytes |`,
   ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],

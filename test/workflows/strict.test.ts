@@ -37,6 +37,8 @@ test("refuses names, results, ids and params that production refuses", async () 
   expect(await refusalOf(async () => step.do("big", async () => "x".repeat(LIMITS.resultBytes)))).toContain(
     "step result",
   );
+  const many = Array.from({ length: LIMITS.connections + 1 }, (_, n) => step.do(`${n}`, async () => scheduler.wait(1)));
+  expect(await refusalOf(async () => Promise.all(many))).toContain("7 connections at once");
   const workflow = strictWorkflow({ create: async () => ({}) } as unknown as Workflow);
   expect(await refusalOf(async () => workflow.create({ id: "a:b" }))).toContain('instance id "a:b"');
   expect(await refusalOf(async () => workflow.create({ id: "p", params: "x".repeat(LIMITS.paramsBytes) }))).toContain(
