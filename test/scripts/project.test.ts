@@ -46,6 +46,12 @@ const wrongIn = (folder: string): string[] =>
     .filter(({ state }) => state === "wrong")
     .map(({ check }) => check);
 
+/** What to do where the package is not installed yet. */
+function adviceFor(files: Readonly<Record<string, string>>): string | undefined {
+  const { findings } = examineProject(folderOf(files), paint).answer as Found;
+  return findings.find(({ check }) => check === "package")?.advice;
+}
+
 /** As npm would install the package and its peers. */
 function installInto(folder: string, versions: Readonly<Record<string, string>>): void {
   mkdirSync(join(folder, "node_modules/palimpsest"), { recursive: true });
@@ -77,7 +83,7 @@ describe("init", () => {
       "+ ",
     ]);
     expect(lines).toContain("Nothing was written. Run it again with --yes.");
-    expect(lines).toContain("Next: npm install palimpsest");
+    expect(lines).toContain("Next: npm uninstall agents @cloudflare/ai-chat");
     expect(lines.join("\n")).toContain("const turn = await this.compacted({ tools })");
   });
 
@@ -156,6 +162,19 @@ describe("init", () => {
 });
 
 describe("doctor", () => {
+  test("before the package is installed, it says the install lines of the page, by the AI SDK that is there", () => {
+    const page = read(ROOT, "docs/ai-chat.md");
+    const [, section = ""] = /^## Into Cloudflare's starter$([\s\S]*?)^## /m.exec(page) ?? [];
+    const [sixth = ""] = [...section.matchAll(/^```sh\n([\s\S]*?)\nnpx palimpsest init/gm)].map(([, lines]) => lines);
+    expect(adviceFor(STARTER)).toBe(sixth.replace("\n", ", then "));
+    expect(adviceFor({ ...STARTER, "package.json": '{"dependencies":{"agents":"^0.20.0","ai":"^7.0.0"}}' })).toBe(
+      "npm uninstall agents, then npm install palimpsest agents",
+    );
+    expect(adviceFor({ ...STARTER, "package.json": '{"dependencies":{"agents":"^0.32.0"}}' })).toBe(
+      "npm install palimpsest ai zod",
+    );
+  });
+
   test("names all that keeps the starter from working, and nothing once that is done", () => {
     const folder = folderOf(STARTER);
     installInto(folder, { ...PEERS, agents: "0.17.3", "palimpsest/node_modules/ai": "7.0.1" });

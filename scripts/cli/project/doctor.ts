@@ -14,7 +14,7 @@ import {
   WORKFLOW_BINDING,
   type Project,
 } from "./project.ts";
-import { satisfies } from "./versions.ts";
+import { installLines, satisfies } from "./versions.ts";
 
 /** What was looked at. `wrong` keeps an agent from working, and `poor` from working well. */
 interface Finding {
@@ -47,11 +47,11 @@ function ok(check: string, found: string): Finding {
   return { check, state: "ok", found };
 }
 
-function* examineVersions({ folder }: Project): Iterable<Finding> {
-  const modules = join(folder, "node_modules");
+function* examineVersions(project: Project): Iterable<Finding> {
+  const modules = join(project.folder, "node_modules");
   const ours = readManifest(join(modules, "palimpsest/package.json"));
   if (ours === null) {
-    const advice = "npm install palimpsest agents ai zod";
+    const advice = installLines(project).join(", then ");
     yield { check: "package", state: "wrong", found: "palimpsest is not installed here", advice };
     return;
   }
@@ -64,7 +64,9 @@ function* examineVersions({ folder }: Project): Iterable<Finding> {
         yield { check: name, state: "wrong", found: "not installed", advice: `npm install "${name}@${range}"` };
       }
     } else if (!satisfies(version, range)) {
-      const advice = `palimpsest takes ${range}: npm uninstall ${name}, then npm install "${name}@${range}"`;
+      const lines = [`npm uninstall ${name}`, `npm install "${name}@${range}"`];
+      const isHost = name === "agents" || name === "@cloudflare/ai-chat";
+      const advice = `palimpsest takes ${range}: ${(isHost ? installLines(project) : lines).join(", then ")}`;
       yield { check: name, state: "wrong", found: version, advice };
     } else yield ok(name, version);
     if (existsSync(join(modules, "palimpsest/node_modules", name))) {

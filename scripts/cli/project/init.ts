@@ -20,6 +20,7 @@ import {
   type Declared,
   type Project,
 } from "./project.ts";
+import { installLines } from "./versions.ts";
 
 interface Change {
   readonly path: string;
@@ -130,7 +131,7 @@ function stepsAfter(project: Project, agent: Declared | undefined): string[] {
   const { dependencies = {}, devDependencies = {} } = manifest;
   const steps: string[] = [];
   if (dependencies["palimpsest"] === undefined && devDependencies["palimpsest"] === undefined) {
-    steps.push("npm install palimpsest");
+    steps.push(...installLines(project));
   }
   if (declaredAgents(project).some(sendsEverything)) steps.push(SEND_VIEW);
   if (agent?.base === PLAIN_OBJECT) {

@@ -1,6 +1,34 @@
 /** Versions as npm compares them, for the forms that peer dependencies of this package have: `^1.2.3`, `>=1.2.0 <2`, joined by `||`. */
 
+import { join } from "node:path";
+import { readManifest, type Project } from "./project.ts";
+
 type Version = readonly [number, number, number];
+
+/** Hosts whose oldest version is a later one than many projects have. npm does not replace them in place, because each asks for the other. */
+const HOSTS = { agents: "0.24.0", "@cloudflare/ai-chat": "0.12.0" } as const;
+
+/** The commands that install the package beside what a project has, as docs/ai-chat.md has them. */
+export function installLines({ folder, manifest }: Pick<Project, "folder" | "manifest">): string[] {
+  const declared = { ...manifest.devDependencies, ...manifest.dependencies };
+  const has = (name: string): string | undefined =>
+    readManifest(join(folder, "node_modules", name, "package.json"))?.version ?? declared[name];
+  const hosts = Object.entries(HOSTS).filter(([name]) => has(name) !== undefined);
+  if (hosts.every(([name, least]) => compare(parse(has(name) ?? ""), parse(least)) >= 0)) {
+    return [
+      `npm install ${["palimpsest", ...["agents", "ai", "zod"].filter((name) => has(name) === undefined)].join(" ")}`,
+    ];
+  }
+  // The newest agents takes no provider of the AI SDK 6.
+  const isSixth = parse(has("ai") ?? "")[0] === 6;
+  const names = hosts.map(([name, least]) => (isSixth ? `${name}@${least}` : name));
+  // It came along with the older @cloudflare/ai-chat.
+  const react = hosts.length > 1 ? [isSixth ? "@ai-sdk/react@3" : "@ai-sdk/react"] : [];
+  return [
+    `npm uninstall ${hosts.map(([name]) => name).join(" ")}`,
+    ["npm install", ...(isSixth ? ["--save-exact"] : []), "palimpsest", ...names, ...react].join(" "),
+  ];
+}
 
 function parse(text: string): Version {
   const [major = 0, minor = 0, patch = 0] = (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? "0").split(".").map(Number);
