@@ -1,6 +1,6 @@
 /** The model of a chat under test. Each agent has a script, and every prompt is recorded. */
 import type { LanguageModelV4Message, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { tool, type ModelMessage, type ToolSet } from "ai";
+import { tool, type LanguageModel, type ModelMessage, type ToolSet } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
 import type { Agent } from "agents";
@@ -47,6 +47,13 @@ export const tools = {
   }),
   place: tool({ description: "Answered by the client.", inputSchema: z.object({ n: z.number() }) }),
 } satisfies ToolSet;
+
+/** By the name of an agent, a model and tools of its test alone. */
+export const given = ((globalThis as { palimpsestGiven?: Map<string, Given> }).palimpsestGiven ??= new Map<
+  string,
+  Given
+>());
+type Given = { readonly model: LanguageModel; readonly tools: ToolSet };
 
 export function chatModel(agent: Agent) {
   const part = partOf<Agent>(agent.name);

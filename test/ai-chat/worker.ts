@@ -3,7 +3,7 @@ import { AIChatAgent } from "@cloudflare/ai-chat";
 import { Agent, routeAgentRequest } from "agents";
 import { classifyContextOverflow, ThinkHarness } from "agents/harness/think";
 import { Sessions } from "agents/sessions";
-import { isStepCount, streamText, type LanguageModel, type ToolSet, type UIMessage } from "ai";
+import { isStepCount, streamText, type UIMessage } from "ai";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { Session } from "../../src/agent/sessions/session.ts";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
@@ -19,7 +19,7 @@ import { embeddings } from "../../src/embeddings/search.ts";
 import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
 import { cachingModel } from "../prompt-cache/caching-provider.ts";
 import { scriptedEmbed } from "../embeddings/scripted-embedder.ts";
-import { chatModel, partOf, tools } from "./chat-model.ts";
+import { chatModel, given, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 
@@ -44,13 +44,14 @@ export class Chat extends withCompaction(AIChatAgent, {
 
   override async onChatMessage(_onFinish: unknown, options?: { abortSignal?: AbortSignal | undefined }) {
     const part = partOf(this.name);
-    const turn = await this.compacted({ tools });
+    const { model, tools: own = tools } = given.get(this.name) ?? {};
+    const turn = await this.compacted({ tools: own });
     part.turns.push(turn.messages);
     return streamText({
       model: this.name.startsWith("cached")
         ? this.palimpsest.session().rememberPrompt(cachingModel(this.name, "own"))
-        : chatModel(this),
-      tools,
+        : (model ?? chatModel(this)),
+      tools: own,
       ...turn,
       stopWhen: isStepCount(8),
       ...(options?.abortSignal !== undefined && { abortSignal: options.abortSignal }),
@@ -91,13 +92,6 @@ function smallChunks(ours: Session): void {
 function byMessages(ours: Session): void {
   ours.compactAfter(60_000, { maxMessages: 12 });
 }
-
-/** By the name of an agent, a model and tools of its test alone. */
-export const given = ((globalThis as { palimpsestGiven?: Map<string, Given> }).palimpsestGiven ??= new Map<
-  string,
-  Given
->());
-type Given = { readonly model: LanguageModel; readonly tools: ToolSet };
 
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
 export class Harnessed extends withPlainCompaction(Agent) {

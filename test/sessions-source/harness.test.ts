@@ -6,14 +6,15 @@ import { tool, type UIMessage } from "ai";
 import { z } from "zod";
 import { longTurn, REQUEST } from "../turn/long-turn.ts";
 import { signing } from "../turn/signing-provider.ts";
+import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { expectLooks, until, user } from "../ai-chat/chat.ts";
-import { partOf, toolsIn } from "../ai-chat/chat-model.ts";
-import { given, type Harnessed } from "../ai-chat/worker.ts";
+import { given, partOf, toolsIn } from "../ai-chat/chat-model.ts";
+import type { Harnessed } from "../ai-chat/worker.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
 
 skipRetryDelays();
@@ -235,4 +236,20 @@ test("thoughts that a provider binds to all before them: none is refused and non
   }
   expect({ refused: told.refused, needless: told.needless }).toEqual({ refused: 0, needless: 0 });
   expect(told.sent).toBeGreaterThan(60);
+});
+
+test.each(STOPS)("a turn that is stopped %s: what was said and done is known to the next prompt", async (stop) => {
+  const name = `idle-stopped${agents++}`;
+  const { model, tools, reached, expectKnown } = stoppable(stop);
+  given.set(name, { model, tools });
+  scriptModel(name, () => "never");
+  await inside(name, async ({ harness }) => {
+    const session = harness.session();
+    const { operationId } = await session.submit(user("u0", "Pay invoice 7, then read the log."));
+    await reached();
+    await session.abort(operationId);
+    await session.wait(operationId).catch(() => undefined);
+  });
+  await ask(name, user("u1", "What now?"));
+  expectKnown();
 });

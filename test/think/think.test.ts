@@ -14,8 +14,9 @@ import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { talk } from "../conversation.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { namesOf, until, user } from "../ai-chat/chat.ts";
-import { toolsIn } from "../ai-chat/chat-model.ts";
+import { given, toolsIn } from "../ai-chat/chat-model.ts";
 import { promisesOf } from "../ai-chat/promises.ts";
+import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import {
   connect,
   ended,
@@ -345,4 +346,17 @@ test("by cost, older outputs are shortened for the model alone, as Think does it
   expect(told(part.prompts.at(-1))).toContain("Shortened to save context");
   expect(told(await messagesOf(name))).not.toContain("Shortened to save context");
   await expectEqual(name);
+});
+
+test.each(STOPS)("a turn that is stopped %s: what was said and done is known to the next prompt", async (stop) => {
+  const { name } = newThinker("idle");
+  const { model, tools, reached, expectKnown } = stoppable(stop);
+  given.set(name, { model, tools });
+  const person = await connect(name);
+  const id = person.request([user("u0", "Pay invoice 7, then read the log.")]);
+  await reached();
+  person.send({ type: "cf_agent_chat_request_cancel", id });
+  await person.finished(id);
+  await person.say(user("u1", "What now?"));
+  expectKnown();
 });

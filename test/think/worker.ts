@@ -14,7 +14,7 @@ import { guardConnections } from "../../src/doors/guard.ts";
 import { compactAfter, withCompaction } from "../../src/think/with-compaction.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { promptCache } from "../../src/prompt-cache/remember.ts";
-import { chatModel, tools } from "../ai-chat/chat-model.ts";
+import { chatModel, given, tools } from "../ai-chat/chat-model.ts";
 import { cachingModel } from "../prompt-cache/caching-provider.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
@@ -48,11 +48,11 @@ export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<C
 
   override getModel() {
     if (this.is("cached")) return this.palimpsest.session().rememberPrompt(cachingModel(this.name, "own"));
-    return chatModel(this);
+    return given.get(this.name)?.model ?? chatModel(this);
   }
 
   override getTools() {
-    return tools;
+    return given.get(this.name)?.tools ?? tools;
   }
 
   override getSkills(): SkillSource[] {
