@@ -83,9 +83,13 @@ function mix(Base: ChatClass, { clients, rooms }: Declared) {
     }
 
     async compacted(options: CompactedOptions = {}): Promise<CompactedTurn> {
-      const { tools } = options;
+      const { tools, convertDataPart } = options;
       return compactedTurn(this.palimpsest.session(), options, {
-        fallback: async () => convertToModelMessages(this.messages, tools === undefined ? {} : { tools }),
+        fallback: async () =>
+          convertToModelMessages(this.messages, {
+            ...(tools !== undefined && { tools }),
+            ...(convertDataPart !== undefined && { convertDataPart }),
+          }),
       });
     }
 

@@ -19,6 +19,7 @@ import { compactAndWait } from "./compact-and-wait.ts";
 import { coreOf, mirrorOf, sessionsSource } from "./source.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { saidBy } from "../steps/view/thoughts.ts";
+import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { Prompts } from "../turn/prompts.ts";
 import { warn } from "./turn.ts";
 
@@ -31,6 +32,8 @@ export interface HarnessCompactionOptions {
   /** The harness's tools, where one has a `toModelOutput`. */
   readonly tools?: ThinkHarnessOptions["tools"];
   readonly configureSession?: ThinkHarnessOptions["configureSession"];
+  /** What a model is sent of a part of type `data-…`, as `convertToModelMessages` takes it. Nothing by default. */
+  readonly convertDataPart?: ConvertDataPart | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export function compactHarness<Harness extends ThinkHarness>(
   make: (compaction: HarnessCompaction) => Harness,
   options: HarnessCompactionOptions = {},
 ): Harness {
-  checkFields("compactHarness", options, { hooks: true, tools: true, configureSession: true });
+  checkFields("compactHarness", options, { hooks: true, tools: true, configureSession: true, convertDataPart: true });
   const core = coreOf(agent, "compactHarness(this, make)");
   if (core.hosted.open !== null || core.hosted.size > 0) {
     throw new PalimpsestError(
@@ -114,7 +117,7 @@ class HarnessSessions {
   }
 
   async #beforeTurn(context: ThinkTurnContext) {
-    const { hooks, tools: ofHarness } = this.#options;
+    const { hooks, tools: ofHarness, convertDataPart } = this.#options;
     const config = await hooks?.beforeTurn?.(context);
     if (config?.messages !== undefined) return config;
     const tools = await toolsOf(ofHarness, context.session);
@@ -125,7 +128,7 @@ class HarnessSessions {
     const turn =
       known?.operationId === operationId
         ? known
-        : { operationId, prompts: new Prompts(ours, { ...(tools !== undefined && { tools }) }) };
+        : { operationId, prompts: new Prompts(ours, { ...(tools !== undefined && { tools }), convertDataPart }) };
     this.#turns.set(context.session, turn);
     const names = config?.activeTools ?? context.tools;
     const around = {

@@ -12,6 +12,7 @@ import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
+import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { wantsNineChars } from "../turn/nine-char-ids.ts";
 import { canRead } from "../turn/readable.ts";
 import { leafOfTurn } from "./internals.ts";
@@ -32,6 +33,7 @@ export interface TurnHooks {
   readonly session: () => Session;
   /** The changes of Think's context blocks since its prompt was frozen. */
   readonly reminder: () => Promise<string | null>;
+  readonly convertDataPart: ConvertDataPart | undefined;
 }
 
 /** Wraps the hooks of this agent, as its class and its fields define them. */
@@ -62,7 +64,8 @@ export function hookTurns(agent: Think, hooks: TurnHooks): void {
   };
 }
 
-async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context: TurnContext): Promise<Turn> {
+async function beginTurn(agent: Think, hooks: TurnHooks, context: TurnContext): Promise<Turn> {
+  const { session, reminder, convertDataPart } = hooks;
   const { tools, messages: whole, system } = context;
   const text = await reminder();
   const step = agent.truncationStep;
@@ -80,7 +83,7 @@ async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context
     behind: null,
     system,
   };
-  turn.compacted = await compactedTurn(session(), { tools }, host);
+  turn.compacted = await compactedTurn(session(), { tools, convertDataPart }, host);
   return turn as Turn;
 }
 

@@ -19,11 +19,20 @@ import {
   type HostCompaction,
   type HostedCore,
 } from "../sessions-source/hosted-agent.ts";
+import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { isEviction } from "./internals.ts";
 import { Recorded, type Session } from "./session.ts";
 import { hookTurns } from "./turns.ts";
 
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
+
+export interface ThinkCompactionOptions<
+  R extends Rooms = readonly [],
+  Open extends Clients<R> = Clients<R>,
+> extends WithCompactionOptions<R, Open> {
+  /** What a model is sent of a part of type `data-…`, as `convertToModelMessages` takes it. Nothing by default. */
+  readonly convertDataPart?: ConvertDataPart | undefined;
+}
 
 type Compacted<R extends Rooms, Open> = HostCompaction<R, Open> &
   Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
@@ -43,7 +52,7 @@ export interface CompactingThinkClass<R extends Rooms, Open> {
 export function withCompaction<
   const R extends Rooms = readonly [],
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
->(base: typeof Think, options?: WithCompactionOptions<R, Open>): CompactingThinkClass<R, Open>;
+>(base: typeof Think, options?: ThinkCompactionOptions<R, Open>): CompactingThinkClass<R, Open>;
 /** The same for a subclass of it. */
 export function withCompaction<
   Env extends Cloudflare.Env,
@@ -52,16 +61,19 @@ export function withCompaction<
   const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options?: WithCompactionOptions<R, Open>,
+  options?: ThinkCompactionOptions<R, Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
-export function withCompaction(base: unknown, options: WithCompactionOptions<Rooms, Clients> = {}): unknown {
+export function withCompaction(base: unknown, options: ThinkCompactionOptions<Rooms, Clients> = {}): unknown {
   mustBeHost(base, THINK, "@cloudflare/think");
-  const { clients, rooms } = checkDeclared(options);
+  const { convertDataPart, ...declared } = options;
+  const { clients, rooms } = checkDeclared(declared);
   // Think's own sessions have onCompaction.
-  return mix(base as ThinkClass, { clients, rooms: [ownFunction(), ...rooms] });
+  return mix(base as ThinkClass, { clients, rooms: [ownFunction(), ...rooms], convertDataPart });
 }
 
-function mix(Base: ThinkClass, { clients, rooms }: Declared) {
+type Mixed = Declared & Pick<ThinkCompactionOptions, "convertDataPart">;
+
+function mix(Base: ThinkClass, { clients, rooms, convertDataPart }: Mixed) {
   return class Compacting extends Base implements HostCompaction<Rooms> {
     readonly palimpsest: HostedCore<Rooms>;
     declare compaction?: CompactionSettings | undefined;
@@ -90,6 +102,7 @@ function mix(Base: ThinkClass, { clients, rooms }: Declared) {
           hookTurns(this, {
             session: () => this.palimpsest.session(),
             reminder: () => this.#reminder(),
+            convertDataPart,
           });
         },
         // As after a summary of Think's own, the prompt is rebuilt from the present context blocks.

@@ -27,6 +27,7 @@ import type { Session } from "../agent/sessions/session.ts";
 import type { Fitted, GetViewOptions, ShownView } from "../agent/sessions/shown-view.ts";
 import { asTaken } from "./brought.ts";
 import { answerCalls, firstResults, type StepBegun } from "./call-results.ts";
+import { saidOfData, type ConvertDataPart } from "./data-parts.ts";
 import { joined } from "./joined.ts";
 import { showingBytes } from "./model-output.ts";
 import { withNineCharIds, wantsNineChars } from "./nine-char-ids.ts";
@@ -45,6 +46,8 @@ export interface ViewOptions extends Omit<GetViewOptions, "apart"> {
   readonly maxTokens?: number | undefined;
   /** Called with the omitted or shortened parts, each time that a step's view had to be made to fit. */
   readonly onReduced?: ((fitted: Extract<Fitted, { kind: "reduced" }>) => void) | undefined;
+  /** What a model is sent of a part of type `data-…`, as `convertToModelMessages` takes it. Nothing by default. */
+  readonly convertDataPart?: ConvertDataPart | undefined;
   /** For tools that define what a model sees of their output (`toModelOutput`). */
   readonly tools?: ToolSet | undefined;
 }
@@ -118,7 +121,7 @@ export class Prompts {
     const view = await session.viewWith(
       { leafId, asOf: leafId === undefined ? asOf : undefined, truncate, maxTokens: limit },
       {
-        as: this.#host?.as,
+        as: (message) => saidOfData(this.#host?.as(message) ?? message, this.#options.convertDataPart),
         arrange: async (messages) => {
           const { countTokens } = session;
           const { before, own, measured } = await this.#divide(messages, step);

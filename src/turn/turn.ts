@@ -36,6 +36,7 @@ const TURN_OPTIONS: FieldNames<Omit<TurnOptions, "replyId">> = {
   maxTokens: true,
   onReduced: true,
   tools: true,
+  convertDataPart: true,
   truncate: true,
   asOf: true,
 };

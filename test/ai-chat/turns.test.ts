@@ -57,6 +57,16 @@ test("what a turn has brought is counted with the view that it was sent behind",
   });
 });
 
+test("data of a message is said as `convertDataPart` says it", async () => {
+  const { name } = newChat("idle");
+  const asked: UIMessage = { id: "u0", role: "user", parts: [{ type: "data-selection", data: "the north berth" }] };
+  await inside(name, (agent) => agent.persistMessages([asked]));
+  const { messages } = await inside(name, (agent) =>
+    agent.compacted({ convertDataPart: ({ data }) => ({ type: "text", text: `Selected: ${String(data)}` }) }),
+  );
+  expect(JSON.stringify(messages)).toContain("Selected: the north berth");
+});
+
 test("a reply that goes on is sent with each call's own input and output, where a model reused an id", async () => {
   const { name } = newChat("idle");
   const reply: UIMessage = { id: "reply", role: "assistant", parts: [...again(1), ...again(2), ...again(3)] };

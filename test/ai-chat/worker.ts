@@ -102,6 +102,7 @@ export class Harnessed extends withPlainCompaction(Agent) {
       return new ThinkHarness({ model, tools: own, maxSteps: 600, ...compaction });
     },
     {
+      convertDataPart: ({ data }) => ({ type: "text", text: `Selected: ${String(data)}` }),
       hooks: {
         beforeTurn: () =>
           this.name.startsWith("replaced") ? { messages: [{ role: "user", content: "Only this." }] } : {},

@@ -253,3 +253,9 @@ test.each(STOPS)("a turn that is stopped %s: what was said and done is known to 
   await ask(name, user("u1", "What now?"));
   expectKnown();
 });
+
+test("data of a message is said as the caller's `convertDataPart` says it", async () => {
+  const { name, part } = newHarnessed("idle");
+  await ask(name, { id: "u0", role: "user", parts: [{ type: "data-selection", data: "the north berth" }] });
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Selected: the north berth");
+});

@@ -360,3 +360,10 @@ test.each(STOPS)("a turn that is stopped %s: what was said and done is known to 
   await person.say(user("u1", "What now?"));
   expectKnown();
 });
+
+test("data of a message is said as the caller's `convertDataPart` says it", async () => {
+  const { name, part } = newThinker("idle");
+  const person = await connect(name);
+  await person.say({ id: "u0", role: "user", parts: [{ type: "data-selection", data: "the north berth" }] });
+  expect(told(part.prompts.at(-1))).toContain("Selected: the north berth");
+});

@@ -20,7 +20,10 @@ import { cachingModel } from "../prompt-cache/caching-provider.ts";
 export { CompactionWorkflow } from "../worker.ts";
 
 /** `idle` compacts on request alone, `counted` by the number of messages, `auto` goes by cost, `own` has a function, `cached` has a provider with a prompt cache, `guarded` and `reactive` have Think's guards against an overflow, and `skilled` has a skill. */
-export class Thinker extends withCompaction(Think, { rooms: [promptCache()] })<Cloudflare.Env> {
+export class Thinker extends withCompaction(Think, {
+  rooms: [promptCache()],
+  convertDataPart: ({ data }) => ({ type: "text", text: `Selected: ${String(data)}` }),
+})<Cloudflare.Env> {
   /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
   /** How often a summary of the agent's own function was asked for. */

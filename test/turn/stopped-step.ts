@@ -41,8 +41,8 @@ const answering: LanguageModelV4StreamPart[] = [
 
 /** The first turn hangs at its stop, and the next answers. `reached` resolves once the model is there. */
 export function stoppable(stop: Stop) {
-  let isThere = false;
-  const resolve = (): void => void (isThere = true);
+  const at = { isThere: false };
+  const resolve = (): void => void (at.isThere = true);
   const prompts: string[] = [];
   const said = { "while the model thinks": thinking, "in a text": speaking, "between two calls": calling }[stop];
   const model = new MockLanguageModelV4({
@@ -76,7 +76,7 @@ export function stoppable(stop: Stop) {
     tools,
     /** Resolves in the object that asks, which may be another one than the model's. */
     reached: async (): Promise<void> => {
-      while (!isThere) await scheduler.wait(5);
+      while (!at.isThere) await scheduler.wait(5);
     },
     /** The prompt of the next turn knows what was said and done, and nothing that providers refuse. */
     expectKnown: (): void => {

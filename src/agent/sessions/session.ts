@@ -31,7 +31,6 @@ import { openSpan } from "../runs/read-slices.ts";
 import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
-import { repairMessages } from "../../steps/view/repair.ts";
 import { inTurns } from "../../steps/view/turns.ts";
 import type { PastView } from "../../memory/overlays/session-overlays.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
@@ -297,14 +296,14 @@ export class Session extends Configured {
     const { fixed } = this.#state;
     const { core, id } = fixed;
     const { rooms } = core;
-    const reading: Pick<ViewReading, "leavesOut"> = {
+    const reading: Omit<ViewReading, "overlays"> = {
       leavesOut: (behind) => rooms.leavesOut?.(id, behind) ?? new Set(),
+      as,
     };
     const read = await fixed.read<View | PastView>((history) =>
       asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading),
     );
-    const begun = as === undefined ? read.messages : repairMessages(read.messages.map(as));
-    const view = { ...read, messages: rooms.shown?.(id, begun) ?? begun };
+    const view = { ...read, messages: rooms.shown?.(id, read.messages) ?? read.messages };
     const previewed = withinBytes(withPreviews(core, id, view.messages));
     const { messages: shown, ...apart } = (await arrange?.(previewed)) ?? {
       messages: previewed,

@@ -62,12 +62,14 @@ export interface ViewReading {
   readonly overlays?: readonly OverlayRow[];
   /** Returns the names of documents that no summary shows beside itself, because of what the messages behind it show. */
   readonly leavesOut?: (behind: readonly UIMessage[]) => ReadonlySet<string>;
+  /** Replaces a message before the view is repaired. */
+  readonly as?: ((message: UIMessage) => UIMessage) | undefined;
 }
 
 export function readView(
   tree: Tree,
   start: Place | null,
-  { overlays, leavesOut }: ViewReading = {},
+  { overlays, leavesOut, as }: ViewReading = {},
 ): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
   const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
@@ -78,7 +80,7 @@ export function readView(
   if (leavesOut !== undefined && element?.kind === "overlay")
     messages[last] = overlayMessage(element.overlay, element, () => leavesOut(messages.slice(last + 1)));
   return {
-    messages: repairMessages(messages),
+    messages: repairMessages(as === undefined ? messages : messages.map(as)),
     tokens: elements.reduce((sum, element) => sum + element.tokens, 0),
     elements,
   };

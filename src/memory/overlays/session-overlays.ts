@@ -158,7 +158,7 @@ export class SessionOverlays {
   }
 
   /** The view right after an overlay was added. Throws `unknown_overlay`. */
-  viewAsOf(overlayId: string, reading: Pick<ViewReading, "leavesOut"> = {}): PastView {
+  viewAsOf(overlayId: string, reading: Omit<ViewReading, "overlays"> = {}): PastView {
     return readPastView(this.#tree, this.laid, { ...reading, overlayId });
   }
 

@@ -3,6 +3,7 @@
  *
  * 1. The first message is the user's.
  * 2. User and assistant alternate, as the chat templates of open models demand. Neighbours of one role become one message, in their order.
+ *    Results count as none of them in these templates, so words of the assistant stand between a result and the user.
  * 3. An assistant's step ends with a call or with the turn, because Gemini takes a call only after a user's message or a result.
  * 4. A system message is shown as the user's, with a mark. The AI SDK refuses one among the messages, and most providers refuse a later one.
  * 5. A tool's name is one that every provider takes, unless the caller has a tool of that name.
@@ -26,6 +27,11 @@ export interface TurnsOptions {
 }
 
 const SYSTEM_MARK = "[System]";
+/** Stands between the result of a call and what the user says instead of an answer. */
+const UNANSWERED: readonly Part[] = [
+  { type: "step-start" },
+  { type: "text", text: "[The user went on before an answer.]" },
+];
 /** Stands for a step in the id of a message that comes before all steps. */
 const BEFORE = 1_000_000;
 const BEGINS_WITHOUT_USER = "[The conversation begins with the assistant's words.]";
@@ -53,7 +59,9 @@ export function inTurns(
       }
     }
   }
-  const shown = turns.map((turn) => asMessage({ ...turn, parts: turn.parts.map((part) => renamed(part, tools)) }));
+  const shown = turns.map((turn, at) =>
+    asMessage({ ...turn, parts: turn.parts.map((part) => renamed(part, tools)) }, turns[at + 1]?.role === "user"),
+  );
   const [first] = shown;
   if (!continues && first?.role === "assistant") shown.unshift(opening(first));
   return shown.length === messages.length && shown.every((each, at) => each === messages[at]) ? messages : shown;
@@ -98,9 +106,9 @@ function isClientCall(part: Part): boolean {
   return tool !== null && tool.providerExecuted !== true;
 }
 
-function asMessage({ role, from, parts: whole }: Turn): UIMessage {
+function asMessage({ role, from, parts: whole }: Turn, isInterrupted: boolean): UIMessage {
   const [first] = from as [UIMessage];
-  const parts = role === "assistant" ? withJoinedSteps(whole) : whole;
+  const parts = role === "assistant" ? withSteps(whole, isInterrupted) : whole;
   if (from.length === 1 && first.role === role) {
     const same = parts.length === first.parts.length && parts.every((part, at) => part === first.parts[at]);
     return same ? first : { ...first, parts };
@@ -116,21 +124,26 @@ function joinedId(id: string): string {
   return id.startsWith(RESERVED_PREFIX) ? id : fittedMessageId(id, 0);
 }
 
-/** Without the step marks before which the assistant called nothing. */
-function withJoinedSteps(parts: Part[]): Part[] {
+/** Without the step marks before which the assistant called nothing, and with words of his between results and the user. */
+function withSteps(parts: Part[], isInterrupted: boolean): Part[] {
   let said = false;
   let called = false;
-  const kept = parts.filter((part) => {
+  let waits = false;
+  const shown = parts.flatMap((part): Part[] => {
     const isMark = part.type === "step-start";
-    if (isMark && said && !called) return false;
-    if (isMark || part.type === "steering-message") [said, called] = [false, false];
-    else {
-      said ||= isSaid(part) || part.type === "custom";
+    const isSteering = part.type === "steering-message";
+    if (isMark && said && !called) return [];
+    const before = isSteering && waits ? UNANSWERED : [];
+    if (isMark || isSteering) [said, called] = [false, false];
+    else if (isSaid(part) || part.type === "custom") {
+      said = true;
       called ||= isClientCall(part);
+      waits = called;
     }
-    return true;
+    return [...before, part];
   });
-  return kept.length === parts.length ? parts : kept;
+  if (isInterrupted && waits && !parts.some(isOpenCall)) shown.push(...UNANSWERED);
+  return shown.length === parts.length && shown.every((part, at) => part === parts[at]) ? parts : shown;
 }
 
 function renamed(part: Part, tools: Readonly<Record<string, unknown>>): Part {

@@ -98,7 +98,7 @@ describe("names of tools that a model invents", () => {
   );
 
   test("the name of a tool that the caller has stays, because its provider takes it", () => {
-    const messages = [asked("u"), say("a", "assistant", tool("c1", {}, "files.read")), asked("v")];
+    const messages = [asked("u"), say("a", "assistant", tool("c1", {}, "files.read"))];
     expect(inTurns(messages, { tools: { "files.read": {} } })).toBe(messages);
     expect(JSON.stringify(inTurns(messages))).toContain("tool-files_read");
   });
@@ -256,6 +256,30 @@ describe("user and assistant alternate", () => {
   test("an answer that ends with a call stays apart from the next one", () => {
     const messages = [asked("u1"), say("a1", "assistant", stepStart, tool("c1")), calls, asked("u3")];
     expect(inTurns(messages)).toBe(messages);
+  });
+
+  test("between a result and the user stand words of the assistant, because results count as nobody's", async () => {
+    const steering = { type: "steering-message", id: "s", parts: [text("Faster.")] } as unknown as Part;
+    const view = await accepted([
+      asked("u1"),
+      say("a1", "assistant", stepStart, text("I look."), tool("c1"), stepStart, thought({ state: "streaming" })),
+      asked("u2"),
+      say(
+        "a2",
+        "assistant",
+        stepStart,
+        tool("c2"),
+        steering,
+        stepStart,
+        tool("c3", { state: "input-available", output: undefined }),
+      ),
+      asked("u3"),
+    ]);
+    const answers = partsOf(view).filter((part) => part.type === "text" && part.text.includes("went on before"));
+    expect(answers).toHaveLength(3);
+    // The turn itself goes on without them.
+    const running = [asked("u1"), say("a1", "assistant", stepStart, tool("c1"))];
+    expect(shown(running)).toBe(running);
   });
 
   test("a summary and the user's messages beside it are one message, in their order, under the summary's id", async () => {

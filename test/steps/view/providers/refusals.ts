@@ -231,10 +231,15 @@ function chat(body: Json): string[] {
   return bad;
 }
 
-/** Templates that raise unless user and assistant alternate, from the user on. Results stand between calls and what follows. */
+/** Templates that raise unless user and assistant alternate, from the user on. Calls and their results are not counted. */
 function alternating(body: Json): string[] {
-  const roles = list(body["messages"]).map(({ role }) => role);
-  const bad: string[] = roles[0] === "user" ? [] : ["the first message is not the user's"];
+  const messages = list(body["messages"]);
+  const counted = messages.filter((each) => each["role"] !== "tool" && list(each["tool_calls"]).length === 0);
+  const bad: string[] = counted.some(({ role }, at) => role === "user" && counted[at - 1]?.["role"] === "user")
+    ? ["two messages of user around results"]
+    : [];
+  const roles = messages.map(({ role }) => role);
+  if (roles[0] !== "user") bad.push("the first message is not the user's");
   roles.forEach((role, at) => {
     if (role === "system") bad.push("a system message among the others");
     if (role !== "tool" && role === roles[at - 1]) bad.push(`two messages of ${String(role)} in a row`);
