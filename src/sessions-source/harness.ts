@@ -32,6 +32,8 @@ export interface HarnessCompactionOptions {
   /** The harness's tools, where one has a `toModelOutput`. */
   readonly tools?: ThinkHarnessOptions["tools"];
   readonly configureSession?: ThinkHarnessOptions["configureSession"];
+  /** The harness's model, so that a prompt has the forms that its provider takes. */
+  readonly model?: ThinkHarnessOptions["model"] | undefined;
   /** What a model is sent of a part of type `data-…`, as `convertToModelMessages` takes it. Nothing by default. */
   readonly convertDataPart?: ConvertDataPart | undefined;
 }
@@ -46,7 +48,13 @@ export function compactHarness<Harness extends ThinkHarness>(
   make: (compaction: HarnessCompaction) => Harness,
   options: HarnessCompactionOptions = {},
 ): Harness {
-  checkFields("compactHarness", options, { hooks: true, tools: true, configureSession: true, convertDataPart: true });
+  checkFields("compactHarness", options, {
+    hooks: true,
+    tools: true,
+    configureSession: true,
+    convertDataPart: true,
+    model: true,
+  });
   const core = coreOf(agent, "compactHarness(this, make)");
   if (core.hosted.open !== null || core.hosted.size > 0) {
     throw new PalimpsestError(
@@ -120,7 +128,7 @@ class HarnessSessions {
     const { hooks, tools: ofHarness, convertDataPart } = this.#options;
     const config = await hooks?.beforeTurn?.(context);
     if (config?.messages !== undefined) return config;
-    const tools = await toolsOf(ofHarness, context.session);
+    const tools = await given(ofHarness, context.session);
     const whole = [...context.messages];
     const { operationId } = context;
     const ours = this.#ours(context.session);
@@ -142,7 +150,7 @@ class HarnessSessions {
         session: ours,
         leafId: leafOf(whole),
         reminder,
-        step: {},
+        step: { model: config?.model ?? (await given(this.#options.model, context.session)) },
         around,
       });
       return { ...config, messages };
@@ -176,6 +184,10 @@ function inFull(messages: UIMessage[], tools: ToolSet | undefined) {
   return convertToModelMessages(messages, { ...(tools !== undefined && { tools }), ignoreIncompleteToolCalls: true });
 }
 
-async function toolsOf(tools: ThinkHarnessOptions["tools"], session: string): Promise<ToolSet | undefined> {
-  return typeof tools === "function" ? tools({ session }) : tools;
+/** An option of the harness for one session. */
+async function given<T extends object | string>(
+  option: T | ((context: { session: string }) => T | Promise<T>) | undefined,
+  session: string,
+): Promise<T | undefined> {
+  return typeof option === "function" ? option({ session }) : option;
 }

@@ -3,6 +3,7 @@
  * text, or refuse the prompt.
  *
  * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call.
+ * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
  * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
  */
 import type { ModelMessage } from "ai";
@@ -12,9 +13,11 @@ import { wellFormed } from "../steps/view/accepted.ts";
 import { summarisedBy } from "../steps/view/items.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
+/** Mistral refuses a thought where its model makes none. */
+const MISTRAL_THINKS = /magistral|mistral-(?:small|medium)-(?:latest|[3-9])/;
 const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
 
-const NOTHING_READABLE = "[Another provider's own summary stood here.]";
+const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -38,9 +41,11 @@ export function canRead(messages: readonly ModelMessage[], model: unknown): bool
 /** The messages as the model can read them. A message that it can read is the same object. */
 export function readable(messages: readonly ModelMessage[], { provider, modelId }: NamedModel): ModelMessage[] {
   const takesFiles = GOOGLE.test(`${provider} ${modelId}`);
+  const takesThoughts = !/^mistral\b/.test(provider) || MISTRAL_THINKS.test(modelId);
   const foreign = new Set<string>();
   const read = (part: Fields): object[] => {
     const { type, toolCallId } = part;
+    if (type === "reasoning" && !takesThoughts) return [];
     const summarised = summarisedBy(part);
     if (summarised !== null && !isMadeBy(summarised, provider)) return [];
     if (type === "file" && !takesFiles) return [lineFor(part)];

@@ -60,6 +60,8 @@ test.each([
     "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 512 `max_new_tokens`",
   ],
   ["Hugging Face", 422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5120"],
+  ["Vertex", 400, "Vertex Claude request uses 256984 input tokens; limit is 167232."],
+  ["Baidu", 400, "Query or prefix prompt is too long, you can reduce the prefix prompt, or shrink the max token."],
   ["xAI", 400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
   ["Moonshot", 400, "Invalid request: Your request exceeded model token limit: 262144 (requested: 270001)"],
   ["DashScope", 400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 258048]"],

@@ -69,6 +69,21 @@ describe("a file", () => {
   });
 });
 
+test("a thought is not sent to a model of Mistral's that does not think", () => {
+  const thought: ModelMessage[] = [
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "First the ledger." },
+        { type: "text", text: "Yes." },
+      ],
+    },
+  ];
+  expect(told(thought, "mistral.chat")).not.toContain("First the ledger.");
+  expect(readable(thought, of("mistral.chat", "magistral-medium-latest"))[0]).toBe(thought[0]);
+  expect(readable(thought, of("anthropic.messages"))[0]).toBe(thought[0]);
+});
+
 describe("a call that a provider ran itself", () => {
   const item = { providerOptions: { openai: { itemId: "ws_1" } } };
   test.each<[string, ModelMessage[], string, string]>([
