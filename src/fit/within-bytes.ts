@@ -6,7 +6,7 @@
  */
 import type { FileUIPart, ModelMessage, UIMessage } from "ai";
 import { MAX_FILE_CHARS } from "../limits.ts";
-import { encodedChars, textPart, withoutBytes } from "../steps/message/message.ts";
+import { encodedChars, textLength, textPart, withoutBytes } from "../steps/message/message.ts";
 import { leftOut } from "./lighten.ts";
 
 /** The share of the limit by which the files grow again before more of them go. */
@@ -62,12 +62,4 @@ function withoutFile(part: Fields): Fields {
     ...part,
     ...Object.fromEntries(HOLDERS.flatMap((name) => (name in part ? [[name, withoutBytes(part[name])]] : []))),
   };
-}
-
-/** Characters of all texts in a value, and of its bytes once they are encoded. Reads none of them. */
-function textLength(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (ArrayBuffer.isView(value)) return Math.ceil((value.byteLength * 4) / 3);
-  if (typeof value !== "object" || value === null) return 0;
-  return Object.values(value).reduce((sum: number, each) => sum + textLength(each), 0);
 }

@@ -1,4 +1,5 @@
 /** What the agent's own models told: the tokens of their calls, and what their signed thoughts were made on. */
+import { textLength } from "../../steps/message/message.ts";
 import { columns, type Db } from "../db.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { Calibration } from "../../steps/tokens/calibrate.ts";
@@ -55,9 +56,9 @@ export class UsageTable {
   }
 }
 
-/** Most sessions whose last prompts are held, and prompts of one. A model is asked about the newest. */
-const MOST_SESSIONS = 8;
-const MOST_PROMPTS = 4;
+/** Most prompts that are held, and most characters of those before the newest. A model is asked about the newest. */
+const MOST_PROMPTS = 32;
+const MOST_CHARS = 8_000_000;
 
 /** A prompt that was handed out, and whose answer is stored by the caller. */
 export interface OpenPrompt {
@@ -65,6 +66,8 @@ export interface OpenPrompt {
   readonly leafId: string | null;
   /** What the thoughts of the answer were made on. */
   readonly madeOf: (reply: readonly Said[]) => ReadonlyMap<string, string>;
+  /** Characters that it keeps in memory. */
+  readonly chars?: number;
 }
 
 type ThoughtRow = { mark: string; prefix: string };
@@ -72,7 +75,7 @@ type ThoughtRow = { mark: string; prefix: string };
 export class ThoughtsTable {
   readonly #db: Db;
   /** Held in memory. After an eviction the thoughts of an answer under way stay without notes. */
-  readonly #open = new Map<string, OpenPrompt[]>();
+  #open: readonly (OpenPrompt & { readonly sessionId: string })[] = [];
 
   constructor(db: Db) {
     this.#db = db;
@@ -120,14 +123,14 @@ export class ThoughtsTable {
       const made = madeOn(prompt, {}, newIn(reply, prompt));
       return new Map([...made].map(([mark, prefix]) => [ofView(mark), prefix]));
     };
-    this.opened(sessionId, { leafId, madeOf });
+    this.opened(sessionId, { leafId, madeOf, chars: textLength(messages) });
   }
 
   opened(sessionId: string, prompt: OpenPrompt): void {
-    const earlier = this.#open.get(sessionId) ?? [];
-    this.#open.delete(sessionId);
-    this.#open.set(sessionId, [...earlier, prompt].slice(-MOST_PROMPTS));
-    for (const id of this.#open.keys()) if (this.#open.size > MOST_SESSIONS) this.#open.delete(id);
+    let left = MOST_CHARS;
+    const earlier = this.#open.slice(1 - MOST_PROMPTS).toReversed();
+    const kept = earlier.filter(({ chars = 0 }) => (left -= chars) >= 0);
+    this.#open = [...kept.toReversed(), { ...prompt, sessionId }];
   }
 
   /**
@@ -135,11 +138,12 @@ export class ThoughtsTable {
    * count as made on none of them, so that the provider is not sent them. Call it inside the transaction that stores the reply.
    */
   stored(sessionId: string, { id, role, parts }: UIMessage, parentOf: () => string | null): void {
-    if (role !== "assistant" || !this.#open.has(sessionId)) return;
+    const own = this.#open.filter((each) => each.sessionId === sessionId);
+    if (role !== "assistant" || own.length === 0) return;
     const reply = parts.flatMap((part) => saidBy(role, part));
     if (marksOf(reply).length === 0) return;
     const parentId = parentOf();
-    const prompts = (this.#open.get(sessionId) ?? []).filter(({ leafId }) => leafId === parentId || leafId === id);
+    const prompts = own.filter(({ leafId }) => leafId === parentId || leafId === id);
     const made = new Map<string, string>();
     for (const { madeOf } of prompts) {
       for (const [mark, prefix] of madeOf(reply)) {
@@ -153,7 +157,7 @@ export class ThoughtsTable {
 
   /** For a session whose messages are all deleted. Call it inside that transaction. */
   delete(sessionId: string): void {
-    this.#open.delete(sessionId);
+    this.#open = this.#open.filter((each) => each.sessionId !== sessionId);
     this.#db.run("DELETE FROM palimpsest_thoughts WHERE session_id = ?", sessionId);
   }
 }

@@ -348,6 +348,14 @@ export function encodedChars(value: unknown): number {
   return chars;
 }
 
+/** Characters of all texts in a value, and of its bytes once they are encoded. Reads none of them. */
+export function textLength(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (ArrayBuffer.isView(value)) return Math.ceil((value.byteLength * 4) / 3);
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, each) => sum + textLength(each), 0);
+}
+
 /** Estimated tokens of a value as a model is sent it: its JSON, and its bytes as files. */
 export function valueTokens(value: unknown, count: (text: string) => number): number {
   let ofBytes = 0;
