@@ -7,7 +7,7 @@ import { skipRetryDelays } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { dropPalimpsest, intoSdk } from "../leaving.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
-import { ended, inside, messagesOf, newChat, until } from "./chat.ts";
+import { ended, inside, messagesOf, newChat, until, user } from "./chat.ts";
 
 skipRetryDelays();
 
@@ -44,6 +44,28 @@ test("agents/sessions: messages and summaries stand in the SDK's own store", asy
     expect(await store.session().getCompactions()).toHaveLength(1);
     expect(JSON.stringify(await store.session().getHistory())).toContain(TOLD);
   });
+});
+
+test("ThinkHarness: the conversation is as it was, in the harness's own store", async () => {
+  const name = "harness-leaves";
+  scriptModel(name, (prompt) => summaryOf(prompt, TOLD));
+  const stub = env.Harnessed.get(env.Harnessed.idFromName(name));
+  const shown = () => runInDurableObject(stub, ({ harness }) => harness.session("").messages());
+  await runInDurableObject(stub, async ({ harness }) => {
+    for (let n = 0; n < 12; n++) await harness.session("").prompt(user(`u${n}`));
+  });
+  await until(() =>
+    runInDurableObject(stub, ({ palimpsest }) =>
+      palimpsest.runs.list("", { limit: 5 }).some(({ outcome }) => outcome?.kind === "applied") ? true : undefined,
+    ),
+  );
+  const before = await shown();
+  expect(before).toHaveLength(24);
+  await evictDurableObject(stub);
+  await runInDurableObject(stub, (_agent, { storage }) => dropPalimpsest(storage.sql));
+  await evictDurableObject(stub);
+  expect(await shown()).toEqual(before);
+  expect(JSON.stringify(before)).not.toContain(TOLD);
 });
 
 test("plain agent: the active branch and what a model sees of it go into a session of the SDK's", async () => {

@@ -9,10 +9,15 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import type { CLIENTS } from "../../examples/ai-chat/worker.ts";
+import { Person } from "../examples/chat-person.ts";
 import { installChat } from "../examples/installed.ts";
 import { openBrowser, WITHOUT_BROWSER } from "./stage.ts";
 
 const TURNS = 120;
+
+function textOf(n: number): string {
+  return n % 3 === 0 ? `track ${n}` : `${n}: ${"it matters to the ledger. ".repeat(8)}`;
+}
 
 describe.skipIf(WITHOUT_BROWSER !== null)("a chat of a browser", () => {
   let folder: string;
@@ -37,7 +42,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("a chat of a browser", () => {
   });
 
   test(`${TURNS} turns with maxPersistedMessages = 100: as many runs as without that line, and no summary is lost`, async () => {
-    await Promise.all([talk("all"), talk("keeps")]);
+    await Promise.all([write("all"), talk("keeps")]);
     const [without, kept] = [await look("all"), await look("keeps")];
     expect(kept.runs.length).toBeLessThanOrEqual(without.runs.length);
     expect(kept.runs.filter((outcome) => outcome === "failed" || outcome === "stale")).toEqual([]);
@@ -50,15 +55,20 @@ describe.skipIf(WITHOUT_BROWSER !== null)("a chat of a browser", () => {
     page.setDefaultTimeout(60_000);
     await page.goto(`${origin.origin}/#${name}`);
     for (let n = 1; n <= TURNS; n++) {
-      await page
-        .getByLabel("Message")
-        .fill(n % 3 === 0 ? `track ${n}` : `${n}: ${"it matters to the ledger. ".repeat(8)}`);
+      await page.getByLabel("Message").fill(textOf(n));
       await page.getByRole("button", { name: "Send" }).click();
       // Each answer ends with how much the model was shown.
       const answer = page.locator("li.assistant").nth(n - 1);
       await answer.getByText(/tokens\.$/).waitFor();
     }
     await page.context().close();
+  }
+
+  /** The same turns without a browser. */
+  async function write(name: string): Promise<void> {
+    const person = new Person(origin.host, name);
+    for (let n = 1; n <= TURNS; n++) await person.say(textOf(n));
+    person.leave();
   }
 
   async function look(name: string) {
