@@ -151,6 +151,7 @@ export default defineConfig({
         resolve: { alias: { "just-bash": new URL("test/think/no-bash.ts", import.meta.url).pathname } },
         test: {
           name: "think",
+          provide: everywhere.provide,
           // One file: Think brings so many modules that a second file's worker is not started with them.
           include: ["test/think/**/*.test.ts"],
           testTimeout: PATIENCE_MS,

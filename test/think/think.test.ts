@@ -3,6 +3,8 @@ import { Think } from "@cloudflare/think";
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { Agent } from "agents";
+import { tool } from "ai";
+import { z } from "zod";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { tableOf } from "../../src/agent/calls.ts";
 import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
@@ -16,6 +18,8 @@ import { skipRetryDelays } from "../agents.ts";
 import { namesOf, until, user } from "../ai-chat/chat.ts";
 import { given, toolsIn } from "../ai-chat/chat-model.ts";
 import { promisesOf } from "../ai-chat/promises.ts";
+import { longTurn, REQUEST } from "../turn/long-turn.ts";
+import { signing } from "../turn/signing-provider.ts";
 import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import {
   connect,
@@ -366,4 +370,36 @@ test("data of a message is said as the caller's `convertDataPart` says it", asyn
   const person = await connect(name);
   await person.say({ id: "u0", role: "user", parts: [{ type: "data-selection", data: "the north berth" }] });
   expect(told(part.prompts.at(-1))).toContain("Selected: the north berth");
+});
+
+test(
+  "a turn of hundreds of steps never exceeds its limit, tells the whole request, and keeps its beginning",
+  { timeout: 240_000 },
+  async () => {
+    // A threshold of 4,500 makes a limit of twice as much.
+    const { name } = newThinker("reactive", () => "never");
+    const { model, tools: own, expectHeld } = longTurn();
+    given.set(name, { model, tools: own });
+    await inside(name, (agent) => void (agent.maxSteps = 600));
+    const person = await connect(name);
+    await person.say({ id: "ask", role: "user", parts: [{ type: "text", text: REQUEST }] });
+    const runs = await inside(name, ({ palimpsest }) => palimpsest.runs.list("", { limit: 50 }));
+    expectHeld(9_000, runs.length);
+  },
+);
+
+test("thoughts that a provider binds to all before them: none is refused, with a summary", async () => {
+  const { name } = newThinker("idle");
+  const { model, told: seen, steps } = signing(3);
+  const look = tool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => `Entry ${n}.` });
+  given.set(name, { model, tools: { look } });
+  const person = await connect(name);
+  for (let n = 0; n < 5; n++) {
+    steps(3);
+    const ids = (await person.say(user(`u${n}`))).map(({ id }) => id);
+    if (n === 2)
+      await inside(name, async ({ session }) => session.addCompaction("Looked.", ids[0] ?? "", ids[1] ?? ""));
+  }
+  expect(seen.refused).toBe(0);
+  expect(seen.sent).toBeGreaterThan(60);
 });
