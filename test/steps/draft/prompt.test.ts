@@ -97,6 +97,7 @@ describe("the prompt", () => {
     });
     expect(prompt.split("\n", 1)).toEqual(["Task: chunk. Size: 500. Boundary: b0b0"]);
     expect(system).toContain("## Standing instructions");
+    expect(system).toContain("Write in the language that the user writes in.");
     expect(system).toContain("## Ended instructions");
     expect(prompt).not.toContain("<standing b0b0>");
   });
