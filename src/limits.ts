@@ -36,7 +36,6 @@ export const SUMMARY_FRAME_TOKENS = 90;
 
 /** Tokens of what stands beside a summary that a caller adds to a session without a policy. */
 export const DEFAULT_PINNED_TOKENS = 1_000;
-export const DEFAULT_LOADED_TOKENS = 2_000;
 
 /** Most bytes of content in one row. With its other columns, a row stays under the platform's 2 MB. */
 export const ROW_MAX_BYTES = 1_800_000;

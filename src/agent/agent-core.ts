@@ -1,6 +1,5 @@
 /** Assembles the parts of one agent object. Knows no Agents SDK. The mixin (compacting-agent.ts) provides the {@link Platform}. */
 import { Uses } from "./let-others-in.ts";
-import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
@@ -15,7 +14,6 @@ import { runEvent } from "./events.ts";
 import { installRooms, type InstalledRoom, type Rooms } from "./extension.ts";
 import { joinHooks } from "./hooks.ts";
 import { HostedSessions } from "./sessions/hosted-sessions.ts";
-import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction, endRun } from "./runs/end-run.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
 import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
@@ -80,13 +78,10 @@ export class AgentCore {
     this.platform = platform;
     this.declared = rooms;
     this.db = new Db(storage);
-    const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
-      redactionOf(this.settings.get(sessionId)).message(message);
     this.memory = new Memory(this.db, {
       now: () => platform.now(),
       // Looked up at each call, because settings may change while memory keeps the counter.
       counterOf: (sessionId) => (text) => this.settings.counterOf(sessionId)(text),
-      redactMessage,
     });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),

@@ -4,7 +4,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { AskedCall, LiveRun, Outcome, RunPatch, RunRecord, StepRecord } from "../memory/runs/runs.ts";
 import type { WhyModel } from "../memory/runs/record.ts";
-import type { Carried } from "../memory/overlays/overlay.ts";
+import type { Carried } from "../facts/fact.ts";
 import type { CallCost } from "../model/summarize.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";

@@ -5,7 +5,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import type { Carried } from "../memory/overlays/overlay.ts";
+import type { Carried } from "../facts/fact.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { Facts } from "../facts/fact.ts";
 import type { SessionSettings } from "./settings.ts";

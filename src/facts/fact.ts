@@ -76,6 +76,19 @@ export interface Pinned extends Omit<Facts, "loaded"> {
 
 export const NOTHING_PINNED: Pinned = { instructions: [], ended: [], said: [], loaded: [], unfounded: [] };
 
+/** The text of a context block when the overlay was added. */
+export interface Carried {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** How the conversation began, word for word, where an overlay hides those messages. */
+export interface Opening {
+  /** The last message that the text quotes. The overlay is invalidated when that message changes. */
+  readonly messageId: string;
+  readonly text: string;
+}
+
 /** What stays beside a summary with a later one behind it. One that knows of it shows its instructions. */
 export function besideEarlier(pinned: Pinned, tellsOpen = false): Pinned {
   return { ...pinned, instructions: tellsOpen ? pinned.instructions : [], loaded: [] };

@@ -8,6 +8,7 @@
  */
 import type { UIMessage } from "ai";
 import type { Session as SdkSession } from "agents/sessions";
+import { chooseByHand, layByHand } from "../agent/runs/beside.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { errorCode, PalimpsestError, type ErrorCode } from "../errors.ts";
 import type { AppendResult, History } from "../memory/messages/history.ts";
@@ -387,11 +388,9 @@ function idsOf(
 
 function lay(state: SessionState, { summary, fromMessageId, toMessageId }: StoredSummary): string | null {
   const span: Span = { fromId: fromMessageId, fromStep: 0, toId: toMessageId, toStep: WHOLE_MESSAGE };
-  const { pinnedTokens } = state.settings.policy ?? {};
   try {
-    const commit = state.write((history) => history.overlays.add({ span, summary, pinnedTokens }), {
-      quiet: true,
-    });
+    const made = chooseByHand(state.core, state.id, { span, summary });
+    const commit = state.write(() => layByHand(state.core, state.id, made), { quiet: true });
     return commit.kind === "stale" ? `it does not fit there (${commit.reason})` : null;
   } catch (error) {
     if (errorCode(error) === undefined) throw error;

@@ -1,7 +1,8 @@
 /** Forecasts a run without starting it, from the run's own planning and the session's settings, and explains it in words. */
 import type { Needs } from "../agent/core.ts";
 import type { Foreseen, NotesForecast } from "../agent/hooks.ts";
-import { openingOf, readCarried } from "../agent/runs/commit.ts";
+import { readBegun, readCarried } from "../agent/runs/beside.ts";
+import { quoteOpening } from "../facts/beside.ts";
 import { planNow, rentNow } from "../agent/runs/trigger.ts";
 import { besides, opened } from "../facts/render.ts";
 import { HOOK_TOKENS, MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
@@ -112,7 +113,8 @@ function countBeside(
   { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof readCarried>> },
 ): number {
   const { countTokens } = core.settings.get(run.sessionId);
-  const around = opened({ opening: openingOf(core, run, plan)?.text ?? null });
+  const opening = quoteOpening(readBegun(core, run.sessionId, plan), run.policy.openingTokens, countTokens);
+  const around = opened({ opening: opening?.text ?? null });
   return countTokens(around) + countTokens(besides({ carried })) + afterCompactionTokens(core, run.sessionId);
 }
 

@@ -22,8 +22,6 @@ export interface MemoryOptions {
   readonly now: () => number;
   /** Returns a session's token counter. A message gets its count when it is stored. */
   readonly counterOf: (sessionId: string) => CountTokens;
-  /** Removes the parts of a message that must not be kept beside a summary, by session. By default nothing is removed. */
-  readonly redactMessage?: (message: UIMessage, sessionId: string) => UIMessage;
 }
 
 export class Memory {
@@ -83,12 +81,11 @@ export class Memory {
       );
     }
     const { db, drafts } = this;
-    const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
-    const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
+    const { now, counterOf } = this.#options;
     const contents = this.#hosted.get(sessionId);
     const tree = new Tree(this.statements, sessionId, now, { contents });
     const countTokens = counterOf(sessionId);
-    const history = new History(tree, { db, now, countTokens, redactMessage, drafts });
+    const history = new History(tree, { db, now, countTokens, drafts });
     this.#histories.set(sessionId, history);
     return history;
   }

@@ -12,21 +12,24 @@
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { Needs } from "../agent/core.ts";
 import type { AskedRun } from "../agent/hooks.ts";
+import { pauseOf } from "../agent/let-others-in.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
-import { readCarried, layOrPropose, openingOf } from "../agent/runs/commit.ts";
-import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
+import { chooseNow, readBegun, readCarried } from "../agent/runs/beside.ts";
+import { layOrPropose } from "../agent/runs/commit.ts";
+import { readSlices } from "../agent/runs/read-slices.ts";
 import { factsOf, resolveEnds } from "../agent/runs/sources.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import { findModelObstacle } from "../agent/runs/trigger.ts";
-import type { Facts } from "../facts/fact.ts";
-import { mergeFacts } from "../facts/gather.ts";
+import { quoteOpening } from "../facts/beside.ts";
+import type { Carried, Facts } from "../facts/fact.ts";
+import { gatherFacts, mergeFacts } from "../facts/gather.ts";
 import { besides, opened } from "../facts/render.ts";
-import type { Carried } from "../memory/overlays/overlay.ts";
 import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
+import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/message.ts";
-import type { Outline } from "../steps/plan/outline.ts";
+import type { Outline, Span } from "../steps/plan/outline.ts";
 import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
 import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
@@ -123,8 +126,9 @@ function weigh(core: Needs<NotesNeeds | "settings">, run: AskedRun, around: Arou
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  const texts = opened({ opening: openingOf(core, run, plan)?.text ?? null }) + besides({ carried });
-  const { pinnedTokens, loadedTokens, thresholdTokens, maxMessages = Infinity } = run.policy;
+  const { pinnedTokens, loadedTokens, openingTokens, thresholdTokens, maxMessages = Infinity } = run.policy;
+  const opening = quoteOpening(readBegun(core, run.sessionId, plan), openingTokens, countTokens);
+  const texts = opened({ opening: opening?.text ?? null }) + besides({ carried });
   const shown = countTokens(summary) + SUMMARY_FRAME_TOKENS + countTokens(texts);
   const rest = outline.tokens - plan.spanTokens;
   const { tailTokens, keptId } = plan;
@@ -202,7 +206,9 @@ function promote(
   const startedAt = found.startedAt ?? at;
   const run: LiveRun = { ...found, path: "notes", plan, planDigest: null, steps, startedAt, heardAt: at };
   const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
-  const made = { span: plan.span, text: summary, facts: gathered.facts, lineage, carried };
+  const { facts } = gathered;
+  const beside = chooseNow(core, run, { plan, text: summary, facts, carried });
+  const made = { span: plan.span, text: summary, facts, lineage, beside };
   const outcome = layOrPropose(core, run, made);
   if (outcome.kind === "stale") {
     return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };
@@ -227,7 +233,7 @@ function openPlan(
       return async (): Promise<Gathered | null> => (facts === null ? null : { facts, isCurrent });
     }
     const span = chunks[part.index];
-    return span === undefined ? async () => null : openSpan(core, { sessionId, span });
+    return span === undefined ? async () => null : gatherSpan(core, { sessionId, span });
   });
   return async () => {
     const facts: Facts[] = [];
@@ -239,6 +245,43 @@ function openPlan(
       checks.push(() => gathered.isCurrent());
     }
     return { facts: mergeFacts(facts), isCurrent: () => checks.every((isCurrent) => isCurrent()) };
+  };
+}
+
+/** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
+const GATHERED_BYTES = 40_000;
+
+/** Uses let in between two of these pieces, so that fewer than one in a hundred calls without a gap waits for one. */
+const USES_WHILE_GATHERING = 250;
+
+interface Gathered {
+  readonly facts: Facts;
+  /** True while the span is still as it was when it was opened. A summary of a span that changed is stale. */
+  isCurrent(): boolean;
+}
+
+/** Opens a span as it is now, in order to summarise it. The returned function reads it. Null where its ends are gone. */
+function gatherSpan(
+  core: Needs<"memory" | "read" | "settings" | "uses">,
+  { sessionId, span }: { readonly sessionId: string; readonly span: Span },
+): () => Promise<Gathered | null> {
+  const history = core.memory.session(sessionId);
+  const redaction = redactionOf(core.settings.get(sessionId));
+  const reader = history.spans.reader(span, GATHERED_BYTES);
+  const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
+  const pause = pauseOf(core, USES_WHILE_GATHERING);
+  const digestNow = (): string | undefined => history.spans.digest(span)?.digest;
+  return async () => {
+    if (reader === null) return null;
+    for (const _ of history.spans.survey(span)) await pause();
+    const opened = reader.isUntouched ? digestNow() : null;
+    const parts = await readSlices(core, { sessionId, reader }, gather, pause);
+    // So that the commit compares a span of any length without reading it again.
+    for (const _ of history.spans.survey(span)) await pause();
+    return {
+      facts: mergeFacts(parts),
+      isCurrent: () => digestNow() === opened && history.spans.isAsRead(reader, span),
+    };
   };
 }
 

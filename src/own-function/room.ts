@@ -18,7 +18,7 @@ import { isToBeReadAgain } from "../memory/messages/contents.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
 import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { Carried } from "../memory/overlays/overlay.ts";
+import type { Carried, Facts } from "../facts/fact.ts";
 import {
   closeStep,
   markStep,
@@ -33,16 +33,16 @@ import { sumDigests } from "../steps/text/digest.ts";
 import { stripInvisible } from "../steps/text/text.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { NO_FACTS } from "../facts/fact.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { readCarried, addSummary } from "../agent/runs/commit.ts";
+import { chooseNow, readCarried, readFactsByHand } from "../agent/runs/beside.ts";
+import { addSummary } from "../agent/runs/commit.ts";
 import { briefOf } from "../agent/runs/drafts.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { OwnFunctions } from "../agent/hooks.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import type { BuilderCall, InlineCompaction, InlineSummary, SessionSettings } from "../agent/settings.ts";
-import { openSpan, type Gathered } from "../agent/runs/read-slices.ts";
+import { openSpan } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/sources.ts";
 
 /** Default time limit of a session's own compaction function (ms). Slow models answer in minutes. */
@@ -273,15 +273,11 @@ interface FunctionAnswer {
   readonly carried: readonly Carried[];
 }
 
-/** The span that a function chose, with its facts. Null where its ends are gone. */
+/** The span that a function chose, with its facts. */
 interface ChosenSpan extends ReturnType<typeof choose> {
-  readonly gathered: Gathered | null;
+  readonly facts: Facts;
 }
 
-/**
- * Reads the chosen span in slices with room for other work between them, because a span may be as long as a conversation. If the messages
- * have changed since the call, the fence refuses them.
- */
 async function readChosen(
   core: Needs<"memory" | "read" | "settings" | "uses">,
   { sessionId }: LiveRun,
@@ -289,8 +285,9 @@ async function readChosen(
 ): Promise<ChosenSpan> {
   const history = core.memory.session(sessionId);
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
-  const gathered = await openSpan(core, { sessionId, span: chosen.plan.span })();
-  return { ...chosen, gathered };
+  const { span } = chosen.plan;
+  await openSpan(core, { sessionId, span })();
+  return { ...chosen, facts: await core.read(sessionId, () => readFactsByHand(core, sessionId, span)) };
 }
 
 function endWithAnswer(
@@ -302,20 +299,20 @@ function endWithAnswer(
     const detail = "onCompaction returned no summary.";
     return void conclude(core, live, { kind: "nothing", reason: "declined", detail });
   }
-  const { hidden, digest: planDigest, generation, gathered, plan } = read;
-  // The fence compares with what the function was shown, and not with what the facts were gathered from.
-  if (gathered?.isCurrent() === false) return void conclude(core, live, { kind: "stale", reason: "changed" });
-  const facts = gathered?.facts ?? NO_FACTS;
+  const { hidden, digest: planDigest, generation, facts, plan } = read;
   const history = core.memory.session(live.sessionId);
   // The branch as it is now. Its newest message may have been deleted since, as when a reply is made again.
   const outline = history.outline(history.leafAfter(live.leafId));
   if (outline === null) return void conclude(core, live, { kind: "stale", reason: "gone" });
   const head = headBefore(outline, hidden, live.policy);
-  const run: LiveRun = { ...live, plan: { ...plan, head }, planDigest };
+  const planned = { ...plan, head };
+  const run: LiveRun = { ...live, plan: planned, planDigest };
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return void conclude(core, run, refused);
   const lineage = { model: STEP, degraded: false, level: plan.level, generation };
-  addSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried });
+  const policy = { ...run.policy, loadedTokens: 0 };
+  const beside = chooseNow(core, { ...run, policy }, { plan: planned, text: given.summary, facts, carried });
+  addSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, beside });
 }
 
 /**

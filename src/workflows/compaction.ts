@@ -16,6 +16,7 @@
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { assert } from "../errors.ts";
+import { chooseBeside } from "../facts/beside.ts";
 import { PARALLEL_CHUNKS } from "../limits.ts";
 import type { ChosenModel } from "../model/chosen.ts";
 import { findSmallWindow, fitPolicy, groupDrafts, planCut, type Plan } from "../steps/plan/plan.ts";
@@ -32,6 +33,7 @@ import {
 import { Asked, climbDown, markOf, type Rungs, AGENT_CALL } from "./ladder.ts";
 import { inParallel } from "./parallel.ts";
 import type {
+  CommitRequest,
   CompactionPort,
   DraftReceipt,
   OutlineRead,
@@ -95,7 +97,14 @@ export async function compact(step: WorkflowStep, model: ChosenModel, port: Comp
   const sound = summary.unfit.length === 0 ? summary : await extractAll(work, sources);
   if (sound.kind === "ended") return sound;
   const { key } = sound;
-  return step.do("add compaction", AGENT_CALL, (at) => port.commit(markOf(at), { key, leaves }));
+  return step.do("add compaction", AGENT_CALL, (at) => addCompaction(port, markOf(at), { key, leaves }));
+}
+
+/** Chooses what stands beside the summary, and commits both. */
+async function addCompaction(port: CompactionPort, mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
+  const source = await port.read(mark, { kind: "beside", key: commit.key });
+  if (source.kind === "ended") return source;
+  return port.commit(mark, { ...commit, beside: chooseBeside(source) });
 }
 
 /** Reads the outline, cuts it and records the plan. The engine keeps only the plan's receipt, never the outline. */

@@ -20,10 +20,10 @@ import {
   THINKING_TOKENS,
   TOLERATED_SUMMARY_TOKENS,
 } from "../limits.ts";
-import type { Facts } from "../facts/fact.ts";
+import { NO_FACTS, type Facts, type Instruction } from "../facts/fact.ts";
 import { findUnfounded, withoutLooseQuotes } from "../facts/founded.ts";
 import { gatherFacts, mergeFacts } from "../facts/gather.ts";
-import { checkInstructions, readAnswer, type Shown } from "../facts/instructions.ts";
+import { checkInstructions, mergeInstructions, readAnswer, type Shown } from "../facts/instructions.ts";
 import { renderInstructions } from "../facts/render.ts";
 import { hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
 import { buildPrompt, type PromptAround, type PromptInput } from "../steps/draft/prompt.ts";
@@ -86,12 +86,13 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
   const known = [...named, ...[previous ?? "", ...around.earlier].flatMap(referencesIn)];
   const refer = (text: string): string => keepReferences(parseReferences(text, numbers), known);
   const gathered = gatherFacts(messages);
-  const facts = mergeFacts([source.facts, gathered]);
-  const shown = { messages, numbers, before: [...around.instructions, ...facts.instructions] };
+  const facts = mergeFacts([...source.facts, gathered]);
+  const held = around.instructions.reduce(mergeInstructions, NO_FACTS).instructions;
+  const shown = { messages, numbers, before: [...held, ...facts.instructions] };
   return ask(
     by,
     { ...source, facts, degraded: false, refer, shown },
-    { kind: "chunk", transcript, previous, around: tellAround(around, gathered), problems: again?.problems },
+    { kind: "chunk", transcript, previous, around: tellAround(around, held, gathered), problems: again?.problems },
   );
 }
 
@@ -107,12 +108,16 @@ function withoutNumbers(transcript: string): string {
   return transcript.replaceAll(/^\[#\d+ (\w+)\]$/gm, "[$1]");
 }
 
-function tellAround({ head, earlier, following, instructions }: AroundSource, { loaded }: Facts): PromptAround {
+function tellAround(
+  { head, earlier, following }: AroundSource,
+  held: readonly Instruction[],
+  { loaded }: Facts,
+): PromptAround {
   return {
     before: withoutNumbers(render(head, AROUND_CHARS * 2)),
     earlier: earlier.join("\n\n"),
     after: withoutNumbers(render(following, AROUND_CHARS)),
-    instructions: renderInstructions(instructions),
+    instructions: renderInstructions(held),
     kept: loaded.flatMap(({ name, text }) => (text === "" ? [] : [`- ${name}`])).join("\n"),
   };
 }
@@ -129,7 +134,12 @@ export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], a
   const source = await by.port.read(by.mark, { kind: "drafts", sources, model: by.model.name, repairOf });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
-  return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
+  const facts = mergeFacts(source.facts);
+  return ask(
+    by,
+    { ...source, facts, refer: referTo(source) },
+    { kind: "merge", drafts, previous, problems: again?.problems },
+  );
 }
 
 /** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
@@ -165,7 +175,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   const generation = Math.max(1, source.generation - 1);
   return ask(
     by,
-    { ...source, generation, refer: referTo(source) },
+    { ...source, facts: mergeFacts(source.facts), generation, refer: referTo(source) },
     { kind: "repair", drafts: source.drafts, problems },
   );
 }

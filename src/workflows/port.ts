@@ -12,7 +12,8 @@ import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/summarize.ts";
 import type { SentPrompt } from "../model/chosen.ts";
 import type { Outline } from "../steps/plan/outline.ts";
-import type { Facts, Instruction } from "../facts/fact.ts";
+import type { Beside, BesideSource } from "../facts/beside.ts";
+import type { Facts } from "../facts/fact.ts";
 import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
 import type { ChunkPlan } from "../steps/plan/cut.ts";
 import type { Template } from "../steps/draft/prompt.ts";
@@ -121,6 +122,14 @@ export interface DraftsRequest {
   readonly repairOf?: string | undefined;
 }
 
+/** What can stand beside the summary with this draft. */
+export interface BesideRequest {
+  readonly kind: "beside";
+  readonly key: string;
+}
+
+export type BesideReading = ({ readonly kind: "beside" } & BesideSource) | RunEnded;
+
 /** A source for a model call. */
 export interface Askable {
   /** Time (ms) that is left in this step for a model's answer, all tries together. */
@@ -143,8 +152,8 @@ export interface AroundSource {
   readonly earlier: readonly string[];
   /** The beginning of what follows the span. */
   readonly following: readonly UIMessage[];
-  /** The instructions that hold before the source. */
-  readonly instructions: readonly Instruction[];
+  /** The instructions of summaries before the source, in parts, oldest first. */
+  readonly instructions: readonly Pick<Facts, "instructions" | "ended">[];
 }
 
 export type ChunkReading =
@@ -155,8 +164,8 @@ export type ChunkReading =
       readonly messages: readonly UIMessage[];
       /** The summaries that the answer carries on and replaces. Null where it begins a new one. */
       readonly previous: string | null;
-      /** Facts of the messages under those. */
-      readonly facts: Facts;
+      /** Facts of the messages under those, in parts, oldest first. */
+      readonly facts: readonly Facts[];
       /** How often the text of those will have been written anew. 1 without any. */
       readonly generation: number;
       readonly around: AroundSource;
@@ -177,8 +186,8 @@ export type DraftsReading =
       readonly degraded: boolean;
       /** How often the text of the covered messages will have been written anew. */
       readonly generation: number;
-      /** Facts of all folded sources. */
-      readonly facts: Facts;
+      /** Facts of all folded sources, oldest first. */
+      readonly facts: readonly Facts[];
     })
   | DraftReceipt
   | RunEnded;
@@ -228,6 +237,8 @@ export interface ChunkDraft {
 export interface CommitRequest {
   readonly key: string;
   readonly leaves: readonly ChunkDraft[];
+  /** What the Workflow chose to stand beside the summary. Absent for a room's own run. */
+  readonly beside?: Beside;
 }
 
 /** Why a model gave no usable answer. The breaker that all sessions of an agent share needs it, and so does the bill. */
@@ -278,7 +289,7 @@ export interface OwnRequest {
 }
 
 export type PlanRequest = CutRequest | HalvesRequest | OwnRequest;
-export type ReadRequest = ChunkRequest | DraftsRequest | OwnRequest;
+export type ReadRequest = ChunkRequest | DraftsRequest | BesideRequest | OwnRequest;
 
 /** The seven verbs of every kind of run. */
 export interface CompactionPort {
@@ -295,6 +306,8 @@ export interface CompactionPort {
   /** Returns a source for a model, or its draft if that was already paid for. */
   read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
   read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
+  /** Returns what can stand beside a summary. */
+  read(mark: StepMark, request: BesideRequest): Promise<BesideReading>;
   read(mark: StepMark, request: OwnRequest): Promise<unknown>;
   /**
    * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft

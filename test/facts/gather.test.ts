@@ -10,7 +10,8 @@ import {
   type Facts,
   type Pinned,
 } from "../../src/facts/fact.ts";
-import { gatherFacts, keepFacts, mergeFacts } from "../../src/facts/gather.ts";
+import { keepFacts } from "../../src/facts/beside.ts";
+import { gatherFacts, mergeFacts } from "../../src/facts/gather.ts";
 import { IN_FORCE_HEADING, renderPinned, renderSaid, SAID_HEADING, summaryMessage } from "../../src/facts/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { expectLinear } from "../growth.ts";
@@ -111,7 +112,7 @@ describe("what is chosen of them", () => {
       instructions: [held],
     };
     const own = gatherFacts([say("m", "user", text("Look at the new harbour."))]);
-    const pinned = keepFacts(own, { pinnedTokens: 900, loadedTokens: 900, countTokens }, { facts: [earlier] });
+    const pinned = keepFacts(own, { pinnedTokens: 900, loadedTokens: 900, countTokens }, [earlier]);
     expect(pinned.said.map(({ messageId }) => messageId)).toEqual(["m"]);
     expect(pinned.instructions).toEqual([held]);
     expect(pinned.loaded.map(({ name }) => name)).toEqual(["AGENTS.md"]);

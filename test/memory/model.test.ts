@@ -206,7 +206,7 @@ function addOverlay(history: History, twin: Twin, step: Step & { do: "overlay" }
     return;
   }
   const inside = model.inside(span);
-  const result = history.overlays.add({ pinnedTokens: 0, span, summary: "word ".repeat(step.words) });
+  const result = history.overlays.add({ span, summary: "word ".repeat(step.words) });
   settle(history, twin, { span, inside, result, summary: "word ".repeat(step.words) });
 }
 
@@ -251,7 +251,6 @@ function commit(history: History, twin: Twin): void {
     digest,
     runId,
     summary: "S",
-    pinnedTokens: 0,
     overlayIds: overlayIds(planned.model.inside(span)),
   });
   if (result.kind === "stale" && result.reason === "gone") expect(model.fits(span)).toBe(false);

@@ -14,14 +14,14 @@ import { planFault } from "./faults/faulty-run.ts";
 
 skipRetryDelays();
 
-test("a run of one chunk takes three steps of the engine and five calls of the agent", async () => {
+test("a run of one chunk takes three steps of the engine and six calls of the agent", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const plan = planFault(name, { fault: null, at: 0 });
   const run = await startRun(agent);
   const ended = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "commit"]);
+  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "read", "commit"]);
   expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
   const [, drafted] = ended.steps;
   expect(drafted).toMatchObject({ calls: 1, attempts: 1, verdict: { problems: [], unfit: [] } });
@@ -50,7 +50,7 @@ test("a later run of one chunk takes no more: its one call carries on the summar
   const ended = await agent.waitForRun({ runId: later?.id ?? "" });
   await settled(ended.id);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "commit"]);
+  expect(plan.calls).toEqual(["outline", "recordPlan", "read", "saveDraft", "read", "commit"]);
   expect(plan.steps).toEqual(["plan the cut", "summarize", "add compaction"]);
   expect(calls[1]).toMatchObject({ kind: "chunk", previous: expect.stringContaining("summary 0") as unknown });
 });

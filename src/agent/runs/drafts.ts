@@ -35,7 +35,6 @@ import type { SentPrompt } from "../../model/chosen.ts";
 import type { UIMessage } from "ai";
 import { storedId } from "../../steps/view/view.ts";
 import { NO_FACTS, type Facts, type Instruction } from "../../facts/fact.ts";
-import { mergeFacts } from "../../facts/gather.ts";
 import { redactionOf } from "../redaction.ts";
 import { readSlices } from "./read-slices.ts";
 import { tellBudget } from "../token-counter.ts";
@@ -268,7 +267,7 @@ export function findChunk(
       askTokens,
       unfounded: carried.flatMap(({ unfounded }) => unfounded),
       previous: carried.length === 0 ? null : carried.map(({ text }) => redaction.text(text)).join("\n\n"),
-      facts: redaction.facts(mergeFacts([...carried.map(({ facts }) => facts), rereadFacts(core, run, messages)])),
+      facts: [...carried.map(({ facts }) => facts), ...rereadFacts(core, run, messages)].map(redaction.facts),
       generation: 1 + Math.max(0, ...carried.map(({ generation }) => generation)),
       around: { ...around, following: isLast ? around.following : [] },
     };
@@ -280,15 +279,17 @@ export function findChunk(
  * The instructions that earlier summaries of these messages name, where the messages are read again instead of the summaries. The model is
  * asked not to list them, so the draft has them from here.
  */
-function rereadFacts(core: Needs<"memory">, run: RunRecord, messages: readonly UIMessage[]): Facts {
+function rereadFacts(core: Needs<"memory">, run: RunRecord, messages: readonly UIMessage[]): Facts[] {
   const { overlayIds, parts } = planOf(run);
   const folded = new Set(parts.flatMap((part) => (part.kind === "overlay" ? [part.id] : [])));
   const { overlays } = core.memory.session(run.sessionId);
   const again = overlayIds.filter((id) => !folded.has(id)).flatMap((id) => overlays.get(id) ?? []);
-  const { instructions, ended } = mergeFacts(again.map((overlay) => factsOf(core, overlay, run.sessionId)));
   const shown = new Set(messages.map(({ id }) => storedId(id)));
   const isShown = ({ messageId }: Instruction): boolean => shown.has(messageId);
-  return { ...NO_FACTS, instructions: instructions.filter(isShown), ended: ended.filter(isShown) };
+  return again.map((overlay) => {
+    const { instructions, ended } = factsOf(core, overlay, run.sessionId);
+    return { ...NO_FACTS, instructions: instructions.filter(isShown), ended: ended.filter(isShown) };
+  });
 }
 
 /** `sources` are what the request names, oldest first. */
@@ -319,7 +320,7 @@ export function findFold(
         previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
         degraded: sources.some((source) => source.degraded),
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
-        facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
+        facts: sources.map(({ facts }) => redaction.facts(facts)),
         brief,
         askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),
         unfounded: sources.flatMap(({ unfounded }) => unfounded),

@@ -23,6 +23,8 @@ import {
   type RunEnded,
   type StepMark,
   PORT_METHODS,
+  type BesideReading,
+  type BesideRequest,
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
@@ -45,7 +47,8 @@ import {
 import type { Core } from "../core.ts";
 import type { OwnRun, StepCall, StepPatch, StepResult } from "../hooks.ts";
 import { addToBill } from "./end-run.ts";
-import { addSummary, type Summary, readCarried } from "./commit.ts";
+import { readBeside, readCarried } from "./beside.ts";
+import { addSummary, type Summary } from "./commit.ts";
 import { conclude } from "./split.ts";
 import { assert } from "../../errors.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
@@ -233,10 +236,12 @@ export class RunPort implements CompactionPort {
 
   read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
   read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
+  read(mark: StepMark, request: BesideRequest): Promise<BesideReading>;
   read(mark: StepMark, request: OwnRequest): Promise<unknown>;
   async read(mark: StepMark, request: ReadRequest): Promise<unknown> {
     if (request.kind === "chunk") return this.#readChunk(mark, request);
     if (request.kind === "drafts") return this.#readDrafts(mark, request);
+    if (request.kind === "beside") return this.#readBeside(mark, request.key);
     const found = await this.#inRun(
       mark,
       (call): unknown => this.#own(call.run)?.read(call, request.asked) ?? call.end(NO_ROOM),
@@ -297,6 +302,17 @@ export class RunPort implements CompactionPort {
     });
   }
 
+  async #readBeside(mark: StepMark, key: string): Promise<BesideReading> {
+    const known = this.#core.runs.get(this.#runId);
+    const carried = known === null ? [] : await readCarried(this.#core, known.sessionId);
+    return this.#inRun(mark, (call): BesideReading => {
+      const { run, core } = call;
+      const { text, facts } = mustDraft(core, run, key);
+      call.readOnly();
+      return { kind: "beside", ...readBeside(core, run, { plan: planOf(run), text, facts, carried }) };
+    });
+  }
+
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
@@ -345,15 +361,15 @@ export class RunPort implements CompactionPort {
   }
 
   async commit(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
-    const known = this.#core.runs.get(this.#runId);
-    const carried = known === null || !isCompaction(known) ? [] : await readCarried(this.#core, known.sessionId);
     return this.#inRun(mark, (call): RunEnded => {
       const { run, core } = call;
       if (!isCompaction(run)) return this.#own(run)?.commit(call, commit.key) ?? call.end(NO_ROOM);
+      const { beside } = commit;
+      assert(beside !== undefined, "A summary is committed with what was chosen to stand beside it.");
       const { span, level } = planOf(run);
       const { text, facts, model, degraded, generation, unfounded, key: draftKey } = mustDraft(core, run, commit.key);
       const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
-      return call.add({ span, text, facts, lineage, carried, unfounded });
+      return call.add({ span, text, facts, lineage, beside, unfounded });
     });
   }
 

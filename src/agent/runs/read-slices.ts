@@ -1,13 +1,10 @@
 /**
- * Reads the messages of a span in slices, with room for appends and other calls after each, and gathers their facts.
+ * Reads the messages of a span in slices, with room for appends and other calls after each.
  *
  * A host's messages are fetched slice by slice, too.
  */
 import type { UIMessage } from "ai";
-import type { Facts } from "../../facts/fact.ts";
-import { gatherFacts, mergeFacts } from "../../facts/gather.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import { redactionOf } from "../redaction.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";
 import type { Needs } from "../core.ts";
 import { pauseOf } from "../let-others-in.ts";
@@ -30,39 +27,19 @@ export async function readSlices<T>(
   }
 }
 
-/** Bytes of messages whose facts are gathered at once, in some 50 ms. A larger message is gathered alone. */
-const GATHERED_BYTES = 40_000;
-
-/** Uses let in between two of these pieces, so that fewer than one in a hundred calls without a gap waits for one. */
-const USES_WHILE_GATHERING = 250;
-
-export interface Gathered {
-  readonly facts: Facts;
-  /** True while the span is still as it was when it was opened. A summary of a span that changed is stale. */
-  isCurrent(): boolean;
-}
-
-/** Opens a span as it is now, in order to summarise it. The returned function reads it. Null where its ends are gone. */
+/**
+ * Opens a span as it is now. The returned function describes it, with room for other work, so that a commit over one of any length reads it
+ * once. It returns a check whether nothing in the span changed since it was opened.
+ */
 export function openSpan(
-  core: Needs<"memory" | "read" | "settings" | "uses">,
+  core: Needs<"memory" | "uses">,
   { sessionId, span }: { readonly sessionId: string; readonly span: Span },
-): () => Promise<Gathered | null> {
-  const history = core.memory.session(sessionId);
-  const redaction = redactionOf(core.settings.get(sessionId));
-  const reader = history.spans.reader(span, GATHERED_BYTES);
-  const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
-  const pause = pauseOf(core, USES_WHILE_GATHERING);
-  const digestNow = (): string | undefined => history.spans.digest(span)?.digest;
+): () => Promise<() => boolean> {
+  const { spans } = core.memory.session(sessionId);
+  const stamp = spans.stamp(span);
+  const pause = pauseOf(core);
   return async () => {
-    if (reader === null) return null;
-    for (const _ of history.spans.survey(span)) await pause();
-    const opened = reader.isUntouched ? digestNow() : null;
-    const parts = await readSlices(core, { sessionId, reader }, gather, pause);
-    // So that the commit compares a span of any length without reading it again.
-    for (const _ of history.spans.survey(span)) await pause();
-    return {
-      facts: mergeFacts(parts),
-      isCurrent: () => digestNow() === opened && history.spans.isAsRead(reader, span),
-    };
+    for (const _ of spans.survey(span)) await pause();
+    return () => spans.stamp(span) === stamp;
   };
 }

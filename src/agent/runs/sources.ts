@@ -18,7 +18,6 @@ import { type PlanPart, type SpanPlan, carriedBy } from "../../steps/plan/plan.t
 import type { ChunkPlan } from "../../steps/plan/cut.ts";
 import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay, AroundSource } from "../../workflows/port.ts";
 import type { Needs } from "../core.ts";
-import { mergeFacts, type Before } from "../../facts/gather.ts";
 import { redactionOf } from "../redaction.ts";
 
 export function visibleSpan(history: History, fromMessageId: string, toMessageId: string): Span {
@@ -193,7 +192,7 @@ export function readBefore(
   core: Needs<"memory" | "settings">,
   { sessionId, ...leaf }: Seen,
   { span, overlayIds }: Covered,
-): { before: Before; knows: readonly string[]; names: readonly string[]; freedTokens: number } {
+): { facts: readonly Facts[]; knows: readonly string[]; names: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
   const found = history.surroundings(span, { ...leaf, maxBytes: 0 });
   const front = (found?.before.overlays ?? []).map(toRecord);
@@ -206,7 +205,7 @@ export function readBefore(
   });
   const isLast = (found?.behind.overlays ?? []).length + folded.length === 0;
   return {
-    before: { facts },
+    facts,
     knows: front.map(({ id }) => id),
     names: front.map(({ details, spanDigest }) => details.draftKey ?? `overlay ${spanDigest}`),
     freedTokens: isLast ? (front.at(-1)?.details.weights.last ?? 0) : 0,
@@ -226,13 +225,12 @@ export function readAround(
   const redaction = redactionOf(core.settings.get(sessionId));
   const found = history.surroundings(covered.span, { ...leaf, maxBytes: AROUND_BYTES });
   const front = (found?.before.overlays ?? []).map(toRecord);
-  const { before } = readBefore(core, { sessionId, ...leaf }, covered);
-  const { instructions } = mergeFacts(before.facts);
+  const { facts } = readBefore(core, { sessionId, ...leaf }, covered);
   return {
     head: (found?.before.messages ?? []).slice(0, SHOWN_MESSAGES).map(redaction.message),
     earlier: front.map((overlay) => redaction.text(earlierSummary(overlay))),
     following: (found?.behind.messages ?? []).slice(0, SHOWN_MESSAGES).map(redaction.message),
-    instructions,
+    instructions: facts.map(({ instructions, ended }) => ({ instructions, ended })),
   };
 }
 

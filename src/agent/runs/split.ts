@@ -12,13 +12,13 @@ import { assert, PalimpsestError } from "../../errors.ts";
 import type { LiveRun, LiveSplit, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cleanText } from "../../memory/sessions/sessions.ts";
 import type { History } from "../../memory/messages/history.ts";
-import type { Facts } from "../../facts/fact.ts";
 import { hasResult, toolPart } from "../../steps/message/message.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
-import { factsOf } from "./sources.ts";
 import { openSpan } from "./read-slices.ts";
+import { factsOf } from "./sources.ts";
+import { chooseByHand, layByHand, type ByHand } from "./beside.ts";
 
 export interface SplitOptions {
   /** A person's words about the summary's focus. */
@@ -41,8 +41,7 @@ export type Concludes = Needs<"endRun" | "memory" | "rooms" | "runs" | "settings
 
 /**
  * Concludes a session at once, with the caller's own summary over its whole view. The child begins with it and with what must not be lost
- * beside it. Any live run of the session ends as `cancelled`. The facts of the view are read in slices before one transaction does the
- * rest, so messages that are appended meanwhile go along behind the summary. Throws as {@link startSplit} does, and `invalid_range` for a
+ * beside it. Any live run of the session ends as `cancelled`. Messages that are appended meanwhile go along behind the summary. Throws as {@link startSplit} does, and `invalid_range` for a
  * summary that is no smaller than the view, and `invalid_state` while a call waits for its result.
  */
 export async function splitWithSummary(
@@ -58,29 +57,21 @@ export async function splitWithSummary(
     );
   }
   const span = mustShow(core, sessionId);
-  const gathered = await openSpan(core, { sessionId, span })();
-  return core.db.transaction<RunRecord>(() => {
-    if (gathered?.isCurrent() === false) throw notAdded("changed");
-    return splitNow(core, sessionId, request, { span, facts: gathered?.facts });
+  const isUntouched = await openSpan(core, { sessionId, span })();
+  return core.read(sessionId, () => {
+    if (!isUntouched()) throw notAdded("changed");
+    const made = chooseByHand(core, sessionId, { span, summary: request.summary });
+    return core.db.transaction(() => splitNow(core, sessionId, request, made));
   });
 }
 
-function splitNow(
-  core: Concludes,
-  sessionId: string,
-  request: SplitRequest & { summary: string },
-  { span, facts }: { span: Span; facts: Facts | undefined },
-): RunRecord {
+function splitNow(core: Concludes, sessionId: string, request: SplitRequest, made: ByHand): RunRecord {
   for (const run of core.runs.live(sessionId)) {
     if (run.kind === "split") core.endRun(run, { kind: "cancelled" });
   }
   const { run } = startSplit(core, sessionId, { ...request, ignoreBudget: true });
   assert(run.kind === "split", "A split was just asked for.");
-  const { pinnedTokens, loadedTokens } = run.policy;
-  const { leafId } = run;
-  const result = core.memory
-    .session(sessionId)
-    .overlays.add({ span, summary: request.summary, leafId, facts, pinnedTokens, loadedTokens });
+  const result = layByHand(core, sessionId, { ...made, leafId: run.leafId });
   if (result.kind === "stale") throw notAdded(result.reason);
   core.endRun(run, switchToChild(core, run, result.overlay.id));
   return core.runs.mustGet(run.id);

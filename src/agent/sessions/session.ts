@@ -26,8 +26,9 @@ import type { AgentCore, CoreWith } from "../agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionState, type WriteOptions } from "./session-state.ts";
 import { askForRun, rentNow, settleAtPresentSize } from "../runs/trigger.ts";
-import { readBefore, visibleSpan } from "../runs/sources.ts";
+import { chooseByHand, layByHand } from "../runs/beside.ts";
 import { openSpan } from "../runs/read-slices.ts";
+import { visibleSpan } from "../runs/sources.ts";
 import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
@@ -473,28 +474,22 @@ export class Session extends Configured {
 
   /**
    * Adds a caller's summary over a range of one path, both ends included, by ids as a view shows them. Removes invisible characters from
-   * it. Throws `invalid_range`, also where its messages change during the call, `invalid_input`, `unknown_message`.
+   * it. Beside it stand the user's newest words and the instructions of summaries that it covers. Throws `invalid_range`, also where its
+   * messages change during the call, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
     const state = this.#state.fixed;
-    const { span, gather } = await state.read((history) => {
+    const { span, survey } = await state.read((history) => {
       const named = visibleSpan(history, fromMessageId, toMessageId);
-      return { span: named, gather: openSpan(this.#core, { sessionId: state.id, span: named }) };
+      return { span: named, survey: openSpan(this.#core, { sessionId: state.id, span: named }) };
     });
-    const gathered = await gather();
-    const commit = await state.read(() =>
-      state.write<CommitResult>((history) => {
-        if (gathered?.isCurrent() === false) return { kind: "stale", reason: "changed" };
-        const { pinnedTokens, loadedTokens } = state.settings.policy ?? {};
-        const seen = { sessionId: state.id, leafId: history.leafAfter(span.toId) };
-        const { overlayIds = [] } = history.spans.digest(span) ?? {};
-        const { knows, ...beside } = readBefore(this.#core, seen, { span, overlayIds });
-        const details = { knows };
-        const facts = gathered?.facts;
-        return history.overlays.add({ span, summary, facts, beside, details, pinnedTokens, loadedTokens });
-      }),
-    );
+    const isUntouched = await survey();
+    const commit = await state.read((): CommitResult => {
+      if (!isUntouched()) return { kind: "stale", reason: "changed" };
+      const made = chooseByHand(this.#core, state.id, { span, summary });
+      return state.write(() => layByHand(this.#core, state.id, made));
+    });
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",

@@ -54,8 +54,6 @@ export interface HistoryOptions {
   readonly db: Db;
   readonly now: () => number;
   readonly countTokens: CountTokens;
-  /** Removes the parts of a message that must not be kept beside a summary. */
-  readonly redactMessage: (message: UIMessage) => UIMessage;
   readonly drafts: Drafts;
 }
 
@@ -82,7 +80,7 @@ export class History {
     this.tree = tree;
     this.#laid = new Overlays(tree, options);
     this.spans = new Spans(this.#laid);
-    this.overlays = new SessionOverlays(this.#laid, this.spans, { ...options, changed });
+    this.overlays = new SessionOverlays(this.#laid, { db: options.db, changed });
     this.active = new ActiveView(tree);
     this.#options = options;
   }

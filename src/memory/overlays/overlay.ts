@@ -6,8 +6,7 @@
  * are safe to read. overlays.ts decides which overlays are in force, and ../messages/walk.ts which are visible.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../facts/fact.ts";
-import type { Before } from "../../facts/gather.ts";
+import { NO_FACTS, NOTHING_PINNED, type Carried, type Facts, type Opening, type Pinned } from "../../facts/fact.ts";
 import type { SummarySource } from "../../facts/render.ts";
 import type { Steps } from "../messages/content.ts";
 import type { OverlayRow } from "../statements.ts";
@@ -54,19 +53,6 @@ export interface Leaf extends Span {
   readonly draftKey: string | null;
   /** Estimated tokens of its messages. */
   readonly tokens: number;
-}
-
-/** The text of a context block when the overlay was added. */
-export interface Carried {
-  readonly label: string;
-  readonly text: string;
-}
-
-/** How the conversation began, word for word, where an overlay hides those messages. */
-export interface Opening {
-  /** The last message that the text quotes. The overlay is invalidated when that message changes. */
-  readonly messageId: string;
-  readonly text: string;
 }
 
 /** The moment at which an overlay replaced messages. */
@@ -263,14 +249,6 @@ export interface OverlayInput {
   readonly leafId?: string;
   /** With a deadline the overlay waits for a person, and nothing shows it. */
   readonly details?: Partial<OverlayDetails>;
-  /** The facts of the span. Without them and without `details.facts` they are read here, in one piece. */
-  readonly facts?: Facts | undefined;
-  /** What earlier summaries of the view show, and the tokens by which the last one shrinks, because the new one shows that. */
-  readonly beside?: { readonly before: Before; readonly freedTokens: number };
-  /** Token limit for facts pinned beside a summary that comes without facts. */
-  readonly pinnedTokens?: number | undefined;
-  /** Token limit for loaded texts beside that summary. */
-  readonly loadedTokens?: number | undefined;
 }
 
 /**

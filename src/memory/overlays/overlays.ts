@@ -32,6 +32,7 @@ import {
   walkView,
   walkSpan,
   type Element,
+  type MessageElement,
 } from "../messages/walk.ts";
 import {
   addChange,
@@ -47,7 +48,7 @@ import {
   type OverlayInput,
   type OverlayRecord,
 } from "./overlay.ts";
-import type { OverlayRow, ShapeRow } from "../statements.ts";
+import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
 import {
   measureMessage,
   sliceMessage,
@@ -176,10 +177,10 @@ export class Overlays {
    */
   *survey(range: Range): Generator<undefined, void> {
     for (let tries = 0; tries < MOST_SURVEYS; tries++) {
-      const stamp = this.#stamp(range);
+      const stamp = this.stamp(range);
       if (this.#described?.stamp === stamp) return;
       const found = yield* this.#sumInSlices(range);
-      if (this.#stamp(range) === stamp) this.#described = { stamp, found };
+      if (this.stamp(range) === stamp) this.#described = { stamp, found };
     }
   }
 
@@ -217,7 +218,7 @@ export class Overlays {
   }
 
   /** All that a description depends on. What lies behind a range adds nothing to it. */
-  #stamp({ from, to }: Range): string {
+  stamp({ from, to }: Range): string {
     return [this.tree.epochUpTo(to.seq), from.seq, from.step, to.seq, to.step].join(" ");
   }
 
@@ -244,7 +245,7 @@ export class Overlays {
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const twin = findTwin(input, others, { range, digest: found.digest });
     if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
-    const row = this.#newRow(input, { range, found, overlayId });
+    const row = this.#withTrueNames(this.#newRow(input, { range, found, overlayId }));
     const refused = this.#whyRefused(row, found, input);
     if (refused !== null) return { kind: "stale", reason: refused };
     this.tree.sql.insertOverlay(this.tree.sessionId, row);
@@ -331,11 +332,7 @@ export class Overlays {
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
     if (this.#isLarger(row, found)) return { kind: "stale", reason: "larger" };
-    // The names stay only if every overlay that they come from is in force, because only then they are known to be
-    // true.
-    const { knows } = parseDetails(row.details);
-    const isTrue = knows.every((id) => this.#row(id)?.state === "active");
-    this.#setState(isTrue ? row : this.withoutNames(row), "active");
+    this.#setState(this.#withTrueNames(row), "active");
     const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isOverSame(other, row)));
     return inForce(this.mustGet(row.overlayId), hidden);
   }
@@ -386,6 +383,12 @@ export class Overlays {
     if (changed === row) return;
     this.tree.sql.changeOverlay(this.tree.sessionId, changed);
     this.tree.touch();
+  }
+
+  /** The names stay only if every overlay that they come from is in force, because only then they are known to be true. */
+  #withTrueNames(row: OverlayRow): OverlayRow {
+    const isTrue = parseDetails(row.details).knows.every((id) => this.#row(id)?.state === "active");
+    return isTrue ? row : this.withoutNames(row);
   }
 
   /** The overlay without names and facts that may come from another overlay's messages. Unchanged when all names are its own. */
@@ -693,6 +696,22 @@ export class Spans {
     return elements === null ? null : elementMessages(this.#tree, elements.filter(isThere));
   }
 
+  /** The user's messages that a span shows, oldest first, the newest ones up to a bound. Empty where {@link digest} is null. */
+  userMessages(span: Span, most: { readonly messages: number; readonly bytes: number }): UIMessage[] {
+    const range = this.#laid.locate(span);
+    const shown = range === null ? [] : walkView(this.#tree, range.to, { content: false, floor: range.from });
+    const newestFirst: MessageElement<ContentRow>[] = [];
+    let { bytes } = most;
+    for (const element of shown) {
+      if (element.kind === "overlay" || element.row.role !== "user") continue;
+      if (newestFirst.length === most.messages) break;
+      if (element.row.bytes > bytes) continue;
+      bytes -= element.row.bytes;
+      newestFirst.push({ ...element, row: this.#tree.contentAt(element.row.seq) });
+    }
+    return elementMessages(this.#tree, newestFirst.toReversed());
+  }
+
   /** Reads a span's messages in slices, including hidden ones. Null when its ends are gone. */
   reader(span: Span, bytes?: number): SpanReader | null {
     const range = this.#laid.locate(span);
@@ -706,6 +725,12 @@ export class Spans {
   *survey(span: Span): Generator<undefined, void> {
     const range = this.#laid.locate(span);
     if (range !== null) yield* this.#laid.survey(range);
+  }
+
+  /** Another text after any change on the span's path but behind it. Empty where its ends are gone. */
+  stamp(span: Span): string {
+    const range = this.#laid.locate(span);
+    return range === null ? "" : this.#laid.stamp(range);
   }
 
   /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */

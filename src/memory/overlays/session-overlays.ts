@@ -7,11 +7,11 @@
  * with the chunk's stored draft, through the same fence (C2, C3, V3).
  */
 import { PalimpsestError } from "../../errors.ts";
-import { NOTHING_PINNED, type Instruction } from "../../facts/fact.ts";
-import { gatherFacts, keepFacts } from "../../facts/gather.ts";
+import { NOTHING_PINNED, type Instruction, type Opening } from "../../facts/fact.ts";
+import { fitSaid } from "../../facts/beside.ts";
 import { renderInstructions, renderSaid } from "../../facts/render.ts";
 import { checkWhole } from "../../known-fields.ts";
-import { DEFAULT_LOADED_TOKENS, DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { comparePlaces } from "../messages/place.ts";
@@ -25,10 +25,9 @@ import {
   type OverlayDetails,
   type OverlayRecord,
   type Leaf,
-  type Opening,
   type OverlayInput,
 } from "./overlay.ts";
-import { beneath, type CommitResult, type Overlays, type Spans } from "./overlays.ts";
+import { beneath, type CommitResult, type Overlays } from "./overlays.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
@@ -46,9 +45,6 @@ export interface ExpandOptions {
 
 interface OverlaysOptions {
   readonly db: Db;
-  readonly countTokens: CountTokens;
-  /** Removes the parts of a message that must not be kept beside a summary. */
-  readonly redactMessage: (message: UIMessage) => UIMessage;
   /** Called inside the transaction of every change of the visible view. */
   readonly changed: () => void;
 }
@@ -57,13 +53,11 @@ export class SessionOverlays {
   readonly #tree: Tree;
   /** For what only a room reads. */
   readonly laid: Overlays;
-  readonly #spans: Spans;
   readonly #options: OverlaysOptions;
 
-  constructor(laid: Overlays, spans: Spans, options: OverlaysOptions) {
+  constructor(laid: Overlays, options: OverlaysOptions) {
     this.#tree = laid.tree;
     this.laid = laid;
-    this.#spans = spans;
     this.#options = options;
   }
 
@@ -89,27 +83,7 @@ export class SessionOverlays {
 
   /** The commit fence (C1, C2, C3, V3). See {@link CommitResult}. */
   add(input: OverlayInput): CommitResult {
-    return this.#change(() => this.laid.add(this.#withFacts(input)));
-  }
-
-  /** Adds to a summary that comes without them, such as a caller's own, what stands beside it word for word. */
-  #withFacts(input: OverlayInput): OverlayInput {
-    const { details = {}, span, summary, beside } = input;
-    const { pinnedTokens = DEFAULT_PINNED_TOKENS, loadedTokens = DEFAULT_LOADED_TOKENS } = input;
-    const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
-    if (known || typeof summary !== "string") return input;
-    const spanTokens = this.#spans.digest(span)?.tokens;
-    if (spanTokens === undefined) return input;
-    const { countTokens, redactMessage } = this.#options;
-    const facts = input.facts ?? gatherFacts((this.#spans.messages(span) ?? []).map(redactMessage));
-    const freedTokens = beside?.freedTokens ?? 0;
-    const mostTokens = spanTokens + freedTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-    const pinned = keepFacts(
-      facts,
-      { mostTokens, freedTokens, pinnedTokens, loadedTokens, countTokens },
-      beside?.before,
-    );
-    return { ...input, details: { ...details, facts, pinned } };
+    return this.#change(() => this.laid.add(input));
   }
 
   /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */
@@ -369,8 +343,10 @@ function showLeaf(
   const draft = draftKey === null ? null : drafts.get(sessionId, draftKey);
   if (range === null || draft === null || laid.describe(range)?.digest !== digest) return;
   const { text, model, degraded, generation, facts, unfounded } = draft;
-  const mostTokens = tokens - countTokens(text) - SUMMARY_FRAME_TOKENS;
-  const pinned = { ...keepFacts(facts, { mostTokens, pinnedTokens, countTokens }), unfounded };
+  const { instructions, ended } = facts;
+  const left = Math.min(pinnedTokens, tokens - countTokens(text) - SUMMARY_FRAME_TOKENS);
+  const said = fitSaid(facts.said, left - countTokens(renderInstructions(instructions)), countTokens);
+  const pinned = { ...NOTHING_PINNED, instructions, ended, said, unfounded };
   laid.add({
     span,
     summary: text,

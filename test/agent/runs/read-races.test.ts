@@ -2,14 +2,13 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { say } from "../../conversation.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import type { FullSession } from "../../rooms.ts";
 import { rowsOf } from "../../rows.ts";
 import type { Script } from "../../scripted-model.ts";
 import { tries } from "../../tries.ts";
-import { keptNotes, ownFunctions, type PalimpsestAgent } from "../../worker.ts";
+import { keptNotes, type PalimpsestAgent } from "../../worker.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
@@ -76,21 +75,12 @@ const TAKEN_BACK: [string[]][] = [1, 2, 3, 4].flatMap((pauses) =>
 );
 
 /** Each begins with the same messages, and brings something into force where it can. */
-const READERS: Record<string, (session: FullSession, agent: PalimpsestAgent) => Promise<unknown>> = {
-  "a caller's summary": (session, { palimpsest }) => {
-    // So that the view shows the message in two parts, of which the summary covers the first.
-    const span = { fromId: "part", fromStep: 2, toId: "m9", toStep: WHOLE_MESSAGE };
-    palimpsest.memory.session(SESSION).overlays.add({ span, summary: "We ended." });
-    return session.addCompaction("We worked.", "m0", "palimpsest:slice:0-1:part");
-  },
+const READERS: Record<string, (session: FullSession) => Promise<unknown>> = {
   "claimed notes": (session) =>
     session.updateNotes({ sections: [{ title: "Task", text: "- go on" }], coveredId: "part" }),
   "an update of the notes": async (session) => session.ended((await session.refreshNotes()).run.id),
-  "a function of the session's own": async (session) => session.ended((await session.compact()).run.id),
   "a run": async (session) => session.ended((await session.compact()).run.id),
 };
-
-const summarise = async () => ({ summary: "We worked.", fromMessageId: "m1", toMessageId: "part" });
 
 /** Tells every word that it is shown. */
 const tells: Script = (prompt) => {
@@ -138,9 +128,6 @@ for (const [reader, read] of Object.entries(READERS)) {
         const made = newAgent(tells);
         const key = `${made.name}/${SESSION}`;
         keptNotes.set(key, { growthTokens: 1_000_000 });
-        if (reader.startsWith("a function")) {
-          ownFunctions.set(key, { compact: summarise, timeoutMs: 10_000 });
-        }
         await inside(made, async (manager, agent, storage) => {
           const session = manager.getSession(SESSION);
           for (let n = 0; n < 5; n++) await session.appendMessage(user(`m${n}`, n));
@@ -151,7 +138,7 @@ for (const [reader, read] of Object.entries(READERS)) {
           for (const id of kept) await session.appendMessage({ ...say(0), id, parts: [TAIL] });
           const did = changeAtPauses(agent, session, names);
           // A change during the reading may cause a refusal.
-          await read(session, agent).catch(() => undefined);
+          await read(session).catch(() => undefined);
           told.changes += did.changes;
           const inForce = wordsInForce(storage);
           told.words += inForce.size;

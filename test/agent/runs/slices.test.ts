@@ -19,7 +19,7 @@ const BESIDE = 100_000;
 const long = (id: string, bytes: number, words = ""): UIMessage => ({
   id,
   role: "user",
-  parts: [{ type: "text", text: words + "x".repeat(bytes) }],
+  parts: [{ type: "text", text: `${words}${id}${"x".repeat(bytes)}` }],
 });
 
 /** The most characters that the agent's database gave between two pauses, while the work was done, and how many pauses there were. */
@@ -52,17 +52,17 @@ async function slicesOf({ palimpsest }: PalimpsestAgent, work: () => Promise<unk
   return read;
 }
 
-test("a caller's summary over megabytes, with a message of many rows, reads no more than a slice at once", async () => {
+test("a caller's summary over megabytes reads the user's newest words alone, and no message of many rows", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION);
-    for (let n = 0; n < 30; n++) await session.appendMessage(long(`m${n}`, 100_000));
-    await session.appendMessage(long("huge", 6_000_000, "Never touch src/fence-3.ts. "));
+    for (let n = 0; n < 30; n++)
+      await session.appendMessage(long(`m${n}`, 100_000, n === 29 ? "Keep the fence. " : ""));
+    await session.appendMessage(long("huge", 6_000_000));
     await session.appendMessage(say(31));
-    const { most, pauses } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "huge"));
+    const { most } = await slicesOf(agent, () => session.addCompaction("All of it.", "m0", "huge"));
     expect(most).toBeLessThan(MAX_SLICE_BYTES + BESIDE);
-    expect(pauses).toBeGreaterThan(30);
     const [overlay] = await session.getCompactions();
-    expect(JSON.stringify(overlay?.details.pinned)).toContain("Never touch src/fence-3.ts.");
+    expect(JSON.stringify(overlay?.details.pinned)).toContain("Keep the fence.");
   });
 });
 
@@ -103,12 +103,12 @@ test("an update of the notes reads a large source in slices, and the same as in 
   });
 });
 
-/** Twelve messages of megabytes, of which an overlay hides three. `m8` fills many rows. */
-async function fill(session: FullSession, bytes = 6_000_000): Promise<void> {
-  for (let n = 0; n < 8; n++) await session.appendMessage(long(`m${n}`, 100_000));
-  await session.addCompaction("We began.", "m1", "m3");
-  await session.appendMessage(long("m8", bytes));
-  for (let n = 9; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
+/** Thousands of messages, whose description takes several slices. */
+async function fill(session: FullSession): Promise<void> {
+  await session.appendAll(Array.from({ length: 12 }, (_, n) => long(`m${n}`, 1_000)));
+  for (let n = 0; n < 3_000; n += 1_000)
+    await session.appendAll(Array.from({ length: 1_000 }, (_, each) => ({ ...say(n + each), id: `more${n + each}` })));
+  await session.appendMessage(long("last", 1_000));
 }
 
 /** Does something at the nth pause of long work. */
@@ -123,9 +123,9 @@ function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: (
   });
 }
 
-/** Calls that bring a caller's text about `m4` to `m11` into force. */
+/** Calls that bring a caller's text about `m4` and later messages into force. */
 const CALLERS: Record<string, (session: FullSession, manager: FullManager) => Promise<unknown>> = {
-  "a caller's summary": (session) => session.addCompaction("The door code is OLD-4711.", "m4", "m11"),
+  "a caller's summary": (session) => session.addCompaction("The door code is OLD-4711.", "m4", "more2999"),
   "a split with a caller's summary": (session, manager) =>
     manager.compactAndSplit(session.id, "child", { summary: "The door code is OLD-4711." }),
 };
@@ -138,12 +138,12 @@ for (const [name, call] of Object.entries(CALLERS)) {
   test.each([
     ["at the call", 0, "m5"],
     ["at the call", 0, "m10"],
-    ["before it is read", 5, "m5"],
-    ["after it was read", 5, "m10"],
+    ["while it is described", 1, "m5"],
+    ["while it is described", 2, "m10"],
   ])(`C3, S3: ${name} is refused where a message changes %s, at pause %d, %s`, async (_when, pause, id) => {
     await inside(newAgent(), async (manager, agent) => {
       const session = manager.getSession(SESSION);
-      await fill(session, 2_500_000);
+      await fill(session);
       await session.upsertMessage(long(id, 1_000, "The door code is OLD-4711. "));
       const change = () => session.upsertMessage(long(id, 1_000, "The door code is NEW-9000. "));
       if (pause > 0) atPause(agent, pause, change);
@@ -159,19 +159,15 @@ for (const [name, call] of Object.entries(CALLERS)) {
     });
   });
 
-  test(`${name} comes into force although others are appended and a message changes back meanwhile`, async () => {
+  test(`${name} comes into force although others are appended meanwhile`, async () => {
     await inside(newAgent(), async (manager, agent) => {
       const session = manager.getSession(SESSION);
-      await fill(session, 2_500_000);
-      atPause(agent, 5, async () => {
-        await session.appendMessage(say(12));
-        await session.upsertMessage(long("m10", 1_000));
-        await session.upsertMessage(long("m10", 100_000));
-      });
+      await fill(session);
+      atPause(agent, 1, () => session.appendMessage({ ...say(12), id: "later" }));
       await call(session, manager);
       const newest = session.newest();
       expect(await inForce(newest)).toContain("OLD-4711");
-      expect((await newest.getView({ apart: true })).messages.at(-1)?.id).toBe("m12");
+      expect((await newest.getView({ apart: true })).messages.at(-1)?.id).toBe("later");
     });
   });
 }
@@ -179,7 +175,7 @@ for (const [name, call] of Object.entries(CALLERS)) {
 test("C3, S3: notes are not promoted where a message that they cover changes while they are", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = manager.getSession(SESSION).keepNotes({ keep: { minTokens: 1, minTextBlockMessages: 1 } });
-    await fill(session, 100_000);
+    for (let n = 0; n < 12; n++) await session.appendMessage(long(`m${n}`, 100_000));
     const sections = [{ title: "Task", text: "The door code is OLD-4711." }];
     await session.updateNotes({ sections, coveredId: "m7" });
     atPause(agent, 3, async () => session.upsertMessage(long("m5", 1_000, "The door code is NEW-9000. ")));

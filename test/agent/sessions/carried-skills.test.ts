@@ -3,6 +3,10 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../../src/agent/sessions/session.ts";
+import { keepFacts } from "../../../src/facts/beside.ts";
+import { gatherFacts } from "../../../src/facts/gather.ts";
+import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { talk } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
 import type { BuiltAgent } from "../../worker.ts";
@@ -31,9 +35,14 @@ test("a skill that a summary carries is in a view once while it is loaded, never
     await session.appendAll(talk(0, 4));
     await load(session);
     await session.appendAll(talk(4, 12));
-    const overlay = await session.addCompaction("They talked.", "m2", "m9");
+    const { overlays, spans } = instance.palimpsest.memory.session("skills");
+    const span = { fromId: "m2", fromStep: 0, toId: "m9", toStep: WHOLE_MESSAGE };
+    const facts = gatherFacts(spans.messages(span) ?? []);
+    const pinned = keepFacts(facts, { pinnedTokens: 500, loadedTokens: 500, countTokens: estimateTokens });
+    const laid = overlays.add({ span, summary: "They talked.", details: { facts, pinned } });
+    const overlayId = laid.kind === "stale" ? "" : laid.overlay.id;
     const times = async (): Promise<number[]> => {
-      const views = [await session.getView(), await session.getViewAsOf(overlay.id)];
+      const views = [await session.getView(), await session.getViewAsOf(overlayId)];
       return views.map((view) => JSON.stringify(view.messages).split(SKILL).length - 1);
     };
     expect(await times()).toEqual([1, 1]);

@@ -1,0 +1,150 @@
+/**
+ * Chooses what stands beside a summary: how the conversation began, the user's standing instructions and words, loaded texts, and the blocks
+ * that are carried along.
+ *
+ * A Workflow does this for its runs, with what it read from the agent, so that no commit reads a conversation.
+ */
+import type { UIMessage } from "ai";
+import { renderTranscript, wholeCharacters } from "../steps/draft/render.ts";
+import { textsOf, type CountTokens } from "../steps/message/message.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { NOTHING_PINNED, type Carried, type Facts, type Opening, type Pinned, type Saying } from "./fact.ts";
+import { mergeFacts } from "./gather.ts";
+import { pickLoaded } from "./loaded.ts";
+import { besides, opened, renderInstructions, renderSaid } from "./render.ts";
+
+/** What was chosen to stand beside a summary. */
+export interface Beside {
+  readonly pinned: Pinned;
+  readonly opening: Opening | null;
+  readonly carried: readonly Carried[];
+  /** See {@link OverlayDetails.knows}. */
+  readonly knows: readonly string[];
+}
+
+/** All that is chosen from, redacted. */
+export interface BesideSource {
+  /** The facts of everything under the summary, in parts, oldest first. */
+  readonly facts: readonly Facts[];
+  /** Those that earlier summaries hide, which stand before it or go into it. */
+  readonly before: readonly Facts[];
+  readonly knows: readonly string[];
+  readonly begun: BegunSource;
+  readonly carried: readonly Carried[];
+  readonly budget: BesideBudget;
+}
+
+/** Tokens by the estimate. */
+export interface BesideBudget {
+  /** Of instructions and of the user's words together. Instructions come first. */
+  readonly pinnedTokens: number;
+  /** Of loaded texts. */
+  readonly loadedTokens: number;
+  /** Of the beginning of a long first message. */
+  readonly openingTokens: number;
+  /** What all beside the summary may take, so that a view shrinks (V3). */
+  readonly mostTokens: number;
+  /** How much of that an earlier summary gives up. Only loaded texts may take it, because they go on to the next summary. */
+  readonly freedTokens: number;
+}
+
+/** What the opening of a conversation is quoted from. */
+export interface BegunSource {
+  /** Messages to quote whole. */
+  readonly whole: readonly UIMessage[];
+  /** A message of which the beginning is quoted. */
+  readonly beginning: UIMessage | null;
+  /** The opening of a summary that the new one folds in. */
+  readonly earlier: Opening | null;
+}
+
+export function chooseBeside(source: BesideSource): Beside {
+  const { facts, before, knows, begun, carried, budget } = source;
+  const opening = quoteOpening(begun, budget.openingTokens, estimateTokens);
+  const around = estimateTokens(opened({ opening: opening?.text ?? null }) + besides({ carried }));
+  const own = withoutOpening(mergeFacts(facts), opening, begun);
+  const pinned = keepFacts(
+    own,
+    { ...budget, mostTokens: budget.mostTokens - around, countTokens: estimateTokens },
+    before,
+  );
+  return { pinned, opening, carried, knows };
+}
+
+/** Null where the messages at the beginning are still in view. */
+export function quoteOpening(
+  { whole, beginning, earlier }: BegunSource,
+  openingTokens: number,
+  countTokens: CountTokens,
+): Opening | null {
+  const texts = [
+    ...(whole.length === 0 ? [] : [wholeWords(whole)]),
+    ...(beginning === null ? [] : [beginningWords(beginning, openingTokens, countTokens)]),
+  ].filter((text) => text.trim() !== "");
+  const messageId = beginning?.id ?? whole.at(-1)?.id;
+  return messageId === undefined || texts.length === 0 ? earlier : { messageId, text: texts.join("\n\n") };
+}
+
+/** The full text of messages. A single user message is quoted as it is. */
+function wholeWords(messages: readonly UIMessage[]): string {
+  const [first] = messages;
+  if (messages.length === 1 && first?.role === "user") return textsOf(first.parts).join("\n");
+  return renderTranscript(
+    messages.map((message) => ({ kind: "message" as const, message })),
+    { reasoningChars: 0 },
+  );
+}
+
+/** The beginning of a message within so many tokens. */
+function beginningWords({ parts }: UIMessage, tokens: number, countTokens: CountTokens): string {
+  const text = textsOf(parts).join("\n");
+  let cut = wholeCharacters(text, 0, tokens * 8);
+  while (cut !== "" && countTokens(cut) > tokens) cut = wholeCharacters(cut, 0, Math.floor(cut.length * 0.9));
+  return cut === text ? text : `${cut} […]`;
+}
+
+/** The facts without what the user said in a message that the opening quotes whole. It would stand there twice. */
+function withoutOpening(facts: Facts, opening: Opening | null, { whole }: BegunSource): Facts {
+  if (opening === null) return facts;
+  const quoted = new Set([opening.messageId, ...whole.map(({ id }) => id)]);
+  const isThere = ({ messageId, text, left }: Saying): boolean =>
+    quoted.has(messageId) && left === 0 && opening.text.includes(text);
+  return { ...facts, said: facts.said.filter((each) => !isThere(each)) };
+}
+
+type KeepBudget = Partial<BesideBudget> &
+  Pick<BesideBudget, "pinnedTokens"> & {
+    readonly countTokens: CountTokens;
+  };
+
+/**
+ * Chooses what is shown beside a summary of `facts`. All instructions stay. The user's words and loaded texts take what is left of
+ * their budgets, the newest first. `before` has the facts of what earlier summaries hide.
+ */
+export function keepFacts(
+  facts: Facts,
+  { pinnedTokens, loadedTokens = 0, mostTokens = Infinity, freedTokens = 0, countTokens }: KeepBudget,
+  before: readonly Facts[] = [],
+): Pinned {
+  const hidden = mergeFacts([...before, facts]);
+  const { instructions, ended } = hidden;
+  const ruled = countTokens(renderInstructions(instructions));
+  const said = fitSaid(facts.said, Math.min(pinnedTokens, mostTokens - freedTokens) - ruled, countTokens);
+  const left = mostTokens - ruled - countTokens(renderSaid(said));
+  const budgetTokens = Math.max(0, Math.min(loadedTokens, left));
+  const loaded = pickLoaded(hidden.loaded, { budgetTokens, countTokens });
+  return { ...NOTHING_PINNED, instructions, ended, said, loaded };
+}
+
+/** The newest of the user's words that fit. */
+export function fitSaid(said: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
+  // Each round drops as much as is over, so few rounds are enough.
+  for (let over = countTokens(renderSaid(said)) - tokens; said.length > 0 && over > 0;) {
+    let dropped = 0;
+    let freed = 0;
+    while (dropped < said.length && freed < over) freed += countTokens(renderSaid(said.slice(dropped, ++dropped)));
+    said = said.slice(Math.max(1, dropped));
+    over = countTokens(renderSaid(said)) - tokens;
+  }
+  return said;
+}
