@@ -4,16 +4,13 @@ import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
 import { Health, SpendTable } from "../memory/runs/health.ts";
-import { HookOutbox } from "../memory/runs/hook-outbox.ts";
-import { Runs, type EndedRun, type LiveRun, type Outcome, type RunRecord } from "../memory/runs/runs.ts";
+import { HookOutbox, Runs, type EndedRun, type LiveRun, type Outcome, type RunRecord } from "../memory/runs/runs.ts";
 import { ThoughtsTable, UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
-import type { Platform } from "./core.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Platform, HostedReads } from "./core.ts";
+import { type Hooks, joinHooks } from "./hooks.ts";
 import { runEvent } from "./events.ts";
 import { installRooms, type InstalledRoom, type Rooms } from "./extension.ts";
-import { joinHooks } from "./hooks.ts";
-import { HostedSessions } from "./sessions/hosted-sessions.ts";
 import { tellAfterCompaction, endRun } from "./runs/end-run.ts";
 import { Dispatcher } from "./runs/dispatch.ts";
 import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
@@ -192,4 +189,18 @@ function whyRefused({ steps }: EndedRun): string {
   const step = steps.findLast(({ failure, refused }) => failure !== undefined || refused !== undefined);
   if (step?.failure !== undefined) return ` (${step.failure.reason})`;
   return step?.refused === undefined ? "" : ` (refused: ${step.refused.problems.join(", ")})`;
+}
+
+export class HostedSessions extends Map<string, HostedReads> {
+  /** Adds the session with this id. Null where every one is known from the start. */
+  open: ((sessionId: string) => void) | null = null;
+
+  override get(sessionId: string): HostedReads | undefined {
+    if (!super.has(sessionId)) this.open?.(sessionId);
+    return super.get(sessionId);
+  }
+
+  override has(sessionId: string): boolean {
+    return this.get(sessionId) !== undefined;
+  }
 }

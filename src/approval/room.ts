@@ -7,14 +7,13 @@
 import { callOf, showRun, type CallContext } from "../agent/calls.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { id, summary, words } from "../agent/inputs.ts";
-import type { BuilderCall } from "../agent/settings.ts";
+import type { BuilderCall, ApprovalSettings } from "../agent/settings.ts";
 import { MAX_REASON_CHARS } from "../limits.ts";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, checkWhole } from "../known-fields.ts";
 import type { Deadline } from "../memory/overlays/overlay.ts";
-import type { LiveRun, RunRecord } from "../memory/runs/runs.ts";
-import { planOf } from "../memory/runs/runs.ts";
+import { type LiveRun, type RunRecord, planOf } from "../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem, tellsSomething } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
 import { findInvisible, stripInvisible } from "../steps/text/text.ts";
@@ -23,7 +22,6 @@ import type { Needs } from "../agent/core.ts";
 import { addProposed } from "../agent/runs/commit.ts";
 import { briefOf } from "../agent/runs/drafts.ts";
 import { factsOf } from "../agent/runs/sources.ts";
-import type { ApprovalSettings } from "../agent/settings.ts";
 
 /** The declaration that the room adds to a session and to a manager of sessions. */
 export interface ApprovalMethods {

@@ -4,9 +4,8 @@
 import type { ToolSet } from "ai";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
+import type { Methods, Extension, Installed, ManagerState } from "../agent/extension.ts";
 import type { Core } from "../agent/core.ts";
-import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import {
   checkGiven,
   flag,

@@ -7,9 +7,8 @@
  */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
+import type { Methods, Extension, Installed } from "../agent/extension.ts";
 import type { Core, Needs } from "../agent/core.ts";
-import type { Extension, Installed } from "../agent/extension.ts";
 import { sessionId } from "../agent/inputs.ts";
 import type { UsageReport } from "../agent/reports/usage-report.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";

@@ -1,8 +1,7 @@
 /** The room of events. It offers a session as a log over the rows of its messages. */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
-import type { Extension } from "../agent/extension.ts";
+import type { Methods, Extension } from "../agent/extension.ts";
 import {
   checkGiven,
   given,

@@ -2,9 +2,8 @@
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
+import type { Methods, Extension } from "../agent/extension.ts";
 import type { Core } from "../agent/core.ts";
-import type { Extension } from "../agent/extension.ts";
 import {
   checkGiven,
   flag,

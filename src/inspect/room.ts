@@ -5,8 +5,7 @@
  */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
-import type { Extension } from "../agent/extension.ts";
+import type { Methods, Extension } from "../agent/extension.ts";
 import {
   checkGiven,
   defined,
@@ -22,7 +21,7 @@ import {
 } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
-import { discloseOverlay, listReplaced } from "../memory/overlays/session-overlays.ts";
+import { discloseOverlay, listReplaced } from "../memory/overlays/overlays.ts";
 import { splitReferences, type BulletSource } from "../steps/draft/provenance.ts";
 import { hashOf } from "../steps/message/message.ts";
 import { reportHealth } from "./health.ts";
@@ -81,10 +80,10 @@ export type CompactionDiff =
 
 /** Throws `unknown_overlay`. */
 function diffCompaction(history: History, overlayId: string): CompactionDiff {
-  const { laid } = history.overlays;
-  const rows = listReplaced(history.tree, laid, laid.mustGetRow(overlayId));
-  const replaced = rows?.map((row) => discloseOverlay(laid, row)) ?? null;
-  const overlay = history.overlays.list().find((each) => each.id === overlayId) ?? null;
+  const { overlays } = history;
+  const rows = listReplaced(overlays, overlays.mustGetRow(overlayId));
+  const replaced = rows?.map((row) => discloseOverlay(overlays, row)) ?? null;
+  const overlay = overlays.list().find((each) => each.id === overlayId) ?? null;
   if (replaced === null || overlay === null) return { kind: "gone" };
   if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
   const { added, dropped, kept } = diffSummaries(
@@ -99,7 +98,7 @@ function diffCompaction(history: History, overlayId: string): CompactionDiff {
  * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
  */
 function findProvenance({ overlays, tree }: History, overlayId: string): BulletSource[] {
-  const { fromSeq, toSeq, summary } = overlays.laid.mustGetRow(overlayId);
+  const { fromSeq, toSeq, summary } = overlays.mustGetRow(overlayId);
   return summary.split("\n").flatMap((text, line) => {
     const hashes = splitReferences(text).references.flatMap((reference) => hashOf(reference) ?? []);
     const found = hashes.flatMap((hash) => tree.findByHash(hash));

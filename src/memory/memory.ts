@@ -10,7 +10,7 @@ import { assert, PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import { Drafts } from "./drafts.ts";
-import { StoredContents, type Contents, type ReadableRow } from "./messages/contents.ts";
+import { StoredContents, type Contents, type ReadableRow } from "./messages/content.ts";
 import { History } from "./messages/history.ts";
 import type { Db } from "./db.ts";
 import { Sessions } from "./sessions/sessions.ts";

@@ -180,7 +180,7 @@ const MAKING: Record<Family, readonly string[]> = {
        heard_at INTEGER NOT NULL
      ) WITHOUT ROWID`,
   ],
-  // Ended runs whose hook was not called yet (runs/hook-outbox.ts).
+  // Ended runs whose hook was not called yet (runs/runs.ts).
   hookOutbox: [
     `CREATE TABLE palimpsest_hook_outbox (
        run_id     TEXT PRIMARY KEY,

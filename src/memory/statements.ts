@@ -6,7 +6,6 @@
  * and tests hold the totals to exact numbers.
  */
 import { columns, type Db } from "./db.ts";
-import type { Place } from "./messages/place.ts";
 
 /** A message without its content. Walks, measures and plans need no more. */
 export type ShapeRow = {
@@ -16,7 +15,7 @@ export type ShapeRow = {
   role: string;
   tokens: number;
   bytes: number;
-  /** The number of rows that its content takes: 1, or more when it was split. Other values are in messages/contents.ts. */
+  /** The number of rows that its content takes: 1, or more when it was split. Other values are in messages/content.ts. */
   parts: number;
   digest: string;
   facts: string;
@@ -305,4 +304,21 @@ export class Statements {
        WHERE session_id = ? AND n = ?`;
     this.db.run(sql, row.state, row.changes, row.details, row.tokens, sessionId, row.n);
   }
+}
+
+/** A message and a step in it. Places on one path are ordered by `seq`, then by `step`. */
+export interface Place {
+  readonly seq: number;
+  readonly step: number;
+}
+
+/** The ends of a closed range of one path. */
+export interface Range {
+  readonly from: Place;
+  readonly to: Place;
+}
+
+/** Negative when `a` comes before `b` on their path. */
+export function comparePlaces(a: Place, b: Place): number {
+  return a.seq - b.seq || a.step - b.step;
 }

@@ -24,13 +24,12 @@ import { byHand, parentId, parseInput, sessionId, wholeNumber, words } from "../
 import { checkNotes, ROOM, notesShapeOf, type KeepNotesOptions } from "./settings.ts";
 import { askForNotes, type NotesCaches } from "./trigger.ts";
 import type { Core, Needs } from "../agent/core.ts";
-import type { ManagerState } from "../agent/extension.ts";
+import type { ManagerState, Methods } from "../agent/extension.ts";
 import type { BuilderCall } from "../agent/settings.ts";
 import { missingRoom } from "../agent/missing-room.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
-import type { Methods } from "../agent/compose.ts";
 
 /** A version of the notes, as it is handed out. */
 export interface Notes extends Omit<NotesVersion, "last"> {

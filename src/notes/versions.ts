@@ -23,7 +23,7 @@ import {
 import { normalizeTitle } from "../steps/draft/prompt.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import { endWithin } from "../steps/text/text.ts";
-import type { ActiveView } from "../memory/messages/active-view.ts";
+import { type ActiveView, PATH_START, walkView } from "../memory/messages/view.ts";
 import type { RecalledVersion } from "../agent/hooks.ts";
 import type { Recall } from "../agent/recalled.ts";
 import type { NotesGrowth } from "./steps/cut.ts";
@@ -31,11 +31,9 @@ import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import { parseFacts } from "../memory/messages/content.ts";
 import type { Needs } from "../agent/core.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { OverlayRow, ShapeRow } from "../memory/statements.ts";
+import { type OverlayRow, type ShapeRow, comparePlaces, type Place } from "../memory/statements.ts";
 import type { OverlayState } from "../memory/overlays/overlay.ts";
 import type { Tree } from "../memory/messages/tree.ts";
-import { PATH_START, walkView } from "../memory/messages/walk.ts";
-import { comparePlaces, type Place } from "../memory/messages/place.ts";
 
 /**
  * The place up to which notes cover their branch. `none` means no message of this session. `unknown` means notes

@@ -14,7 +14,7 @@ import type { Extension, Installed } from "../agent/extension.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, checkWhole } from "../known-fields.ts";
 import type { UIMessage } from "ai";
-import { isToBeReadAgain } from "../memory/messages/contents.ts";
+import { isToBeReadAgain } from "../memory/messages/content.ts";
 import { wholeCharacters } from "../steps/draft/render.ts";
 import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";

@@ -6,9 +6,8 @@
  */
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { LanguageModel } from "ai";
-import type { Methods } from "../agent/compose.ts";
+import type { Methods, Extension, Installed } from "../agent/extension.ts";
 import type { Core } from "../agent/core.ts";
-import type { Extension, Installed } from "../agent/extension.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import { DEFAULT_PRICES } from "../limits.ts";

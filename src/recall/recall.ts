@@ -40,11 +40,11 @@ import {
 } from "./question.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
-import { isPruned } from "../memory/messages/contents.ts";
+import { isPruned } from "../memory/messages/content.ts";
 import type { MessageSearch } from "./search.ts";
 import type { OverlayRow } from "../memory/statements.ts";
 import { pathParts, type Tree } from "../memory/messages/tree.ts";
-import { walkView } from "../memory/messages/walk.ts";
+import { walkView } from "../memory/messages/view.ts";
 
 /** Default tokens of one answer of `recall`, and the bounds of that setting. An answer is a page of originals. */
 export const RECALL_TOKENS = 4_000;

@@ -8,10 +8,9 @@
 import { tool, type Tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import type { Methods } from "../agent/compose.ts";
+import type { Methods, Extension, Installed, ManagerState } from "../agent/extension.ts";
 import type { Core } from "../agent/core.ts";
 import type { RecalledVersion } from "../agent/hooks.ts";
-import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import {
   defined,
   isWellFormed,

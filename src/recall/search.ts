@@ -13,7 +13,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkWhole } from "../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
-import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/contents.ts";
+import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/content.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { isEncoded, atOnce, type Slices } from "../steps/text/text.ts";
 import {

@@ -6,8 +6,7 @@
 import type { UIMessage } from "ai";
 import type { Needs } from "../agent/core.ts";
 import { PalimpsestError } from "../errors.ts";
-import { encodeHosted, type Encoded } from "../memory/messages/content.ts";
-import { HOSTED, isPruned } from "../memory/messages/contents.ts";
+import { encodeHosted, type Encoded, HOSTED, isPruned } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { SourceEvent } from "./message-source.ts";
 import type { ShapeRow } from "../memory/statements.ts";

@@ -1,7 +1,13 @@
 /** Contents of messages that a host keeps. Each is compared with its row's digest, so that a missed change is noticed. */
 import type { UIMessage } from "ai";
-import { messageDigest } from "../memory/messages/content.ts";
-import { HOSTED, HostDiffers, NotAtHand, type Contents, type ReadableRow } from "../memory/messages/contents.ts";
+import {
+  messageDigest,
+  HOSTED,
+  HostDiffers,
+  NotAtHand,
+  type Contents,
+  type ReadableRow,
+} from "../memory/messages/content.ts";
 import type { MessageSource } from "./message-source.ts";
 import { ownMark, unmarked } from "../steps/view/view.ts";
 

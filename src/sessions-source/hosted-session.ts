@@ -10,10 +10,9 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import type { Encoded } from "../memory/messages/content.ts";
-import { HostDiffers, isToBeReadAgain, NotAtHand } from "../memory/messages/contents.ts";
+import { type Encoded, HostDiffers, isToBeReadAgain, NotAtHand } from "../memory/messages/content.ts";
 import type { MessageSource, SourceEvent } from "./message-source.ts";
-import { forgetWhatWasSaid } from "../agent/sessions/clear-session.ts";
+import { forgetWhatWasSaid } from "../agent/sessions/session-state.ts";
 import type { Core } from "../agent/core.ts";
 import { HostIndex } from "./host-index.ts";
 import { HostedContents } from "./hosted-contents.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { NOTHING_PINNED } from "../../src/facts/fact.ts";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
-import { listReplaced } from "../../src/memory/overlays/session-overlays.ts";
+import { listReplaced } from "../../src/memory/overlays/overlays.ts";
 import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 
@@ -27,8 +27,8 @@ function past(history: History, overlayId: string): string[] {
   });
 }
 
-function replacedBy({ tree, overlays: { laid } }: History, overlayId: string) {
-  return listReplaced(tree, laid, laid.mustGetRow(overlayId));
+function replacedBy({ overlays }: History, overlayId: string) {
+  return listReplaced(overlays, overlays.mustGetRow(overlayId));
 }
 
 describe("the view as of an overlay", () => {

@@ -170,7 +170,14 @@ test("messages that keep coming land in exactly one session each, and the conver
 // --- what fails, and when -------------------------------------------------------------------------------------------------
 
 /** The durable ones of a split, in their order. */
-const EFFECTS = ["outline", "recordPlan", "read", "saveDraft", "commit"] as const satisfies readonly PortMethod[];
+const EFFECTS = [
+  "outline",
+  "recordPlan",
+  "read",
+  "saveDraft",
+  "read",
+  "commit",
+] as const satisfies readonly PortMethod[];
 
 /** Exactly one of the two takes messages, and a child is there only when its parent has ended. */
 function look({ palimpsest: { memory } }: PalimpsestAgent): void {

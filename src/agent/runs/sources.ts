@@ -11,7 +11,7 @@ import { parseSyntheticId } from "../../steps/view/view.ts";
 import { assert } from "../../errors.ts";
 import type { Draft } from "../../memory/drafts.ts";
 import { earlierSummary, toRecord, type Leaf, type OverlayRecord } from "../../memory/overlays/overlay.ts";
-import type { SpanDigest } from "../../memory/overlays/overlays.ts";
+import type { SpanDigest } from "../../memory/overlays/spans.ts";
 import { planOf, type LiveRun, type RunRecord } from "../../memory/runs/runs.ts";
 import { NO_FACTS, type Facts } from "../../facts/fact.ts";
 import { type PlanPart, type SpanPlan, carriedBy } from "../../steps/plan/plan.ts";

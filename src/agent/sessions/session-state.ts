@@ -5,7 +5,7 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import type { History } from "../../memory/messages/history.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import type { SessionSettings, BuilderCall } from "../settings.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 
@@ -91,4 +91,20 @@ export class SessionState {
     });
     return result.value;
   }
+}
+
+/**
+ * Ends live runs as `stale`, and removes words of the conversation that are stored beside the messages (S2). Call inside the transaction.
+ */
+export function forgetWhatWasSaid(
+  core: Needs<"endRun" | "hookOutbox" | "rooms" | "runs" | "thoughts" | "trigger">,
+  sessionId: string,
+): void {
+  const { runs, rooms, hookOutbox } = core;
+  for (const run of runs.live(sessionId)) core.endRun(run, { kind: "stale", reason: "gone" });
+  runs.forgetWords(sessionId);
+  rooms.cleared?.(sessionId);
+  hookOutbox.removeSession(sessionId);
+  core.thoughts.delete(sessionId);
+  core.trigger.measureAfresh(sessionId);
 }

@@ -9,22 +9,31 @@ import type { UIMessage, ToolSet } from "ai";
 import type { History, AppendResult, RecentHistory } from "../../memory/messages/history.ts";
 import { besideEarlier, type EndedInstruction, type Instruction } from "../../facts/fact.ts";
 import { toRecord, type OverlayRecord } from "../../memory/overlays/overlay.ts";
-import type { CommitResult } from "../../memory/overlays/overlays.ts";
-import { findNewest } from "../../memory/sessions/lineage.ts";
-import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
-import { checkGiven, defined, given, inputs, parseInput, type CompactOptions } from "../inputs.ts";
+import type { CommitResult, ExpandOptions, PastView } from "../../memory/overlays/overlays.ts";
+import { findNewest } from "../../memory/sessions/statements.ts";
+import {
+  checkGiven,
+  defined,
+  given,
+  inputs,
+  parseInput,
+  type CompactOptions,
+  leafOf,
+  parentOf,
+  type LeafInput,
+  type ParentInput,
+} from "../inputs.ts";
 import type { EndedRun, RunRecord } from "../../memory/runs/runs.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Waiting, Rent } from "../../steps/decide/decide.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, unseenTokens } from "../reports/usage.ts";
 import type { UsageReport } from "../reports/usage-report.ts";
-import { addMethods } from "../compose.ts";
+import { addMethods, type Rooms, type SessionMethodsOf } from "../extension.ts";
 import type { OpenPrompt, ThoughtsTable } from "../../memory/runs/usage.ts";
 import { Configured } from "../configured.ts";
 import type { BuilderCall } from "../settings.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
-import type { Rooms, SessionMethodsOf } from "../extension.ts";
-import { SessionState, type WriteOptions } from "./session-state.ts";
+import { SessionState, type WriteOptions, forgetWhatWasSaid } from "./session-state.ts";
 import { askForRun, rentNow, settleAtPresentSize } from "../runs/trigger.ts";
 import { chooseByHand, layByHand } from "../runs/beside.ts";
 import { openSpan } from "../runs/read-slices.ts";
@@ -33,10 +42,7 @@ import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { inTurns } from "../../steps/view/turns.ts";
-import type { PastView } from "../../memory/overlays/session-overlays.ts";
 import type { View, ViewReading } from "../../memory/messages/view.ts";
-import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
-import { forgetWhatWasSaid } from "./clear-session.ts";
 import {
   checkViewOptions,
   messageRoom,

@@ -2,7 +2,7 @@
  * Encodes a message into its stored form and decodes it again.
  *
  * A value that would not survive the round trip is refused before anything is written. All else is measured, digested
- * and split. This module knows no table. The round trip is exact, but for a negative zero, which comes back as 0. {@link checkPlain}
+ * and split. The round trip is exact, but for a negative zero, which comes back as 0. {@link checkPlain}
  * accepts only values that `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and pieces are cut between code points.
  */
 import type { UIMessage } from "ai";
@@ -10,6 +10,7 @@ import { errorCode, PalimpsestError } from "../../errors.ts";
 import { MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens, type Measure, messageSteps } from "../../steps/message/message.ts";
+import type { ContentRow, Statements } from "../statements.ts";
 
 /** The most characters of a message's facts (its steps and tool calls), which share a row with the content. */
 const FACTS_MAX_CHARS = 100_000;
@@ -266,4 +267,79 @@ function invalid(text: string): PalimpsestError {
 function show(value: unknown): string {
   const text = typeof value === "string" ? JSON.stringify(value) : typeof value;
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** The value of `parts` for a row whose content a host keeps. */
+export const HOSTED = 0;
+/** The value of `parts` for a row whose message the host pruned. The row keeps its place and digest for overlays above it. */
+export const PRUNED = -1;
+
+/** True for a pruned row, which holds a place and shows nothing. */
+export function isPruned({ parts }: { readonly parts: number }): boolean {
+  return parts === PRUNED;
+}
+
+/** The columns that a read needs. */
+export type ReadableRow = Pick<ContentRow, "seq" | "id" | "role" | "parts" | "content" | "digest">;
+
+/**
+ * Reads the content of rows, from our own store or from a host that keeps the messages.
+ *
+ * Reads are synchronous. A read of content that a host must deliver first throws {@link NotAtHand}. The outermost caller then fetches it and
+ * repeats the read (`Core.read`). Each message from a host is checked against the digest of its row, so a missed change is noticed before
+ * anything is derived from it.
+ */
+export interface Contents {
+  /** The name of the host that keeps the messages. Null for our own store. */
+  readonly host: string | null;
+  /** Throws {@link NotAtHand} with all ids that must be fetched before the rows can be read. */
+  need(rows: readonly ReadableRow[]): void;
+  read(row: ReadableRow): UIMessage;
+}
+
+/** Content must be fetched from the host first. Never leaves the package, because the reader of a hosted session fetches it. */
+export class NotAtHand extends Error {
+  override readonly name = "NotAtHand";
+  readonly ids: readonly string[];
+
+  constructor(ids: readonly string[]) {
+    super(`${ids.length} messages are to be fetched from their host first.`);
+    this.ids = ids;
+  }
+}
+
+/** The host's message differs from its row, so a change was missed. Never leaves the package. */
+export class HostDiffers extends Error {
+  override readonly name = "HostDiffers";
+  readonly id: string;
+
+  constructor(id: string) {
+    super(`Message "${id}" is not what the index says of it.`);
+    this.id = id;
+  }
+}
+
+/** Whether to repeat a read after asking the host. */
+export function isToBeReadAgain(error: unknown): error is NotAtHand | HostDiffers {
+  return error instanceof NotAtHand || error instanceof HostDiffers;
+}
+
+/** Our own store. The content stands in the row, and in further rows where it was split. */
+export class StoredContents implements Contents {
+  readonly host = null;
+  readonly #sql: Statements;
+  readonly #sessionId: string;
+
+  constructor(sql: Statements, sessionId: string) {
+    this.#sql = sql;
+    this.#sessionId = sessionId;
+  }
+
+  need(): void {}
+
+  read(row: Omit<ReadableRow, "digest">): UIMessage {
+    if (row.parts === 1) return decodeMessage([row.content], row);
+    const rest = this.#sql.messageParts(this.#sessionId, row.seq).map((piece) => piece.content);
+    return decodeMessage([row.content, ...rest], row);
+  }
 }

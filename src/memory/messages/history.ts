@@ -10,20 +10,17 @@ import { PalimpsestError } from "../../errors.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage, type CountTokens } from "../../steps/message/message.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX, storedId } from "../../steps/view/view.ts";
-import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps } from "./content.ts";
-import { isPruned } from "./contents.ts";
-import { showDraftsOf, SessionOverlays } from "../overlays/session-overlays.ts";
-import { sessionEnded } from "../sessions/lineage.ts";
+import { findLeafAfter, listTips, type BranchTip, type Tree } from "./tree.ts";
+import { checkShape, digestOfSteps, encodeMessage, parseFacts, type Encoded, type Steps, isPruned } from "./content.ts";
+import { Overlays, restoreDrafts } from "../overlays/overlays.ts";
+import { sessionEnded } from "../sessions/statements.ts";
 import { coveredSteps } from "../overlays/overlay.ts";
-import { Overlays, Spans } from "../overlays/overlays.ts";
+import type { Spans } from "../overlays/spans.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
-import { ActiveView, type ViewSize } from "./active-view.ts";
-import type { Tree } from "./tree.ts";
-import type { ShapeRow } from "../statements.ts";
-import type { Place } from "./place.ts";
 import {
+  ActiveView,
+  type ViewSize,
   elementMessage,
   elementMessages,
   overlayMessage,
@@ -34,9 +31,13 @@ import {
   type RecentHistory,
   type View,
   type ViewReading,
+  readSurroundings,
+  type Surroundings,
+  elementTokens,
+  walkView,
+  type Element,
 } from "./view.ts";
-import { readSurroundings, type Surroundings } from "./surroundings.ts";
-import { elementTokens, walkView, type Element } from "./walk.ts";
+import type { ShapeRow, Place } from "../statements.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
@@ -60,11 +61,10 @@ export interface HistoryOptions {
 export class History {
   readonly tree: Tree;
   /** The session's overlays in every state. */
-  readonly overlays: SessionOverlays;
+  readonly overlays: Overlays;
   /** Reads of spans, hidden messages included. */
   readonly spans: Spans;
   readonly active: ActiveView;
-  readonly #laid: Overlays;
   readonly #options: HistoryOptions;
   /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
@@ -78,9 +78,8 @@ export class History {
   constructor(tree: Tree, options: HistoryOptions) {
     const changed = (): void => this.#viewChanged();
     this.tree = tree;
-    this.#laid = new Overlays(tree, options);
-    this.spans = new Spans(this.#laid);
-    this.overlays = new SessionOverlays(this.#laid, { db: options.db, changed });
+    this.overlays = new Overlays(tree, { ...options, changed });
+    this.spans = this.overlays.spans;
     this.active = new ActiveView(tree);
     this.#options = options;
   }
@@ -230,7 +229,7 @@ export class History {
   ): boolean {
     const { db, drafts, countTokens } = this.#options;
     const [{ sessionId }, [only]] = [this, rows];
-    const { reached, gone } = this.#laid.invalidate(
+    const { reached, gone } = this.overlays.invalidate(
       rows,
       (layer) => only !== undefined && keeps(coveredSteps(layer, only.seq)),
     );
@@ -241,7 +240,7 @@ export class History {
     );
     change(reached);
     this.#uncovered ||= gone.length > 0;
-    showDraftsOf({ laid: this.#laid, sessionId, drafts, countTokens }, gone);
+    restoreDrafts({ overlays: this.overlays, drafts, countTokens }, gone);
     return reached;
   }
 
@@ -462,7 +461,7 @@ export class History {
     span: Span,
     { leafId, toStep, maxBytes }: { leafId: string | null; toStep?: number | undefined; maxBytes: number },
   ): Surroundings | null {
-    const range = this.#laid.locate(span);
+    const range = this.spans.locate(span);
     const leaf = this.#start(leafId, toStep);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
   }

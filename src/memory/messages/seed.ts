@@ -15,18 +15,17 @@ import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { recordMessage } from "../../facts/render.ts";
 import { encodeMessage } from "./content.ts";
 import { summarySource, toRecord, type OverlayDetails, type OverlayRecord } from "../overlays/overlay.ts";
-import { Overlays } from "../overlays/overlays.ts";
+import { Spans } from "../overlays/spans.ts";
 import type { SessionStatements } from "../sessions/statements.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { walkView } from "./walk.ts";
+import { walkView } from "./view.ts";
 
 export interface Seed {
   readonly from: Tree;
   /** A session that holds no message yet. */
   readonly to: Tree;
   readonly sql: SessionStatements;
-  readonly now: () => number;
   readonly countTokens: CountTokens;
   /** Returns the details stored beside an overlay's copy. Nothing in them may lead to data that only the parent has. */
   readonly detailsOf: (overlay: OverlayRecord) => OverlayDetails;
@@ -121,7 +120,7 @@ function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, 
  * overlay hides that message whole.
  */
 function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overlay: OverlayRow; n: number }): void {
-  const { to, now, countTokens, detailsOf } = seed;
+  const { to, detailsOf } = seed;
   const record = slots.findIndex((slot) => slot.kind === "record" && slot.overlay.n === overlay.n);
   const placeOf = (seq: number): number => {
     const copied = slots.findIndex((slot) => slot.kind === "message" && slot.seq === seq);
@@ -137,7 +136,7 @@ function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overla
     toSeq,
     fromId: to.shape(fromSeq).id,
     toId: to.shape(toSeq).id,
-    spanDigest: new Overlays(to, { now, countTokens }).describe(range)?.digest ?? overlay.spanDigest,
+    spanDigest: new Spans(to).describe(range)?.digest ?? overlay.spanDigest,
     details: JSON.stringify(detailsOf(toRecord(overlay))),
     topSeq: slots.findLastIndex((slot) => lastOf(slot) <= overlay.topSeq),
     changes: "[]",

@@ -12,13 +12,10 @@ import type { UIMessage } from "ai";
 import { ROW_MAX_BYTES } from "../../limits.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
-import type { ContentRow } from "../statements.ts";
-import type { Place, Range } from "./place.ts";
-import { decodeMessage } from "./content.ts";
-import { isPruned } from "./contents.ts";
+import type { ContentRow, Place, Range, ShapeRow } from "../statements.ts";
+import { decodeMessage, isPruned } from "./content.ts";
 import type { Tree } from "./tree.ts";
-import { elementMessages, shownPart } from "./view.ts";
-import { elementDigest, walkView, type MessageElement } from "./walk.ts";
+import { elementMessages, shownPart, elementDigest, walkView, type MessageElement } from "./view.ts";
 
 /** Bytes of messages that one slice takes, more than a usual chunk has. It is decoded in a few milliseconds. */
 export const SLICE_BYTES = 256_000;

@@ -10,10 +10,8 @@
  */
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../../errors.ts";
-import { hashId } from "../../steps/message/message.ts";
-import type { Encoded } from "./content.ts";
-import { PRUNED, StoredContents, type Contents } from "./contents.ts";
-import { Fingerprints } from "./fingerprints.ts";
+import { hashId, titleOf } from "../../steps/message/message.ts";
+import { type Encoded, PRUNED, StoredContents, type Contents } from "./content.ts";
 import type { ContentRow, NewMessage, ShapeRow, Statements } from "../statements.ts";
 
 /** Rows whose changes are told apart. Beyond that all count as changed at once. */
@@ -345,4 +343,182 @@ export class PathReader<Content extends boolean> {
     this.#last = seq;
     return this.#tree.shape(seq).parentSeq;
   }
+}
+
+/** Hashes in one row, a blob of 512 KiB. */
+export const PAGE_SIZE = 131_072;
+
+/** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
+export const FLUSH_EVERY = 64;
+
+/** Marks a place without a message. No id hashes to it. */
+const NONE = 0;
+
+/**
+ * Finds a message by its id without an index on ids.
+ *
+ * Keeps one 32-bit hash per message in memory, in the order of `seq`, and says where an id may be. The caller reads the row of a candidate and
+ * compares the id, so a collision or a stale hash costs one read and never gives a wrong answer. The persisted pages are a copy of the rows,
+ * written once for many appends. The first look-up after a cold start reads newer rows again.
+ */
+export class Fingerprints {
+  readonly #sql: Statements;
+  readonly #sessionId: string;
+  /** The index is `seq`. `NONE` marks a place without a message. Null until first needed. */
+  #hashes: Uint32Array | null = null;
+  /** The first `seq` after the hashes in memory, and the first after the persisted ones. */
+  #end = 0;
+  #flushedEnd = 0;
+
+  constructor(sql: Statements, sessionId: string) {
+    this.#sql = sql;
+    this.#sessionId = sessionId;
+  }
+
+  /** The places where a message with this id may be, newest first. */
+  *candidates(id: string): Generator<number> {
+    yield* this.withHash(hashId(id));
+  }
+
+  /** The places of messages whose ids have this hash, newest first. May include one deleted since the last write. */
+  *withHash(wanted: number): Generator<number> {
+    const hashes = this.#load();
+    let at = this.#end;
+    while (at > 0) {
+      at = hashes.lastIndexOf(wanted, at - 1);
+      if (at >= 0) yield at;
+    }
+  }
+
+  /** Records a stored message. Every {@link FLUSH_EVERY}-th call writes one row. */
+  add(seq: number, id: string): void {
+    this.#put(seq, hashId(id));
+    if ((seq + 1) % FLUSH_EVERY === 0) this.flush();
+  }
+
+  remove(seq: number): void {
+    if (seq < this.#load().length) this.#load()[seq] = NONE;
+  }
+
+  /**
+   * Persists the pending hashes. Writes one row, or one more for each page that filled up since. A session of few messages has none, because
+   * a cold start reads those rows for less than a table and its row cost.
+   */
+  flush(): void {
+    const hashes = this.#load();
+    if (this.#flushedEnd === this.#end || this.#end < FLUSH_EVERY) return;
+    for (let page = Math.floor(this.#flushedEnd / PAGE_SIZE); page * PAGE_SIZE < this.#end; page++) {
+      const slice = hashes.subarray(page * PAGE_SIZE, Math.min(this.#end, (page + 1) * PAGE_SIZE));
+      this.#sql.putFingerprintPage(
+        this.#sessionId,
+        page,
+        new Uint8Array(slice.buffer, slice.byteOffset, slice.byteLength),
+      );
+    }
+    this.#flushedEnd = this.#end;
+  }
+
+  /** Drops the hashes in memory. The next look-up loads them again. */
+  forget(): void {
+    this.#hashes = null;
+    this.#end = 0;
+    this.#flushedEnd = 0;
+  }
+
+  #load(): Uint32Array {
+    if (this.#hashes !== null) return this.#hashes;
+    const pages = this.#sql.fingerprintPages(this.#sessionId);
+    const last = pages.at(-1);
+    this.#end = last === undefined ? 0 : last.page * PAGE_SIZE + last.hashes.byteLength / 4;
+    this.#flushedEnd = this.#end;
+    const hashes = new Uint32Array(capacityFor(this.#end));
+    for (const { page, hashes: stored } of pages) hashes.set(new Uint32Array(stored), page * PAGE_SIZE);
+    this.#hashes = hashes;
+    for (const { seq, id } of this.#sql.idsFrom(this.#sessionId, this.#end)) this.#put(seq, hashId(id));
+    return this.#hashes;
+  }
+
+  #put(seq: number, hash: number): void {
+    let hashes = this.#load();
+    if (seq >= hashes.length) {
+      hashes = new Uint32Array(capacityFor(seq + 1));
+      hashes.set(this.#load());
+      this.#hashes = hashes;
+    }
+    hashes[seq] = hash;
+    this.#end = Math.max(this.#end, seq + 1);
+  }
+}
+
+function capacityFor(length: number): number {
+  return Math.max(FLUSH_EVERY, 2 ** Math.ceil(Math.log2(length + 1)));
+}
+
+/** The most branches that a page shows, newest first. Each costs a read of its last message. */
+const MAX_BRANCH_TIPS = 100;
+
+/** The last message of a branch. */
+export interface BranchTip {
+  /** The id of that message. */
+  readonly leafId: string;
+  /** The role of that message. */
+  readonly role: string;
+  /** The beginning of the leaf's text. Null when the leaf has no text. */
+  readonly title: string | null;
+  /** When the leaf was stored, epoch ms. */
+  readonly createdAt: number;
+  /** The message after which the branch parts from its parent. Null for a branch that begins the session. */
+  readonly partsAfterId: string | null;
+}
+
+const END = Number.MAX_SAFE_INTEGER;
+
+/** Rows that follow each other, from a branch start to the row before the next start. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The newest leaf among the message at `seq` and its descendants. */
+export function findLeafAfter(tree: Tree, seq: number): string {
+  const newest = tree.newest();
+  if (newest?.seq === seq) return newest.id;
+  const starts = tree.sql.branchRows(tree.sessionId);
+  if (starts.length === 0 && newest !== null) return newest.id;
+  const after: Stretch[] = [{ from: seq, to: (starts.findLast((start) => start.seq > seq)?.seq ?? END) - 1 }];
+  // Oldest first, because a branch hangs on an older row. The row that it hangs on was then visited before.
+  for (const [at, start] of [...starts.entries()].toReversed()) {
+    const hangsOn = start.parentSeq ?? -1;
+    if (start.seq <= seq || !after.some(({ from, to }) => from <= hangsOn && hangsOn <= to)) continue;
+    after.push({ from: start.seq, to: (starts[at - 1]?.seq ?? END) - 1 });
+  }
+  // The newest of those rows is a leaf, because a child of it would be newer and also in the list.
+  for (const { from, to } of after.toReversed()) {
+    const last = tree.sql.messageBefore(tree.sessionId, to);
+    if (last !== undefined && last.seq >= from) return tree.shape(last.seq).id;
+  }
+  return tree.shape(seq).id;
+}
+
+/** The newest {@link MAX_BRANCH_TIPS} tips, newest first. Empty for a session without messages. */
+export function listTips(tree: Tree): BranchTip[] {
+  const starts = tree.sql.branchRows(tree.sessionId);
+  const hangsOn = new Set(starts.map((start) => start.parentSeq));
+  const tips: BranchTip[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  for (const start of [...starts, { seq: 0, parentSeq: null }]) {
+    const last = tree.sql.messageBefore(tree.sessionId, before);
+    before = start.seq - 1;
+    if (last === undefined || last.seq < start.seq || hangsOn.has(last.seq)) continue;
+    tips.push(describeTip(tree, last.seq, start.parentSeq));
+    if (tips.length === MAX_BRANCH_TIPS) break;
+  }
+  return tips;
+}
+
+function describeTip(tree: Tree, seq: number, parentSeq: number | null): BranchTip {
+  const row = tree.contentAt(seq);
+  const { id: leafId, role, createdAt } = row;
+  const partsAfterId = parentSeq === null ? null : tree.shape(parentSeq).id;
+  return { leafId, role, title: titleOf(tree.decode(row)), createdAt, partsAfterId };
 }

@@ -1,5 +1,5 @@
 /**
- * Overlays over spans of a path: commit, rollback, restore and invalidation.
+ * The overlays of a session: commit, rollback, restore, invalidation, and views of the past.
  *
  * Owns the commit fence with its typed results, and invalidates overlays when a covered message changes. It plans
  * nothing, summarises nothing and renders nothing. It never changes a message (M1).
@@ -9,46 +9,48 @@
  * message invalidates it in the same transaction ({@link Overlays.invalidate}). V3: an overlay is smaller than the part
  * that it replaces, in any view that shows it.
  */
+import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { besideEarlier, type Instruction } from "../../facts/fact.ts";
+import { fitSaid } from "../../facts/beside.ts";
+import { besideEarlier, NOTHING_PINNED, type Instruction, type Opening } from "../../facts/fact.ts";
 import { isSameOne } from "../../facts/instructions.ts";
-import { summaryMessage } from "../../facts/render.ts";
-import { findLeafAfter } from "../messages/branch-tips.ts";
-import { parseFacts } from "../messages/content.ts";
-import { isPruned } from "../messages/contents.ts";
-import { comparePlaces, type Place, type Range } from "../messages/place.ts";
-import { SLICE_BYTES, SpanReader } from "../messages/span-reader.ts";
-import { PathReader, type Tree } from "../messages/tree.ts";
-import { elementMessages, outlineRow } from "../messages/view.ts";
+import { renderInstructions, renderSaid, summaryMessage } from "../../facts/render.ts";
+import { checkWhole } from "../../known-fields.ts";
+import { DEFAULT_PINNED_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import type { Db } from "../db.ts";
+import type { Drafts } from "../drafts.ts";
+import { isPruned } from "../messages/content.ts";
+import { findLeafAfter, type Tree } from "../messages/tree.ts";
 import {
-  elementDigest,
-  elementTokens,
-  placeAfterWalking,
-  placeBefore,
+  elementMessages,
+  overlayMessage,
   placeFrom,
   placeTo,
   rangeOf,
-  startOf,
-  walkView,
+  readView,
   walkSpan,
+  walkView,
   type Element,
-  type MessageElement,
-} from "../messages/walk.ts";
+  type View,
+  type ViewReading,
+} from "../messages/view.ts";
+import { comparePlaces, type OverlayRow, type Range, type ShapeRow } from "../statements.ts";
 import {
   addChange,
+  earlierSummary,
   fillDetails,
   parseDetails,
   parseOverlay,
-  checkSteps,
-  earlierSummary,
   summarySource,
   toRecord,
-  type OverlayState,
+  wasInForce,
+  type Leaf,
   type OverlayDetails,
   type OverlayInput,
   type OverlayRecord,
+  type OverlayState,
 } from "./overlay.ts";
-import type { ContentRow, OverlayRow, ShapeRow } from "../statements.ts";
+import { Spans, type SpanDigest } from "./spans.ts";
 import {
   measureMessage,
   sliceMessage,
@@ -59,10 +61,10 @@ import {
   type CountTokens,
   type Part,
 } from "../../steps/message/message.ts";
-import { isSameSpan, type Span, type OutlineRow } from "../../steps/plan/outline.ts";
-import { digest, sumDigests } from "../../steps/text/digest.ts";
+import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
+import { overlayMessageId, storedId } from "../../steps/view/view.ts";
+import { digest } from "../../steps/text/digest.ts";
 import { stripInvisible } from "../../steps/text/text.ts";
-import type { UIMessage } from "ai";
 
 /**
  * Why a planned overlay no longer fits:
@@ -84,44 +86,37 @@ export type CommitResult =
   | { readonly kind: "proposed"; readonly overlay: OverlayRecord }
   | { readonly kind: "stale"; readonly reason: StaleReason };
 
-/** The current content of a span. */
-export interface SpanDigest {
-  readonly digest: string;
-  readonly tokens: number;
-  readonly messages: number;
-  /** The number of its visible elements. */
-  readonly elements: number;
-  /** Overlays visible inside it, oldest first. */
-  readonly overlayIds: readonly string[];
-  /** Names of the tools called in it, or before the end of an overlay in it. */
-  readonly tools: ReadonlySet<string>;
+export interface ExpandOptions {
+  /** How many layers to open. At 1 the narrower overlays just beneath appear as their summaries. Defaults to all layers. */
+  readonly depth?: number | undefined;
+  /** Messages per page. Defaults to all. */
+  readonly limit?: number | undefined;
+  /** The id of the last message of the previous page. */
+  readonly after?: string | undefined;
 }
 
-/** How often a survey begins anew in a session that changes meanwhile. */
-const MOST_SURVEYS = 3;
-
-/** Bytes of a row's columns beside its facts, as a slice counts them. */
-const ROW_BYTES = 150;
-
-/** In the facts of a message that calls no tool, which are not parsed for it. */
-const NO_TOOLS = '"tools":[]';
-
-/** The most tool names that an overlay lists. Agents have far fewer, and these fit well into a row. */
-const MAX_TOOLS = 1_000;
+interface OverlaysOptions {
+  readonly db: Db;
+  readonly now: () => number;
+  readonly countTokens: CountTokens;
+  /** Called inside the transaction of every change of the visible view. */
+  readonly changed: () => void;
+}
 
 export class Overlays {
   readonly tree: Tree;
-  readonly #now: () => number;
-  readonly #countTokens: CountTokens;
-  /** The last range that was described, and what its content depends on. */
-  #described: { readonly stamp: string; readonly found: SpanDigest | null } | null = null;
-  /** The last span that was located, because a commit asks for one several times. It counts while no row changes. */
-  #located: { readonly epoch: number; readonly span: Span; readonly range: Range } | null = null;
+  readonly spans: Spans;
+  readonly #options: OverlaysOptions;
 
-  constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
+  constructor(tree: Tree, options: OverlaysOptions) {
     this.tree = tree;
-    this.#now = options.now;
-    this.#countTokens = options.countTokens;
+    this.spans = new Spans(tree);
+    this.#options = options;
+  }
+
+  /** Overlays that are or were in force, oldest first, disclosed by {@link discloseOverlay}. */
+  list(): OverlayRecord[] {
+    return this.tree.sql.overlays(this.tree.sessionId).map((row) => discloseOverlay(this, row));
   }
 
   get(overlayId: string): OverlayRecord | null {
@@ -144,95 +139,29 @@ export class Overlays {
     );
   }
 
-  /** The span's ends as places. Null when one of its messages is gone or has fewer steps than the span says. */
-  locate(span: Span): Range | null {
-    checkSteps(span);
-    const { epoch } = this.tree;
-    if (this.#located?.epoch === epoch && isSameSpan(this.#located.span, span)) return this.#located.range;
-    const from = this.tree.find(span.fromId);
-    const to = this.tree.find(span.toId);
-    if (from === null || to === null || span.fromStep >= parseFacts(from.facts).steps.length) return null;
-    const range = { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
-    this.#located = { epoch, span, range };
-    return range;
-  }
-
-  /** Whether a whole message lies in a range, from its first step on. */
-  isWithin(messageId: string, { from, to }: Range): boolean {
-    const row = this.tree.find(messageId);
-    if (row === null || row.seq > to.seq || !this.tree.isOnPath(row.seq, to.seq)) return false;
-    return comparePlaces({ seq: row.seq, step: 0 }, from) >= 0;
-  }
-
-  /** Digest and size of a span's current content. Reads no content. Null when the ends are not on one path. */
-  describe(range: Range): SpanDigest | null {
-    const survey = this.survey(range);
-    while (survey.next().done !== true);
-    return this.#described?.found ?? null;
-  }
-
   /**
-   * Describes a range in slices, one a step, so that {@link describe} answers without a read while nothing changes but what lies behind the
-   * range. Begins anew where the range changed between two steps, and gives up where it keeps changing.
-   */
-  *survey(range: Range): Generator<undefined, void> {
-    for (let tries = 0; tries < MOST_SURVEYS; tries++) {
-      const stamp = this.stamp(range);
-      if (this.#described?.stamp === stamp) return;
-      const found = yield* this.#sumInSlices(range);
-      if (this.stamp(range) === stamp) this.#described = { stamp, found };
-    }
-  }
-
-  *#sumInSlices(range: Range): Generator<undefined, SpanDigest | null> {
-    const tree = this.tree;
-    const epoch = tree.epochUpTo(range.to.seq);
-    const parts: SpanDigest[] = [];
-    const later: (readonly string[])[] = [];
-    let start: Place | null = null;
-    for (let at: Place | null = range.to; at !== null && comparePlaces(at, range.from) >= 0;) {
-      if (parts.length > 0) yield;
-      if (tree.epochUpTo(range.to.seq) !== epoch) return null;
-      const slice = takeSlice(walkView(tree, at, { content: false, floor: range.from, pruned: true, later }));
-      const oldest = slice.at(-1);
-      if (oldest === undefined) return null;
-      parts.push(sum(slice));
-      start = startOf(oldest);
-      at = placeAfterWalking(tree, oldest);
-    }
-    return start === null || comparePlaces(start, range.from) !== 0 ? null : joined(parts.toReversed());
-  }
-
-  /**
-   * The sorted names of the tools called on the path up to a range's end, including calls that failed. Every overlay lists those before its
-   * own end, so beyond {@link describe} it reads the rows between the range and the overlay before it.
-   */
-  toolsUpTo(range: Range): string[] {
-    const names = new Set(this.describe(range)?.tools);
-    const before = placeBefore(range.from, new PathReader(this.tree, { content: false }));
-    for (const element of before === null ? [] : walkView(this.tree, before, { content: false })) {
-      addTools(names, element);
-      if (element.kind === "overlay") break;
-    }
-    return [...names].toSorted().slice(0, MAX_TOOLS);
-  }
-
-  /** All that a description depends on. What lies behind a range adds nothing to it. */
-  stamp({ from, to }: Range): string {
-    return [this.tree.epochUpTo(to.seq), from.seq, from.step, to.seq, to.step].join(" ");
-  }
-
-  /**
-   * The commit fence. Throws `invalid_input`. When no digest was given, it also throws `unknown_message` and
+   * The commit fence (C1, C2, C3, V3). Throws `invalid_input`. When no digest was given, it also throws `unknown_message` and
    * `invalid_range`.
    */
-  add(given: OverlayInput): CommitResult {
+  add(input: OverlayInput): CommitResult {
+    return this.#change(() => this.#add(input));
+  }
+
+  #change(work: () => CommitResult): CommitResult {
+    return this.#options.db.transaction(() => {
+      const result = work();
+      if (result.kind === "applied") this.#options.changed();
+      return result;
+    });
+  }
+
+  #add(given: OverlayInput): CommitResult {
     const input = parseOverlay(given);
     const known = input.overlayId ?? (input.runId === undefined ? undefined : overlayOfRun(input.runId));
     const earlier = known === undefined ? undefined : this.#row(known);
     if (earlier !== undefined) return { kind: "already", overlay: toRecord(earlier) };
-    const range = this.locate(input.span);
-    const found = range === null ? null : this.describe(range);
+    const range = this.spans.locate(input.span);
+    const found = range === null ? null : this.spans.describe(range);
     if (range === null || found === null) {
       if (input.digest === undefined) throw this.#badSpan(input.span);
       return { kind: "stale", reason: "gone" };
@@ -273,24 +202,37 @@ export class Overlays {
 
   /** Takes an overlay out of force, so the content beneath shows again. Throws `unknown_overlay`. */
   rollback(overlayId: string): OverlayRecord {
-    const row = this.mustGetRow(overlayId);
-    if (row.state !== "active") return toRecord(row);
-    this.#setState(row, "rolled-back");
-    // An edit under it will no longer invalidate it, so later overlays drop names that may come from its span.
-    for (const other of this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, row.toSeq)) {
-      if (comparePlaces(placeFrom(other), placeTo(row)) > 0) this.#forgetNames(other);
-    }
-    return this.mustGet(overlayId);
+    return this.#options.db.transaction(() => {
+      const row = this.mustGetRow(overlayId);
+      if (row.state !== "active") return toRecord(row);
+      this.#setState(row, "rolled-back");
+      // An edit under it will no longer invalidate it, so later overlays drop names that may come from its span.
+      for (const other of this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, row.toSeq)) {
+        if (comparePlaces(placeFrom(other), placeTo(row)) > 0) this.#forgetNames(other);
+      }
+      this.#options.changed();
+      return this.mustGet(overlayId);
+    });
   }
 
-  /** See {@link SessionOverlays.addContext}. */
+  /**
+   * Shows a text behind an overlay's summary. Returns false and changes nothing when the overlay is out of force or
+   * would no longer be smaller than the part that it replaced (V3).
+   */
   addContext(overlayId: string, context: string): boolean {
     const row = this.#row(overlayId);
     if (row?.state !== "active") return false;
-    const weighed = this.#weighed(row, { ...parseDetails(row.details), context: stripInvisible(context) });
+    return this.#showOtherwise(row, { ...parseDetails(row.details), context: stripInvisible(context) });
+  }
+
+  /** Gives an overlay in force other details. Returns false and changes nothing when it would no longer be smaller than its span (V3). */
+  #showOtherwise(row: OverlayRow, details: OverlayDetails): boolean {
+    const weighed = this.#weighed(row, details);
     if (weighed.tokens >= row.spanTokens) return false;
-    this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
-    this.tree.touch();
+    this.#options.db.transaction(() => {
+      this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
+      this.#options.changed();
+    });
     return true;
   }
 
@@ -312,29 +254,76 @@ export class Overlays {
         ended: details.pinned.ended.filter((each) => each !== over),
         instructions: [...details.pinned.instructions, { ...instruction, restored: by.messageId }],
       };
-      const weighed = this.#weighed(row, { ...details, pinned });
-      if (weighed.tokens >= row.spanTokens) return false;
-      this.tree.sql.changeOverlay(this.tree.sessionId, { ...row, ...weighed });
-      this.tree.touch();
-      return true;
+      return this.#showOtherwise(row, { ...details, pinned });
     }
     return false;
   }
 
   /**
-   * Puts an overlay back into force, through the fence of a new one. The caller has checked that its messages are
-   * unchanged (C3). `rebased` means that other overlays cover it now and are shown instead.
+   * Puts an overlay that left force back, through the same fence as a new one. The result is `stale` when its messages
+   * are `changed` or `gone`, when another overlay crosses it (`overlap`), or when the current view of the span is
+   * smaller (`larger`). It is `already` when the overlay is in force, and `rebased` when other overlays cover it now and are shown
+   * instead. Throws `unknown_overlay`.
    */
-  restore(row: OverlayRow): CommitResult {
+  restore(overlayId: string): CommitResult {
+    const row = this.mustGetRow(overlayId);
+    if (row.state === "active") return { kind: "already", overlay: toRecord(row) };
+    return this.#change(() => {
+      if (isUnchanged(this, row)) return this.#restore(row);
+      const gone = [row.fromId, row.toId].some((id) => this.tree.find(id) === null);
+      return { kind: "stale", reason: gone ? "gone" : "changed" };
+    });
+  }
+
+  #restore(row: OverlayRow): CommitResult {
     const range = rangeOf(row);
     const others = this.tree.sql.activeOverlaysEndingFrom(this.tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
-    const found = this.describe(range);
+    const found = this.spans.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
     if (this.#isLarger(row, found)) return { kind: "stale", reason: "larger" };
     this.#setState(this.#withTrueNames(row), "active");
     const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isOverSame(other, row)));
     return inForce(this.mustGet(row.overlayId), hidden);
+  }
+
+  /** The view right after an overlay was added. Throws `unknown_overlay`. */
+  viewAsOf(overlayId: string, reading: Omit<ViewReading, "overlays"> = {}): PastView {
+    return readPastView(this, { ...reading, overlayId });
+  }
+
+  /**
+   * The content beneath an overlay, oldest first: the originals, or with `depth` also summaries of narrower overlays in
+   * force. Empty when its messages were deleted. A page shorter than its limit is the last one. Reads a row for each
+   * element and another for each one on the page. Throws `unknown_overlay`, `unknown_message` for `after`,
+   * `invalid_options`.
+   */
+  expand(overlayId: string, options: ExpandOptions = {}): UIMessage[] {
+    const { depth = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, after } = options;
+    for (const [name, value] of Object.entries({ depth, limit })) if (value !== Infinity) checkWhole(name, value, 1);
+    const elements = this.beneath(overlayId, depth);
+    const start = after === undefined ? 0 : elements.findIndex((each) => stands(each, after)) + 1;
+    if (after !== undefined && start === 0) {
+      throw new PalimpsestError(
+        "unknown_message",
+        `There is no "${after}" under overlay "${overlayId}" at this depth. Give the last id of the page before.`,
+      );
+    }
+    return this.#read(elements.slice(start, start + limit));
+  }
+
+  /** The elements beneath an overlay without content, oldest first, as {@link expand} reads them. */
+  beneath(overlayId: string, depth = Number.POSITIVE_INFINITY): Element[] {
+    const overlay = this.mustGetRow(overlayId);
+    if (this.tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
+    return beneath(this.tree, overlay, depth).toReversed();
+  }
+
+  #read(elements: readonly Element[]): UIMessage[] {
+    const read = elements.map((element) =>
+      element.kind === "overlay" ? element : { ...element, row: this.tree.contentAt(element.row.seq) },
+    );
+    return elementMessages(this.tree, read);
   }
 
   /**
@@ -417,7 +406,7 @@ export class Overlays {
 
   #setState(row: OverlayRow, state: OverlayState): void {
     const { sql, sessionId } = this.tree;
-    const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
+    const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#options.now() };
     sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
     this.tree.touch();
   }
@@ -451,7 +440,7 @@ export class Overlays {
     const { range, found, overlayId } = place;
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
     const newest = this.tree.newest();
-    const tools = input.details?.boundary == null ? this.toolsUpTo(range) : null;
+    const tools = input.details?.boundary == null ? this.spans.toolsUpTo(input.span) : null;
     return {
       ...this.#weighed(shown, fillDetails({ ...input.details, tools })),
       n: this.tree.sql.lastOverlayNumber(this.tree.sessionId) + 1,
@@ -467,7 +456,7 @@ export class Overlays {
       spanMessages: found.messages,
       spanDigest: found.digest,
       runId: input.runId ?? null,
-      createdAt: this.#now(),
+      createdAt: this.#options.now(),
       summary: input.summary,
       topSeq: newest?.seq ?? range.to.seq,
       changes: "[]",
@@ -497,7 +486,7 @@ export class Overlays {
 
   /** Tokens of a message by the session's counter. */
   weigh(message: UIMessage): number {
-    return measureMessage(message, this.#countTokens).tokens;
+    return measureMessage(message, this.#options.countTokens).tokens;
   }
 
   /** An id derived from the overlay's content. An overlay out of force does not block an equal one from a new id. */
@@ -584,53 +573,6 @@ function openApproval(messageId: string): PalimpsestError {
   );
 }
 
-/** The first elements of a walk. Their rows without content take {@link SLICE_BYTES}, the last one included in full. */
-function takeSlice(walk: Iterable<Element>): Element[] {
-  const slice: Element[] = [];
-  let left = SLICE_BYTES;
-  for (const element of walk) {
-    slice.push(element);
-    left -= ROW_BYTES + (element.kind === "overlay" ? element.overlay.details : element.row.facts).length;
-    if (left <= 0) break;
-  }
-  return slice;
-}
-
-/** The description of elements, newest first. */
-function sum(elements: readonly Element[]): SpanDigest {
-  return {
-    digest: sumDigests(elements.map(elementDigest)),
-    tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
-    messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
-    elements: elements.length,
-    overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
-    tools: elements.reduce(addTools, new Set<string>()),
-  };
-}
-
-function addTools(names: Set<string>, element: Element): Set<string> {
-  if (element.kind === "overlay") {
-    const { boundary, tools } = parseDetails(element.overlay.details);
-    for (const name of boundary?.tools ?? tools ?? []) names.add(name);
-  } else if (!element.row.facts.includes(NO_TOOLS)) {
-    for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
-  }
-  return names;
-}
-
-/** The description of neighbours, oldest first. */
-function joined(parts: readonly SpanDigest[]): SpanDigest {
-  const sum = (of: (part: SpanDigest) => number): number => parts.reduce((total, part) => total + of(part), 0);
-  return {
-    digest: sumDigests(parts.map((part) => part.digest)),
-    tokens: sum((part) => part.tokens),
-    messages: sum((part) => part.messages),
-    elements: sum((part) => part.elements),
-    overlayIds: parts.flatMap((part) => part.overlayIds),
-    tools: new Set(parts.flatMap((part) => [...part.tools])),
-  };
-}
-
 /** The id of the overlay that a run makes. */
 export function overlayOfRun(runId: string): string {
   return idFor("run", runId);
@@ -666,97 +608,8 @@ function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
 }
 
-export class Spans {
-  readonly #tree: Tree;
-  readonly #laid: Overlays;
-
-  constructor(laid: Overlays) {
-    this.#tree = laid.tree;
-    this.#laid = laid;
-  }
-
-  /**
-   * Digest and size of a span's current content. Null when its ends are gone or not on one path. Throws `invalid_range`
-   * for bad steps.
-   */
-  digest(span: Span): SpanDigest | null {
-    const range = this.#laid.locate(span);
-    return range === null ? null : this.#laid.describe(range);
-  }
-
-  /** The digest of a span's messages, including hidden ones. Null as for {@link digest}. */
-  sourceDigest(span: Span): string | null {
-    const elements = this.#sources(span, false);
-    return elements === null ? null : sumDigests(elements.map(elementDigest));
-  }
-
-  /** A span's messages, including hidden ones, oldest first. Null as for {@link digest}. */
-  messages(span: Span): UIMessage[] | null {
-    const elements = this.#sources(span, true);
-    return elements === null ? null : elementMessages(this.#tree, elements.filter(isThere));
-  }
-
-  /** The user's messages that a span shows, oldest first, the newest ones up to a bound. Empty where {@link digest} is null. */
-  userMessages(span: Span, most: { readonly messages: number; readonly bytes: number }): UIMessage[] {
-    const range = this.#laid.locate(span);
-    const shown = range === null ? [] : walkView(this.#tree, range.to, { content: false, floor: range.from });
-    const newestFirst: MessageElement<ContentRow>[] = [];
-    let { bytes } = most;
-    for (const element of shown) {
-      if (element.kind === "overlay" || element.row.role !== "user") continue;
-      if (newestFirst.length === most.messages) break;
-      if (element.row.bytes > bytes) continue;
-      bytes -= element.row.bytes;
-      newestFirst.push({ ...element, row: this.#tree.contentAt(element.row.seq) });
-    }
-    return elementMessages(this.#tree, newestFirst.toReversed());
-  }
-
-  /** Reads a span's messages in slices, including hidden ones. Null when its ends are gone. */
-  reader(span: Span, bytes?: number): SpanReader | null {
-    const range = this.#laid.locate(span);
-    return range === null ? null : new SpanReader(this.#tree, range, bytes);
-  }
-
-  /**
-   * Describes a span in slices, one a step, so that a commit over it need not read it once more. Ends at once where its ends are gone. Throws
-   * `invalid_range` for bad steps.
-   */
-  *survey(span: Span): Generator<undefined, void> {
-    const range = this.#laid.locate(span);
-    if (range !== null) yield* this.#laid.survey(range);
-  }
-
-  /** Another text after any change on the span's path but behind it. Empty where its ends are gone. */
-  stamp(span: Span): string {
-    const range = this.#laid.locate(span);
-    return range === null ? "" : this.#laid.stamp(range);
-  }
-
-  /** Whether a span still has the messages that its reader read. Reads them again only where the session changed since. */
-  isAsRead(reader: SpanReader, span: Span): boolean {
-    return reader.digest !== null && (reader.isUntouched || reader.digest === this.sourceDigest(span));
-  }
-
-  /** A span's messages without content, as outline rows. Null as for {@link digest}. */
-  rows(span: Span): OutlineRow[] | null {
-    return this.#sources(span, false)?.filter(isThere).map(outlineRow) ?? null;
-  }
-
-  #sources<Content extends boolean>(span: Span, content: Content) {
-    const range = this.#laid.locate(span);
-    return range === null ? null : (walkSpan(this.#tree, range, { content, overlays: [] })?.toReversed() ?? null);
-  }
-
-  /** See {@link Overlays.toolsUpTo}. Empty where its ends are gone. */
-  toolsUpTo(span: Span): string[] {
-    const range = this.#laid.locate(span);
-    return range === null ? [] : this.#laid.toolsUpTo(range);
-  }
-}
-
 /** The elements beneath an overlay, newest first. */
-export function beneath(tree: Tree, overlay: OverlayRow, depth: number): Element[] {
+function beneath(tree: Tree, overlay: OverlayRow, depth: number): Element[] {
   const narrower =
     depth === Number.POSITIVE_INFINITY
       ? []
@@ -767,14 +620,195 @@ export function beneath(tree: Tree, overlay: OverlayRow, depth: number): Element
   );
 }
 
-/** False for a message that the host pruned, because none of it can be read. */
-function isThere(element: Element): boolean {
-  return element.kind === "overlay" || !isPruned(element.row);
-}
-
 /** Whether `inner` lies inside `outer`, or is older and covers the very same span. */
 function isBeneath(inner: OverlayRow, outer: OverlayRow): boolean {
   const from = comparePlaces(placeFrom(inner), placeFrom(outer));
   const to = comparePlaces(placeTo(inner), placeTo(outer));
   return from >= 0 && to <= 0 && (from > 0 || to < 0 || inner.n < outer.n);
+}
+
+/** Whether the element was shown under this id, as a message, a part of one or a summary. */
+function stands(element: Element, id: string): boolean {
+  return element.kind === "overlay"
+    ? id === overlayMessageId(element.overlay.overlayId)
+    : element.row.id === storedId(id);
+}
+
+/** A view of the past, with the messages as they are now. */
+export interface PastView extends View {
+  /** The overlay that had just been added. */
+  readonly asOf: { readonly overlayId: string; readonly n: number; readonly createdAt: number };
+  /** Ids of overlays in force then whose messages were edited or deleted since. Their text is withheld. */
+  readonly changed: readonly string[];
+}
+
+const WITHHELD = "What this summary said is not shown, because messages under it were edited or deleted later.";
+
+/**
+ * The view of an overlay's branch right after that overlay was added. It has the messages up to that time and the
+ * overlays in force then, in any state now. Reads the session's overlays, the rows since the overlay's end, and a view.
+ * Throws `unknown_overlay`.
+ */
+function readPastView(
+  overlays: Overlays,
+  { overlayId, ...reading }: Omit<ViewReading, "overlays"> & { readonly overlayId: string },
+): PastView {
+  const { tree } = overlays;
+  const at = overlays.mustGetRow(overlayId);
+  const changed: string[] = [];
+  const shown = tree.sql
+    .overlays(tree.sessionId)
+    .filter((row) => wasInForce(row, at.n))
+    .filter((row) => isPlaced(overlays, row) || changed.push(row.overlayId) === 0);
+  const leaf = leafThen(tree, at);
+  if (leaf === null) return { ...emptyView(), asOf: stampOf(at), changed };
+  const start = { seq: leaf, step: WHOLE_MESSAGE };
+  const visible = [...walkView(tree, start, { content: false, overlays: shown })];
+  const withheld = new Set(
+    visible.flatMap((element) =>
+      element.kind === "overlay" && !isUnchanged(overlays, element.overlay) ? [element.overlay.n] : [],
+    ),
+  );
+  // Names of an overlay that left force may come from messages that changed since, so only an active one keeps them.
+  const disclosed = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : disclosed(row)));
+  changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
+  return {
+    ...readView(tree, start, { ...reading, overlays: rows }),
+    leafId: tree.shape(leaf).id,
+    asOf: stampOf(at),
+    changed,
+  };
+}
+
+/**
+ * True when the messages under an overlay are the same as when it was added. C3 ensures that only while the overlay is
+ * in force. Reads a row for each element that stands in its place.
+ */
+function isUnchanged(overlays: Overlays, overlay: OverlayRow): boolean {
+  if (overlay.state === "active") return true;
+  if (!isPlaced(overlays, overlay)) return false;
+  return overlays.spans.describe(rangeOf(overlay))?.digest === overlay.spanDigest;
+}
+
+/**
+ * The overlay for callers. Its words are withheld where covered messages were edited or deleted since. Reads rows only
+ * for an overlay that was rolled back.
+ */
+export function discloseOverlay(overlays: Overlays, row: OverlayRow): OverlayRecord {
+  const overlay = toRecord(row.state === "active" ? row : overlays.withoutNames(row));
+  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(overlays, row));
+  if (holds) return overlay;
+  const silent = {
+    pinned: NOTHING_PINNED,
+    knows: [],
+    weights: { last: 0, summary: 0 },
+    facts: null,
+    carried: [],
+    opening: null,
+    context: null,
+  };
+  return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
+}
+
+/** The overlays that an overlay replaced when it was added, oldest first. Null when its messages are gone. */
+export function listReplaced(overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
+  const { tree } = overlays;
+  if (!isPlaced(overlays, overlay)) return null;
+  const before = tree.sql
+    .overlays(tree.sessionId)
+    .filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(overlays, row));
+  const elements = walkSpan(tree, rangeOf(overlay), { content: false, overlays: before });
+  return elements?.flatMap((element) => (element.kind === "overlay" ? [element.overlay] : [])).toReversed() ?? null;
+}
+
+/** Whether both of its ends are still in place. */
+function isPlaced(overlays: Overlays, row: OverlayRow): boolean {
+  if (row.state === "active") return true;
+  const range = overlays.spans.locate(toRecord(row).span);
+  return (
+    range !== null && comparePlaces(range.from, placeFrom(row)) === 0 && comparePlaces(range.to, placeTo(row)) === 0
+  );
+}
+
+/** The newest remaining message at that time on the overlay's branch, or in the session when the overlay's end is gone. */
+function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
+  const below = new Set([toSeq]);
+  let newest: number | null = null;
+  for (const { seq, parentSeq } of tree.sql.links(tree.sessionId, toSeq - 1, topSeq)) {
+    if (seq !== toSeq && (parentSeq === null || !below.has(parentSeq))) continue;
+    below.add(seq);
+    newest = seq;
+  }
+  return newest ?? tree.sql.links(tree.sessionId, -1, topSeq).at(-1)?.seq ?? null;
+}
+
+function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
+  const details = JSON.stringify({
+    ...parseDetails(row.details),
+    pinned: NOTHING_PINNED,
+    weights: { last: 0, summary: 0 },
+    opening: null,
+  } satisfies OverlayDetails);
+  const silent = { ...row, summary: WITHHELD, details };
+  return { ...silent, tokens: overlays.weigh(overlayMessage(silent)) };
+}
+
+function stampOf({ overlayId, n, createdAt }: OverlayRow): PastView["asOf"] {
+  return { overlayId, n, createdAt };
+}
+
+function emptyView(): View {
+  return { messages: [], tokens: 0, elements: [], leafId: null };
+}
+
+/** What parts of an overlay that an edit took back are shown from. */
+interface Restoring {
+  readonly overlays: Overlays;
+  readonly drafts: Drafts;
+  readonly countTokens: CountTokens;
+}
+
+export function restoreDrafts(restoring: Restoring, gone: readonly OverlayRow[]): void {
+  for (const row of gone) {
+    const { details } = toRecord(row);
+    const { instructions, said } = details.pinned;
+    const shown = restoring.countTokens(renderInstructions(instructions)) + restoring.countTokens(renderSaid(said));
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, shown);
+    const { opening, madeOf } = details;
+    for (const part of madeOf) if (part.kind === "leaf") showLeaf(restoring, part, { pinnedTokens, opening });
+  }
+}
+
+/** Gives each part the budget of the whole, so that an edit elsewhere removes none of the user's words from the view. */
+function showLeaf(
+  { overlays, drafts, countTokens }: Restoring,
+  leaf: Leaf,
+  { pinnedTokens, opening }: { pinnedTokens: number; opening: Opening | null },
+): void {
+  const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
+  const span = { fromId, fromStep, toId, toStep };
+  const range = overlays.spans.locate(span);
+  const draft = draftKey === null ? null : drafts.get(overlays.tree.sessionId, draftKey);
+  if (range === null || draft === null || overlays.spans.describe(range)?.digest !== digest) return;
+  const { text, model, degraded, generation, facts, unfounded } = draft;
+  const { instructions, ended } = facts;
+  const left = Math.min(pinnedTokens, tokens - countTokens(text) - SUMMARY_FRAME_TOKENS);
+  const said = fitSaid(facts.said, left - countTokens(renderInstructions(instructions)), countTokens);
+  const pinned = { ...NOTHING_PINNED, instructions, ended, said, unfounded };
+  overlays.add({
+    span,
+    summary: text,
+    details: {
+      model,
+      degraded,
+      trigger: "edit",
+      generation,
+      madeOf: [leaf],
+      draftKey,
+      opening: opening !== null && overlays.spans.isWithin(opening.messageId, range) ? opening : null,
+      sourceTokens: tokens,
+      pinned,
+    },
+  });
 }

@@ -11,13 +11,12 @@ import { inWords, PalimpsestError } from "../../errors.ts";
 import { checkWhole } from "../../known-fields.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
 import { type CountTokens, titleOf } from "../../steps/message/message.ts";
-import { HOSTED, StoredContents } from "../messages/contents.ts";
+import { HOSTED, StoredContents } from "../messages/content.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
-import { findEarlier, findNewest } from "./lineage.ts";
+import { findEarlier, findNewest, SessionStatements, type SessionRow, type Stretch } from "./statements.ts";
 import type { Db } from "../db.ts";
 import { seedSession, type Seed } from "../messages/seed.ts";
-import { SessionStatements, type SessionRow, type Stretch } from "./statements.ts";
 import type { Statements } from "../statements.ts";
 import { Tree } from "../messages/tree.ts";
 
@@ -241,7 +240,6 @@ export class Sessions {
         from,
         to,
         sql: this.#sql,
-        now,
         countTokens: counterOf(next.id),
         detailsOf: next.detailsOf,
       });

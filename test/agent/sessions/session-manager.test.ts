@@ -4,7 +4,7 @@ import type { FullManager, FullSession } from "../../rooms.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { LeafInput } from "../../../src/agent/sessions/branch-input.ts";
+import type { LeafInput } from "../../../src/agent/inputs.ts";
 import { buildWorkingContext } from "../../../src/events/context.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../../agents.ts";

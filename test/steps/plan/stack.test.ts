@@ -3,9 +3,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { SUMMARY_FRAME_TOKENS } from "../../../src/limits.ts";
 import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.ts";
-import { planCut, type SpanPlan } from "../../../src/steps/plan/plan.ts";
+import { planCut, type SpanPlan, MAX_GENERATION } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
-import { MAX_GENERATION } from "../../../src/steps/plan/stack.ts";
 import { outlineOf, overlayRow } from "../conversations.ts";
 import { tries } from "../../tries.ts";
 
