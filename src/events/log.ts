@@ -10,7 +10,7 @@ import { checkWhole } from "../known-fields.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { OverlayRecord } from "../memory/overlays/overlay.ts";
+import type { OverlayInput, OverlayRecord } from "../memory/overlays/overlay.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { messageSteps } from "../steps/message/message.ts";
 import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
@@ -125,7 +125,12 @@ class Page {
  * compaction may only cover messages before it. Throws `invalid_input` and the errors of `History.append`. A compaction that is not
  * possible throws `unknown_message` or `invalid_range`.
  */
-export function appendEvents(memory: Memory, sessionId: string, events: readonly NewEvent[]): ConversationEvent[] {
+export function appendEvents(
+  memory: Memory,
+  sessionId: string,
+  events: readonly NewEvent[],
+  choose: ChooseBeside = () => ({ details: {} }),
+): ConversationEvent[] {
   if (!Array.isArray(events) || events.length > MAX_BATCH_MESSAGES) {
     throw new PalimpsestError("invalid_input", `Give a list of at most ${MAX_BATCH_MESSAGES} events.`);
   }
@@ -135,7 +140,7 @@ export function appendEvents(memory: Memory, sessionId: string, events: readonly
     const stored: ConversationEvent[] = [];
     for (const [at, event] of complete.entries()) {
       if (event.action === "compaction") {
-        stored.push(compactionEvent(history, addCompaction(history, event)));
+        stored.push(compactionEvent(history, addCompaction(history, event, choose)));
       } else if (complete[at - 1]?.messageId !== event.messageId) {
         const next = complete.findIndex((each, index) => index > at && each.messageId !== event.messageId);
         const [message] = eventsToMessages(complete.slice(at, next < 0 ? complete.length : next));
@@ -308,7 +313,10 @@ function completed(event: NewEvent): unknown {
   return { ...event, ...ids, content: [{ type: "text", text: event.content }] };
 }
 
-function addCompaction(history: History, event: EventOf<"compaction">): OverlayRecord {
+/** Chooses what stands beside a summary. */
+type ChooseBeside = (made: Pick<OverlayInput, "span" | "summary">) => Pick<OverlayInput, "details">;
+
+function addCompaction(history: History, event: EventOf<"compaction">, choose: ChooseBeside): OverlayRecord {
   const { summary, fromMessageId: fromId, toMessageId: toId } = event;
   const same = (each: OverlayRecord): boolean =>
     each.state === "active" && each.summary === summary && each.span.fromId === fromId && each.span.toId === toId;
@@ -316,7 +324,8 @@ function addCompaction(history: History, event: EventOf<"compaction">): OverlayR
   if (known !== undefined) return known;
   const span = { fromId, fromStep: 0, toId, toStep: WHOLE_MESSAGE };
   const details = { model: "caller", degraded: false, trigger: "manual", focus: null };
-  const result = history.overlays.add({ span, summary, details });
+  const beside = choose({ span, summary }).details;
+  const result = history.overlays.add({ span, summary, details: { ...beside, ...details } });
   if (result.kind !== "stale") return result.overlay;
   throw new PalimpsestError(
     "invalid_range",

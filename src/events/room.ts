@@ -1,4 +1,5 @@
 /** The room of events. It offers a session as a log over the rows of its messages. */
+import { chooseByHand } from "../agent/runs/beside.ts";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
 import type { Methods, Extension } from "../agent/extension.ts";
@@ -85,7 +86,8 @@ class SessionEvents {
   ): Promise<ConversationEvent[]> {
     checkFields("appendEvents", options, { mustExist: true });
     if (options.mustExist === true && this.#state.id !== "") this.#state.core.memory.sessions.mustGet(this.#state.id);
-    return this.#state.write(() => appendEvents(this.#state.core.memory, this.#state.id, events));
+    const { core, id } = this.#state;
+    return this.#state.write(() => appendEvents(core.memory, id, events, (made) => chooseByHand(core, id, made)));
   }
 
   /** Returns the number of deleted events. Deleting a call deletes its result too. */

@@ -12,7 +12,7 @@ import type { UIMessage } from "ai";
 import { ROW_MAX_BYTES } from "../../limits.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
-import type { ContentRow, Place, Range, ShapeRow } from "../statements.ts";
+import type { ContentRow, Place, Range } from "../statements.ts";
 import { decodeMessage, isPruned } from "./content.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessages, shownPart, elementDigest, walkView, type MessageElement } from "./view.ts";

@@ -1,4 +1,5 @@
 /** The log over the real rows. Tests its content, its writes, and that it is never half written. */
+import { NOTHING_PINNED } from "../../../src/facts/fact.ts";
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -101,12 +102,14 @@ describe("loading", () => {
     });
   });
 
-  test("a model that reads a working context sees of a summary what a view shows: its rules word for word, and its names", async () => {
+  test("a model that reads a working context sees of a summary what a view shows: its rules word for word", async () => {
     await withProbe(async ({ memory, history }) => {
       fill(history, 1, 3);
       history.append(say("rule", "Never touch src/fence-3.ts. Use src/gate-4.ts in its place, every time."));
       fill(history, 4, 12);
-      history.overlays.add({ span: span("m2", "m5"), summary: "First." });
+      const said = [{ messageId: "rule", text: "Never touch src/fence-3.ts.", left: 0 }];
+      const details = { pinned: { ...NOTHING_PINNED, said } };
+      history.overlays.add({ span: span("m2", "m5"), summary: "First.", details });
       history.overlays.add({ span: span("m6", "m9"), summary: "Second." });
       const view = shownIn(history.view().messages);
       expect(JSON.stringify(view)).toContain("Never touch src/fence-3.ts.");
