@@ -1,5 +1,5 @@
 /** Assembles the parts of one agent object. Knows no Agents SDK. The mixin (compacting-agent.ts) provides the {@link Platform}. */
-import { Uses } from "./let-others-in.ts";
+import { Yielder } from "./yielder.ts";
 import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
@@ -62,7 +62,7 @@ export class AgentCore {
   /** @internal */
   readonly hookOutbox: HookOutbox;
   /** @internal */
-  readonly uses = new Uses();
+  readonly uses = new Yielder();
   /** @internal */
   readonly hosted = new HostedSessions();
   readonly #waiters = new Map<string, ((run: EndedRun) => void)[]>();

@@ -9,7 +9,7 @@ import { runCall, tableOf, type Calls, type MethodsOfCalls } from "./calls.ts";
 import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, mayAtHome, refuseClosedCalls, type Clients } from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
-import { mustKeepNoMessages } from "./known-hosts.ts";
+import { assertKeepsNoMessages } from "./known-hosts.ts";
 import { agentPlatform } from "./platform.ts";
 import { callPort, RunPort } from "./runs/port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
@@ -142,6 +142,6 @@ export function withCompaction<
   base: new (ctx: DurableObjectState, env: Env) => Base,
   options: WithCompactionOptions<R, Open> = {},
 ): CompactingClass<Env, Base, R, Open> {
-  mustKeepNoMessages(base);
+  assertKeepsNoMessages(base);
   return mix(base as unknown as AgentClass, checkDeclared(options)) as unknown as CompactingClass<Env, Base, R, Open>;
 }

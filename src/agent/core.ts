@@ -4,7 +4,7 @@
  *
  * Interfaces only. agent-core.ts assembles the object behind them. Functions name the members that they need ({@link Needs}).
  */
-import type { Uses } from "./let-others-in.ts";
+import type { Yielder } from "./yielder.ts";
 import type { Db } from "../memory/db.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Health, SpendTable } from "../memory/runs/health.ts";
@@ -154,7 +154,7 @@ export interface Core {
   /** Ended runs that a caller's function has yet to take. */
   readonly hookOutbox: HookOutbox;
   /** Long work waits for the calls of others by it. */
-  readonly uses: Uses;
+  readonly uses: Yielder;
   /** Sessions whose messages a host keeps. */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 

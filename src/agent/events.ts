@@ -2,8 +2,15 @@
  * Events for connected clients. Each is a small, complete picture of a run, sent at every change. It goes to every connection, so it holds
  * words only where clients may read. A missed event loses nothing, because the next one repeats everything.
  */
-import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs/runs.ts";
-import { reasonOf, withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
+import {
+  type Outcome,
+  type RunRecord,
+  type RunState,
+  type Trigger,
+  reasonOf,
+  withoutWords,
+  withoutWordsIn,
+} from "../memory/runs/runs.ts";
 
 /** The `type` of a run event among the messages of a connection. */
 export const RUN_EVENT = "palimpsest:run";

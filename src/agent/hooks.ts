@@ -2,8 +2,7 @@
  * The seam between the core and its optional rooms: what a room is told, what it is asked, and what it may add. The core imports no room.
  */
 import type { ToolSet, UIMessage } from "ai";
-import type { AskedCall, LiveRun, Outcome, RunPatch, RunRecord, StepRecord } from "../memory/runs/runs.ts";
-import type { WhyModel } from "../memory/runs/record.ts";
+import type { AskedCall, LiveRun, Outcome, RunPatch, RunRecord, StepRecord, WhyModel } from "../memory/runs/runs.ts";
 import type { Carried } from "../facts/fact.ts";
 import type { CallCost } from "../model/summarize.ts";
 import type { SentPrompt } from "../model/chosen.ts";

@@ -34,7 +34,7 @@ export function isHost(base: unknown, { methods }: KnownHost): boolean {
  * Throws `invalid_options` for a class that is no Agent, for an Agent that would not know our callable methods, and for one that has
  * compaction, because two of them would each keep caches of one storage.
  */
-function mustBeAgent(base: unknown): void {
+function assertAgent(base: unknown): void {
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
   if (base === Agent || prototype instanceof Agent) {
     if (!("compactionStep" in (prototype as object))) return;
@@ -53,12 +53,12 @@ function mustBeAgent(base: unknown): void {
 }
 
 /** Throws `invalid_options` for a base class that is no Agent, or keeps its messages, because compaction would never see them. */
-export function mustKeepNoMessages(base: unknown): void {
-  mustBeAgent(base);
-  mustKeepNone(base);
+export function assertKeepsNoMessages(base: unknown): void {
+  assertAgent(base);
+  assertNoKnownHost(base);
 }
 
-function mustKeepNone(base: unknown): void {
+function assertNoKnownHost(base: unknown): void {
   const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
   if (host === undefined) return;
   throw new PalimpsestError(
@@ -68,9 +68,9 @@ function mustKeepNone(base: unknown): void {
 }
 
 /** Throws `invalid_options` for a base class that is not this host, or one that lacks a required method. */
-export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
-  if (isHost(base, host)) return mustBeAgent(base);
-  mustKeepNone(base);
+export function assertHost(base: unknown, host: KnownHost, from: string): void {
+  if (isHost(base, host)) return assertAgent(base);
+  assertNoKnownHost(base);
   const prototype: unknown = typeof base === "function" ? base.prototype : null;
   const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
   const advice =

@@ -181,7 +181,7 @@ export class SettingsTable {
       this.#bySession.set(sessionId, UNCONFIGURED);
       try {
         for (const call of this.#forEvery) this.#take(sessionId, [call]);
-        this.#mustBeSound(sessionId);
+        this.#assertSound(sessionId);
         this.#configure(sessionId);
         this.#unnamed.add(sessionId);
       } catch (error) {
@@ -234,7 +234,7 @@ export class SettingsTable {
   /** Applies pending builder calls, at every use of a session. Throws the error that one of its own caused. */
   apply(sessionId: string): void {
     this.#takeAll();
-    this.#mustBeSound(sessionId);
+    this.#assertSound(sessionId);
   }
 
   /** Of every handle, because two may name one session. */
@@ -259,7 +259,7 @@ export class SettingsTable {
     }
   }
 
-  #mustBeSound(sessionId: string): void {
+  #assertSound(sessionId: string): void {
     if (this.#refused.has(sessionId)) throw this.#refused.get(sessionId);
   }
 }

@@ -41,7 +41,11 @@ export function guardCounter(counter: CountTokens): CountTokens {
  * such a counter a smaller budget is named, so that the answer fits the first time. Never more than the budget. `weigh` counts the source
  * of the answer.
  */
-export function tellBudget(counter: CountTokens, tokens: number, weigh: (count: CountTokens) => number): number {
+export function budgetInModelTokens(
+  counter: CountTokens,
+  tokens: number,
+  weigh: (count: CountTokens) => number,
+): number {
   if (counter === ESTIMATE) return tokens;
   const [estimated, counted] = [weigh(ESTIMATE), weigh(counter)];
   return counted <= estimated ? tokens : Math.max(1, Math.floor((tokens * estimated) / counted));

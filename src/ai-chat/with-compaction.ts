@@ -11,7 +11,7 @@ import type { Calls, MethodsOfCalls } from "../agent/calls.ts";
 import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
 import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
-import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
+import { AI_CHAT, assertHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import {
   hostCompaction,
@@ -59,7 +59,7 @@ export function withCompaction<
   options?: WithCompactionOptions<R, Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
 export function withCompaction(base: unknown, options: WithCompactionOptions<Rooms, Clients> = {}): unknown {
-  mustBeHost(base, AI_CHAT, "@cloudflare/ai-chat");
+  assertHost(base, AI_CHAT, "@cloudflare/ai-chat");
   return mix(base as ChatClass, checkDeclared(options));
 }
 

@@ -90,8 +90,8 @@ export class ContextStatements {
   }
 
   /** Call this before a write that a caller asks for. Throws `storage_full`. */
-  mustHoldMore(): void {
-    this.#db.mustHoldMore();
+  assertStorageLeft(): void {
+    this.#db.assertStorageLeft();
   }
 
   // Blocks and prompts
@@ -226,7 +226,7 @@ export function sqliteBlock(scope: BlockScope): WritableContextProvider {
   return {
     get: async () => statements.block(blockId),
     set: async (content) => {
-      statements.mustHoldMore();
+      statements.assertStorageLeft();
       statements.putBlock(blockId, content);
     },
   };
@@ -275,7 +275,7 @@ export function sqliteSearch(scope: BlockScope): SearchProvider {
       transaction(() => {
         const known = statements.entry(blockId, key);
         if (known?.content === content) return;
-        statements.mustHoldMore();
+        statements.assertStorageLeft();
         if (known === undefined) {
           insertEntry(statements, blockId, { key, content });
         } else {

@@ -9,7 +9,7 @@
  * next batch of its messages takes its place.
  */
 import type { Core } from "../agent/core.ts";
-import { pauseOf } from "../agent/let-others-in.ts";
+import { yielderOf } from "../agent/yielder.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import type { MeaningAsked, Near, HiddenMessages } from "../recall/recall.ts";
 import type { Embeddings, MeaningSearch } from "../recall/room.ts";
@@ -93,7 +93,7 @@ class EmbeddingSearch implements MeaningSearch {
     const [asked, batch] = await Promise.all([this.#embedQuery(sessionId, query), this.#batch(sessionId)]);
     if (asked.kind === "failed") return nothingNear(asked);
     if (batch === "refused") await this.#passOver(sessionId);
-    const found = await inSlices(this.#compare(sessionId, ranges, asked.vector), pauseOf(this.#core));
+    const found = await inSlices(this.#compare(sessionId, ranges, asked.vector), yielderOf(this.#core));
     const { waiting } = this.#waiting(sessionId, hidden, asked.vector.length);
     if (waiting > 0 && batch === "made") this.#catchUp(sessionId);
     return nearOf(found, { kind: "searched", waiting });
@@ -178,7 +178,7 @@ class EmbeddingSearch implements MeaningSearch {
       const { seqs } = this.#waiting(sessionId, places.hidden(), this.#last?.vector.length ?? 0);
       const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
       places.need(next);
-      return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), pauseOf(this.#core));
+      return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), yielderOf(this.#core));
     });
   }
 

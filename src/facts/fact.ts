@@ -90,8 +90,8 @@ export interface Opening {
 }
 
 /** What stays beside a summary with a later one behind it. One that knows of it shows its instructions. */
-export function besideEarlier(pinned: Pinned, tellsOpen = false): Pinned {
-  return { ...pinned, instructions: tellsOpen ? pinned.instructions : [], loaded: [] };
+export function besideEarlier(pinned: Pinned, showsInstructions = false): Pinned {
+  return { ...pinned, instructions: showsInstructions ? pinned.instructions : [], loaded: [] };
 }
 
 /** The rest where the named entries of context blocks stand elsewhere or were put away. Names are asked for only where there is one. */

@@ -6,7 +6,7 @@
  * beginning.
  */
 import type { UIMessage } from "ai";
-import type { Uses } from "../agent/let-others-in.ts";
+import type { Yielder } from "../agent/yielder.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
@@ -123,7 +123,7 @@ export interface OpenImports {
   chars: number;
   /** Conversations that come in parts, by the name that their sender chose. */
   readonly uploads: Map<string, Upload>;
-  readonly uses: Uses;
+  readonly uses: Yielder;
 }
 
 interface Receiver {

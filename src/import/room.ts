@@ -18,7 +18,7 @@ import {
   words,
   type FieldsOf,
 } from "../agent/inputs.ts";
-import { pauseOf } from "../agent/let-others-in.ts";
+import { yielderOf } from "../agent/yielder.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { MAX_BATCH_MESSAGES, MAX_IMPORTING_CHARS, MAX_NAME_CHARS, MAX_REQUEST_BYTES } from "../limits.ts";
@@ -128,7 +128,7 @@ class SessionTranscripts {
     if (reading.chars > 0 && reading.chars + text.length > MAX_TOGETHER_CHARS) throw otherImports();
     reading.chars += text.length;
     try {
-      return await inSlices(readFile(history, text, options), pauseOf(reading));
+      return await inSlices(readFile(history, text, options), yielderOf(reading));
     } finally {
       reading.chars -= text.length;
     }
@@ -143,7 +143,7 @@ class SessionTranscripts {
   async importPart(part: SentPart): Promise<PartReceipt> {
     const checked = parseInput(z.strictObject(sentPart), part);
     const state = this.#state.fixed;
-    state.stored.mustKeepMessages();
+    state.stored.assertOwnsMessages();
     const receiver = {
       reading: this.#reading,
       history: state.stored,

@@ -249,7 +249,7 @@ export interface TakenIn {
 }
 
 export async function takeIn(state: SessionState, source: StoredConversation): Promise<TakenIn> {
-  state.stored.mustKeepMessages();
+  state.stored.assertOwnsMessages();
   const places = await source.places();
   mustHaveNothingElse(state, source, places);
   const notes: string[] = [];

@@ -3,8 +3,7 @@
  *
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
-import { reasonOf } from "../memory/runs/record.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
+import { reasonOf, type RunRecord } from "../memory/runs/runs.ts";
 import { explainFailure, isOpen } from "../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../steps/decide/decide.ts";
 import { listUsage, type ModelUsage } from "../agent/reports/usage.ts";

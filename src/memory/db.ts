@@ -207,7 +207,7 @@ export class Db {
    * Call this before any append that may be refused. A commit that runs out of storage breaks the object, and its clients
    * get no error. Deletions need storage as well. Throws `storage_full`.
    */
-  mustHoldMore(): void {
+  assertStorageLeft(): void {
     if (this.#storage.sql.databaseSize > MAX_DATABASE_BYTES - RESERVED_BYTES) throw storageFull();
   }
 

@@ -12,7 +12,7 @@
 import { SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import type { Needs } from "../agent/core.ts";
 import type { AskedRun } from "../agent/hooks.ts";
-import { pauseOf } from "../agent/let-others-in.ts";
+import { yielderOf } from "../agent/yielder.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
 import { chooseNow, readBegun, readCarried } from "../agent/runs/beside.ts";
@@ -269,7 +269,7 @@ function gatherSpan(
   const redaction = redactionOf(core.settings.get(sessionId));
   const reader = history.spans.reader(span, GATHERED_BYTES);
   const gather = (messages: readonly UIMessage[]): Facts => gatherFacts(messages.map(redaction.message));
-  const pause = pauseOf(core, USES_WHILE_GATHERING);
+  const pause = yielderOf(core, USES_WHILE_GATHERING);
   const digestNow = (): string | undefined => history.spans.digest(span)?.digest;
   return async () => {
     if (reader === null) return null;

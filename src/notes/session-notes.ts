@@ -146,8 +146,8 @@ export class NotesOfSession extends NotesOfAgent {
   }
 
   #put(history: History, edit: NotesEdit): Notes {
-    history.mustGoOn();
-    this.#state.core.db.mustHoldMore();
+    history.assertNotEnded();
+    this.#state.core.db.assertStorageLeft();
     const notes = notesOf(this.#state.core, history);
     const current = notes.current();
     checkBase(edit.basedOn, current?.n ?? 0);

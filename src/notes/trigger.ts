@@ -75,7 +75,7 @@ export function askForNotes(
   { retryOf = null, ignoreBudget }: NotesRequest,
 ): { run: RunRecord; joined: boolean } {
   const history = core.memory.session(sessionId);
-  history.mustGoOn();
+  history.assertNotEnded();
   mustKeepNotes(core, sessionId);
   const live = core.runs.live(sessionId).find(({ kind }) => kind === "notes");
   if (live !== undefined) return { run: live, joined: true };

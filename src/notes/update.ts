@@ -14,7 +14,7 @@ import { reuseDraft, sentPrompt } from "../agent/runs/drafts.ts";
 import { readSlices } from "../agent/runs/read-slices.ts";
 import { mustDraft, resolveEnds } from "../agent/runs/sources.ts";
 import { mayAsk } from "../agent/runs/trigger.ts";
-import { tellBudget } from "../agent/token-counter.ts";
+import { budgetInModelTokens } from "../agent/token-counter.ts";
 import type { History } from "../memory/messages/history.ts";
 import { earlierSummary, type OverlayRecord } from "../memory/overlays/overlay.ts";
 import type { LiveRun, NotesPlan, Outcome } from "../memory/runs/runs.ts";
@@ -368,8 +368,8 @@ function tellShape(
   const { sectionTokens, maxTokens } = shape;
   return {
     ...shape,
-    sectionTokens: tellBudget(counter, sectionTokens, weigh),
-    maxTokens: tellBudget(counter, maxTokens, weigh),
+    sectionTokens: budgetInModelTokens(counter, sectionTokens, weigh),
+    maxTokens: budgetInModelTokens(counter, maxTokens, weigh),
   };
 }
 

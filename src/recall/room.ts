@@ -21,7 +21,7 @@ import {
   words,
   type FieldsOf,
 } from "../agent/inputs.ts";
-import { pauseOf } from "../agent/let-others-in.ts";
+import { yielderOf } from "../agent/yielder.ts";
 import type { Recall } from "../agent/recalled.ts";
 import { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -175,7 +175,7 @@ class SessionRecall {
       const version = text === undefined ? null : (asked: RecalledVersion) => text.recall(sessionId, asked);
       return yield* recallIn({ places: placesOf(sessionId), version, near }, checked, countTokens);
     };
-    const pause = pauseOf(core);
+    const pause = yielderOf(core);
     const near = await this.#near(id, checked);
     const own = await this.#state.read(async () => inSlices(ask(id, near), pause));
     if (own.kind === "found") return own;
@@ -204,7 +204,7 @@ class SessionRecall {
     const { id, core } = this.#state;
     const { search } = this.#searches;
     return this.#state.read(async () => {
-      await inSlices(search.catchUp(id), pauseOf(core));
+      await inSlices(search.catchUp(id), yielderOf(core));
       return search.find(checked.query, { ...checked, sessionId: id });
     });
   }
@@ -223,7 +223,7 @@ class ManagerRecall {
   /** Messages of every session, or of one, that hold every word of the query or, where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.searchSessions, { ...options, query }));
-    await inSlices(this.#search.catchUp(checked.sessionId), pauseOf(this.#core));
+    await inSlices(this.#search.catchUp(checked.sessionId), yielderOf(this.#core));
     return this.#search.find(checked.query, checked);
   }
 
@@ -253,7 +253,7 @@ const SESSION_SEARCH_CHARS = 400;
 
 /** What a model's search over all of an agent's conversations answers. Null when nothing matches. */
 async function searchAll(core: Core, search: MessageSearch, query: string): Promise<string | null> {
-  await inSlices(search.catchUp(), pauseOf(core));
+  await inSlices(search.catchUp(), yielderOf(core));
   const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
   const told = hits.map(({ sessionId, id, role, createdAt, snippet, missing }) => {
     const name = core.memory.sessions.get(sessionId)?.name ?? sessionId;

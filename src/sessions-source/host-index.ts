@@ -62,7 +62,7 @@ export class HostIndex {
   add(message: Encoded, parentId?: string | null): void {
     const { tree } = this.#history;
     if (tree.find(message.id) !== null) return;
-    this.#core.memory.db.mustHoldMore();
+    this.#core.memory.db.assertStorageLeft();
     const parent = typeof parentId === "string" ? (tree.find(parentId)?.seq ?? null) : null;
     const leaf = tree.newest()?.seq ?? null;
     const parentSeq = parentId === undefined ? leaf : parent;
@@ -75,7 +75,7 @@ export class HostIndex {
     const row = this.#history.tree.find(message.id);
     const encoded = this.measure(message);
     if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
-    this.#core.memory.db.mustHoldMore();
+    this.#core.memory.db.assertStorageLeft();
     // A message that the host has again, with the same content, is no edit.
     if (encoded.digest === row.digest) this.#history.rewriteRow(row, encoded);
     else this.#history.replaceRow(row, encoded);
@@ -87,7 +87,7 @@ export class HostIndex {
     const row = this.#history.tree.find(message.id);
     const encoded = this.measure(message);
     if (row === null || isPruned(row) || encoded.digest === row.digest) return;
-    this.#core.memory.db.mustHoldMore();
+    this.#core.memory.db.assertStorageLeft();
     this.#history.rewriteRow(row, encoded);
   }
 

@@ -10,7 +10,7 @@ import type { Calls, MethodsOfCalls } from "../agent/calls.ts";
 import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
 import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
-import { mustBeHost, THINK } from "../agent/known-hosts.ts";
+import { assertHost, THINK } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import { ownFunction } from "../own-function/room.ts";
 import {
@@ -64,7 +64,7 @@ export function withCompaction<
   options?: ThinkCompactionOptions<R, Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
 export function withCompaction(base: unknown, options: ThinkCompactionOptions<Rooms, Clients> = {}): unknown {
-  mustBeHost(base, THINK, "@cloudflare/think");
+  assertHost(base, THINK, "@cloudflare/think");
   const { convertDataPart, ...declared } = options;
   const { clients, rooms } = checkDeclared(declared);
   // Think's own sessions have onCompaction.

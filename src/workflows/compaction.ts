@@ -22,7 +22,7 @@ import type { ChosenModel } from "../model/chosen.ts";
 import { findSmallWindow, fitPolicy, groupDrafts, planCut, type Plan } from "../steps/plan/plan.ts";
 import {
   EXTRACTIVE,
-  foldDrafts,
+  mergeDrafts,
   repairDraft,
   summarizeChunk,
   type Drafted,
@@ -176,7 +176,7 @@ async function merge(
         name: `merge${label}`,
         label: ` the merge${label}`,
         last: "extract",
-        ...rungsOf(port, (by, again) => foldDrafts(by, group, again)),
+        ...rungsOf(port, (by, again) => mergeDrafts(by, group, again)),
       });
     });
     const ended = folded.find((draft) => draft.kind === "ended");
@@ -208,7 +208,7 @@ function rungsOf(
 /** Summarises the whole span without a model when the merged summary did not pass as a whole. */
 function extractAll({ step, port }: Work, sources: readonly MergeSource[]): Promise<Drafted> {
   return step.do("extract the span", AGENT_CALL, (at) =>
-    foldDrafts({ port, mark: markOf(at), model: EXTRACTIVE }, sources),
+    mergeDrafts({ port, mark: markOf(at), model: EXTRACTIVE }, sources),
   );
 }
 

@@ -11,7 +11,7 @@ import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
 import { type CallCost, summarize, type SummarizeResult } from "../model/summarize.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
-import { tellUnfounded, type AuditProblemKind, tellsSomething } from "../steps/draft/audit.ts";
+import { unfoundedProblem, type AuditProblemKind, tellsSomething } from "../steps/draft/audit.ts";
 import {
   LEAST_TRY_MS,
   MAX_CHARS_PER_TOKEN,
@@ -126,7 +126,7 @@ function tellAround(
 export type MergeSource = PlannedOverlay | DraftReceipt;
 
 /** Folds drafts and earlier summaries, oldest first, into one. */
-export async function foldDrafts(by: Drafting, merged: readonly MergeSource[], again?: NextTry): Promise<Drafted> {
+export async function mergeDrafts(by: Drafting, merged: readonly MergeSource[], again?: NextTry): Promise<Drafted> {
   const sources = merged.map((source) =>
     source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key },
   );
@@ -169,7 +169,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map(({ kind, detail }) =>
-    kind === "unfounded" ? tellUnfounded(source.unfounded) : detail,
+    kind === "unfounded" ? unfoundedProblem(source.unfounded) : detail,
   );
   // A repair keeps the generation of the draft, because it does not write the source's text anew.
   const generation = Math.max(1, source.generation - 1);

@@ -5,8 +5,7 @@
  * errors are swallowed, so a run does not depend on it.
  */
 import type { Agent } from "agents";
-import { reasonOf } from "../../memory/runs/record.ts";
-import type { EndedRun, RunState } from "../../memory/runs/runs.ts";
+import { reasonOf, type EndedRun, type RunState } from "../../memory/runs/runs.ts";
 import type { HookFailure } from "../core.ts";
 import type { RunEvent } from "../events.ts";
 

@@ -14,7 +14,7 @@ import type { Span } from "../../steps/plan/outline.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
-import { tellBudget } from "../token-counter.ts";
+import { budgetInModelTokens } from "../token-counter.ts";
 import { factsOf, readBefore } from "./sources.ts";
 
 /** A branch, with the budgets of what stands beside its next summary. */
@@ -45,7 +45,7 @@ export function readBeside(
   } = readBefore(core, { sessionId, leafId: history.leafAfter(leafId) }, plan);
   const mostTokens = plan.spanTokens + freedTokens - counter(withoutEmptySections(text)) - SUMMARY_FRAME_TOKENS;
   const said = [text, ...facts.said.map((each) => each.text)].join("\n");
-  const estimated = (tokens: number): number => tellBudget(counter, tokens, (count) => count(said));
+  const estimated = (tokens: number): number => budgetInModelTokens(counter, tokens, (count) => count(said));
   const { pinnedTokens, loadedTokens, openingTokens } = policy;
   return {
     facts: [redaction.facts(facts)],

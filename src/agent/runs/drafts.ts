@@ -37,7 +37,7 @@ import { storedId } from "../../steps/view/view.ts";
 import { NO_FACTS, type Facts, type Instruction } from "../../facts/fact.ts";
 import { redactionOf } from "../redaction.ts";
 import { readSlices } from "./read-slices.ts";
-import { tellBudget } from "../token-counter.ts";
+import { budgetInModelTokens } from "../token-counter.ts";
 
 /** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is for its frame. */
 const REBUILT_SUMMARY_RATIO = 0.9;
@@ -227,7 +227,7 @@ type ChunkSource = Omit<Extract<ChunkReading, { kind: "source" }>, "leftMs">;
 type DraftsSource = Omit<Extract<DraftsReading, { kind: "drafts" }>, "leftMs">;
 
 /** Reads no message yet. What the chunk shows is read in slices, and is null where its messages changed since the plan. */
-export function findChunk(
+export function chunkRequest(
   core: Needs<"memory" | "read" | "settings" | "uses">,
   run: RunRecord,
   request: ChunkRequest,
@@ -257,7 +257,7 @@ export function findChunk(
     const lean = messages.map(leanMessage);
     const weigh = (count: CountTokens): number =>
       messages.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
-    const askTokens = tellBudget(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
+    const askTokens = budgetInModelTokens(core.settings.counterOf(sessionId), brief.summaryTokens, weigh);
     const around = await core.read(sessionId, () => readAround(core, seen, plan));
     return {
       kind: "source",
@@ -293,7 +293,7 @@ function rereadFacts(core: Needs<"memory">, run: RunRecord, messages: readonly U
 }
 
 /** `sources` are what the request names, oldest first. */
-export function findFold(
+export function mergeRequest(
   core: Needs<"settings">,
   run: RunRecord,
   { request, sources }: { readonly request: DraftsRequest; readonly sources: readonly Folded[] },
@@ -322,7 +322,7 @@ export function findFold(
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
         facts: sources.map(({ facts }) => redaction.facts(facts)),
         brief,
-        askTokens: tellBudget(countTokens, brief.summaryTokens, weigh),
+        askTokens: budgetInModelTokens(countTokens, brief.summaryTokens, weigh),
         unfounded: sources.flatMap(({ unfounded }) => unfounded),
       };
     },

@@ -16,8 +16,9 @@ import {
   type Outcome,
   type StepRecord,
   planOf,
+  withoutWordsIn,
+  type Finished,
 } from "../../memory/runs/runs.ts";
-import { withoutWordsIn, type Finished } from "../../memory/runs/record.ts";
 import { overlayOfRun } from "../../memory/overlays/overlays.ts";
 import {
   type RunEnded,
@@ -53,7 +54,7 @@ import { conclude } from "./split.ts";
 import { assert } from "../../errors.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
 import { digest } from "../../steps/text/digest.ts";
-import { findChunk, findFold, auditAnswer, reuseDraft, receiptOf, verdictOf, sentPrompt } from "./drafts.ts";
+import { chunkRequest, mergeRequest, auditAnswer, reuseDraft, receiptOf, verdictOf, sentPrompt } from "./drafts.ts";
 import { promptTokens } from "../reports/usage.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import { findSources, lineageOf, mustDraft, readSource, rereadPlan, resolveEnds, type Sources } from "./sources.ts";
@@ -139,7 +140,7 @@ export class PortCall implements StepCall {
 
   #over(outcome: Finished): RunEnded {
     this.#ended = true;
-    return tellEnded(outcome);
+    return endedReceipt(outcome);
   }
 
   /** Writes the notes. Null when the run has its outcome, and when there is nothing to write. */
@@ -149,7 +150,7 @@ export class PortCall implements StepCall {
 }
 
 /** Tells a Workflow that its run is over. The engine keeps it, so a provider's or a person's words stay here (S2). */
-function tellEnded(outcome: Finished): RunEnded {
+function endedReceipt(outcome: Finished): RunEnded {
   return { kind: "ended", outcome: withoutWordsIn(outcome, "See getRun.") };
 }
 
@@ -165,9 +166,9 @@ export function inRun<T>(
     // The session was deleted with its ledger, or a deploy gave the run to a caller's function. A late step has nothing left to do.
     if (found === null || found.path === "function")
       return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
-    if (found.outcome !== null) return { done: tellEnded(found.outcome), live: null };
+    if (found.outcome !== null) return { done: endedReceipt(found.outcome), live: null };
     if (found.state === "proposed")
-      return { done: tellEnded({ kind: "proposed", overlayId: overlayOfRun(found.id) }), live: null };
+      return { done: endedReceipt({ kind: "proposed", overlayId: overlayOfRun(found.id) }), live: null };
     const call = new PortCall(core, found, mark);
     return { done: work(call), live: call.save() };
   });
@@ -230,7 +231,7 @@ export class RunPort implements CompactionPort {
       const sources = found === null ? null : findSources(core, run, plan, found);
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
       call.note({ plan, planDigest: found.digest, chunkDigests: sources.digests });
-      return tellPlan(call, { ...sources, messages: found.messages }, models);
+      return planReceipt(call, { ...sources, messages: found.messages }, models);
     });
   }
 
@@ -256,7 +257,7 @@ export class RunPort implements CompactionPort {
     const core = this.#core;
     const found = await this.#inRun(mark, (call) => {
       const { sessionId } = call.run;
-      const chunk = findChunk(core, call.run, request);
+      const chunk = chunkRequest(core, call.run, request);
       return reuseDraft(core, call, chunk) ?? { kind: "unread" as const, sessionId, chunk, leftMs: call.leftMs };
     });
     if (found.kind !== "unread") return found;
@@ -297,7 +298,7 @@ export class RunPort implements CompactionPort {
       const span = core.memory.session(run.sessionId).spans.digest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
-      const fold = findFold(core, run, { request, sources });
+      const fold = mergeRequest(core, run, { request, sources });
       return reuseDraft(core, call, fold) ?? { ...fold.read(), leftMs: call.leftMs };
     });
   }
@@ -434,10 +435,10 @@ function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
   const sources = found === null ? null : findSources(core, run, { ...plan, chunks: own }, found);
   return sources === null || found === null
     ? call.end({ kind: "stale", reason: "gone" })
-    : tellPlan(call, { ...sources, messages: found.messages }, models);
+    : planReceipt(call, { ...sources, messages: found.messages }, models);
 }
 
-function tellPlan(
+function planReceipt(
   call: PortCall,
   { parts, messages }: Sources & { readonly messages: number },
   models: readonly string[],

@@ -7,14 +7,14 @@ import type { UIMessage } from "ai";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { SpanReader } from "../../memory/messages/span-reader.ts";
 import type { Needs } from "../core.ts";
-import { pauseOf } from "../let-others-in.ts";
+import { yielderOf } from "../yielder.ts";
 
 /** The results of `work` on each slice, in the order of the conversation. */
 export async function readSlices<T>(
   core: Needs<"read" | "uses">,
   { sessionId, reader }: { readonly sessionId: string; readonly reader: SpanReader },
   work: (messages: readonly UIMessage[]) => T,
-  pause = pauseOf(core),
+  pause = yielderOf(core),
 ): Promise<T[]> {
   const newestFirst: T[] = [];
   for (;;) {
@@ -37,7 +37,7 @@ export function openSpan(
 ): () => Promise<() => boolean> {
   const { spans } = core.memory.session(sessionId);
   const stamp = spans.stamp(span);
-  const pause = pauseOf(core);
+  const pause = yielderOf(core);
   return async () => {
     for (const _ of spans.survey(span)) await pause();
     return () => spans.stamp(span) === stamp;

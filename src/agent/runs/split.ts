@@ -117,8 +117,8 @@ function mustWaitForNothing(history: History): void {
 function mustSplit(core: Needs<"memory">, sessionId: string): History {
   core.memory.sessions.mustGet(sessionId);
   const history = core.memory.session(sessionId);
-  history.mustKeepMessages();
-  history.mustGoOn();
+  history.assertOwnsMessages();
+  history.assertNotEnded();
   if (history.leafId() !== null) return history;
   throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet.`);
 }

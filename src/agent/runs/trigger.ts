@@ -253,7 +253,7 @@ export class Triggers implements RunTrigger {
   }
 
   startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
-    this.#core.memory.session(sessionId).mustGoOn();
+    this.#core.memory.session(sessionId).assertNotEnded();
     const live = this.liveOnBranch(sessionId, request);
     if (live !== null) return { run: live, joined: true };
     return { run: this.start(sessionId, request), joined: false };

@@ -544,9 +544,9 @@ export class Session extends Configured {
   async getInstructions(): Promise<{ standing: readonly Instruction[]; ended: readonly EndedInstruction[] }> {
     return this.#state.read((history) => {
       const shown = history.elements().flatMap((each) => (each.kind === "overlay" ? [each] : []));
-      const pinned = shown.map(({ overlay, isLast, tellsOpen }) => {
+      const pinned = shown.map(({ overlay, isLast, showsInstructions }) => {
         const { pinned: all } = toRecord(overlay).details;
-        return isLast ? all : { ...besideEarlier(all, tellsOpen), ended: tellsOpen ? all.ended : [] };
+        return isLast ? all : { ...besideEarlier(all, showsInstructions), ended: showsInstructions ? all.ended : [] };
       });
       return { standing: pinned.flatMap((each) => each.instructions), ended: pinned.flatMap((each) => each.ended) };
     });

@@ -103,15 +103,15 @@ export class History {
    * `session_ended`, `storage_full`.
    */
   append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
-    this.mustKeepMessages();
+    this.assertOwnsMessages();
     checkShape(message);
     const existing = this.tree.findContent(message.id);
     if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
     const echoed = this.#recognise(message);
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
-    mustBeTheirs(message);
-    this.mustGoOn();
-    this.#options.db.mustHoldMore();
+    assertNoReservedMarks(message);
+    this.assertNotEnded();
+    this.#options.db.assertStorageLeft();
     const encoded = known ?? this.encode(message);
     this.insertRow(encoded, this.#parentSeq(message.id, parentId));
     return { inserted: true, synthetic: false, message };
@@ -140,28 +140,28 @@ export class History {
    * invalidated in the same transaction. Equal content writes nothing. Throws as {@link append}.
    */
   update(message: UIMessage): UIMessage | null {
-    this.mustKeepMessages();
+    this.assertOwnsMessages();
     checkShape(message);
     const row = this.tree.find(message.id);
     if (row === null) return null;
     const encoded = this.encode(message);
     if (encoded.digest === row.digest) return message;
-    mustBeTheirs(message);
-    this.mustGoOn();
-    this.#options.db.mustHoldMore();
+    assertNoReservedMarks(message);
+    this.assertNotEnded();
+    this.#options.db.assertStorageLeft();
     this.replaceRow(row, encoded);
     return message;
   }
 
   /** Deletes messages and moves their children under the nearest remaining ancestor. Returns how many were deleted. */
   delete(ids: readonly string[]): number {
-    this.mustKeepMessages();
+    this.assertOwnsMessages();
     return this.removeRows([...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []));
   }
 
   /** Deletes every message, overlay and draft of the session (S2). */
   clear(): void {
-    this.mustKeepMessages();
+    this.assertOwnsMessages();
     this.empty();
   }
 
@@ -273,7 +273,7 @@ export class History {
   }
 
   /** Throws `host_owns_messages` where a host keeps the messages, because only the host may change them. */
-  mustKeepMessages(): void {
+  assertOwnsMessages(): void {
     const { host } = this.tree.contents;
     if (host === null) return;
     throw new PalimpsestError(
@@ -290,7 +290,7 @@ export class History {
   }
 
   /** Throws `session_ended` when another session takes the messages now. Reads no row beyond those that an append reads. */
-  mustGoOn(): void {
+  assertNotEnded(): void {
     if (this.tree.ended) throw sessionEnded(this.tree.sql, this.sessionId);
   }
 
@@ -561,7 +561,7 @@ function unchangedPart(row: ShapeRow, encoded: Encoded): (steps: Steps) => boole
 }
 
 /** Throws `reserved_id` and `reserved_metadata` for marks that only our own messages may carry. */
-function mustBeTheirs(message: UIMessage): void {
+function assertNoReservedMarks(message: UIMessage): void {
   const mark = ownMark(message);
   if (mark === "id") {
     throw new PalimpsestError(

@@ -126,13 +126,13 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 /** The message that stands in the view for an overlay. `leftOut` names documents that it does not show. */
 export function overlayMessage(
   overlay: OverlayRow,
-  shown: Pick<OverlayElement, "isLast" | "tellsOpen"> = { isLast: true, tellsOpen: true },
+  shown: Pick<OverlayElement, "isLast" | "showsInstructions"> = { isLast: true, showsInstructions: true },
   leftOut?: () => ReadonlySet<string>,
 ): UIMessage {
   const record = { ...toRecord(overlay), overlayId: overlay.overlayId };
   const source = summarySource(record);
   if (shown.isLast) return summaryMessage({ ...source, pinned: withoutDocuments(record.details.pinned, leftOut) });
-  const pinned = besideEarlier(record.details.pinned, shown.tellsOpen);
+  const pinned = besideEarlier(record.details.pinned, shown.showsInstructions);
   return summaryMessage({ ...source, summary: earlierSummary(record), pinned });
 }
 
@@ -219,7 +219,7 @@ export interface OverlayElement {
   /** Whether this is the newest overlay of the walk. That one shows the names of everything that is hidden. */
   readonly isLast: boolean;
   /** Whether it shows what is still open of its span. An earlier one does not where a later one knew of it. */
-  readonly tellsOpen: boolean;
+  readonly showsInstructions: boolean;
 }
 
 export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | OverlayElement;
@@ -282,7 +282,10 @@ export function* walkView<Content extends boolean>(
     }
     if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
       const { overlayId, details } = overlay;
-      const shown = { isLast: later.length === 0, tellsOpen: !later.some((known) => known.includes(overlayId)) };
+      const shown = {
+        isLast: later.length === 0,
+        showsInstructions: !later.some((known) => known.includes(overlayId)),
+      };
       later.push(parseDetails(details).knows);
       yield { kind: "overlay", overlay, ...shown };
       place = placeBefore(placeFrom(overlay), reader);
@@ -336,7 +339,7 @@ export function elementTokens(element: Element): number {
     const { tokens, details } = element.overlay;
     if (element.isLast) return tokens;
     const { last, instructions = 0 } = parseDetails(details).weights;
-    return tokens - last + (element.tellsOpen ? instructions : 0);
+    return tokens - last + (element.showsInstructions ? instructions : 0);
   }
   if (isWholeMessage(element)) return element.row.tokens;
   return shownSteps(element).reduce((sum, tokens) => sum + tokens, 0);

@@ -470,8 +470,11 @@ export class Overlays {
   ): Pick<OverlayRow, "details" | "tokens"> {
     const measure = (of: OverlayDetails, text = summary): number =>
       this.#measure({ overlayId, summary: text, spanMessages, details: of });
-    const earlier = (tellsOpen: boolean): number =>
-      measure({ ...details, pinned: besideEarlier(details.pinned, tellsOpen) }, earlierSummary({ summary, details }));
+    const earlier = (showsInstructions: boolean): number =>
+      measure(
+        { ...details, pinned: besideEarlier(details.pinned, showsInstructions) },
+        earlierSummary({ summary, details }),
+      );
     const [tokens, least] = [measure(details), earlier(false)];
     const instructions = details.pinned.instructions.length === 0 ? 0 : earlier(true) - least;
     const own = measure(fillDetails({}));

@@ -119,7 +119,7 @@ export class Sessions {
 
   /** Makes a session. `id` must be unused. Throws `invalid_input`, `unknown_session` for the parent, `storage_full`. */
   create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
-    this.#options.db.mustHoldMore();
+    this.#options.db.assertStorageLeft();
     this.#insert(id, name, options);
     return this.mustGet(id);
   }
@@ -201,7 +201,7 @@ export class Sessions {
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
     const { db, statements, now } = this.#options;
     const inherited = inheritedFrom(this.mustGet(sessionId));
-    this.#options.history(sessionId).mustKeepMessages();
+    this.#options.history(sessionId).assertOwnsMessages();
     const tree = new Tree(statements, sessionId, now);
     const at = tree.find(copy.atMessageId);
     if (at === null) {
@@ -210,7 +210,7 @@ export class Sessions {
         `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give that of a stored message.`,
       );
     }
-    db.mustHoldMore();
+    db.assertStorageLeft();
     return db.transaction(() => {
       this.#insert(copy.id, copy.name, inherited, "fork");
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
@@ -231,7 +231,7 @@ export class Sessions {
   split(sessionId: string, next: NextSession): SessionInfo {
     const { db, statements, now, history, counterOf } = this.#options;
     const inherited = inheritedFrom(this.mustGet(sessionId));
-    history(sessionId).mustGoOn();
+    history(sessionId).assertNotEnded();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
     return db.transaction(() => {
       this.#insert(next.id, name, inherited, "split");

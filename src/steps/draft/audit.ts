@@ -344,12 +344,12 @@ function findMisfits(
     problems.push({ kind: "hollow", detail });
   }
   const { unfounded = [] } = input;
-  if (unfounded.length > 0) problems.push({ kind: "unfounded", detail: tellUnfounded(unfounded) });
+  if (unfounded.length > 0) problems.push({ kind: "unfounded", detail: unfoundedProblem(unfounded) });
   return problems;
 }
 
 /** Says what a draft names without a source. */
-export function tellUnfounded(unfounded: readonly string[]): string {
+export function unfoundedProblem(unfounded: readonly string[]): string {
   const named = unfounded.map((each) => `"${each}"`).join(", ");
   return `These stand nowhere in what you were shown: ${named}. Write each as it stands there, or leave it out.`;
 }

@@ -90,13 +90,13 @@ const tells: Script = (prompt) => {
 
 /** Changes the messages at each pause of long work. Returns how many changes there were. */
 function changeAtPauses({ palimpsest: { uses } }: PalimpsestAgent, session: FullSession, names: readonly string[]) {
-  const letOthersIn = uses.letOthersIn.bind(uses);
+  const yieldToCallers = uses.yieldToCallers.bind(uses);
   const did = { changes: 0 };
   Object.assign(uses, {
-    letOthersIn: async (most: number) => {
+    yieldToCallers: async (most: number) => {
       const name = names[did.changes++];
       if (name !== undefined) await CHANGES[name]?.(session, 10 + did.changes);
-      await letOthersIn(most);
+      await yieldToCallers(most);
     },
   });
   return did;

@@ -31,7 +31,7 @@ async function slicesOf({ palimpsest }: PalimpsestAgent, work: () => Promise<unk
     read.most = Math.max(read.most, read.now);
     return row;
   };
-  const originals = { run: db.run.bind(db), each: db.each.bind(db), letOthersIn: uses.letOthersIn.bind(uses) };
+  const originals = { run: db.run.bind(db), each: db.each.bind(db), yieldToCallers: uses.yieldToCallers.bind(uses) };
   Object.assign(db, {
     run: (...args: Parameters<typeof db.run>) => originals.run(...args).map(count),
     *each(...args: Parameters<typeof db.each>) {
@@ -39,16 +39,16 @@ async function slicesOf({ palimpsest }: PalimpsestAgent, work: () => Promise<unk
     },
   });
   Object.assign(uses, {
-    letOthersIn: async (most: number) => {
+    yieldToCallers: async (most: number) => {
       read.pauses++;
       read.now = 0;
-      await originals.letOthersIn(most);
+      await originals.yieldToCallers(most);
       read.now = 0;
     },
   });
   await work();
   Object.assign(db, { run: originals.run, each: originals.each });
-  Object.assign(uses, { letOthersIn: originals.letOthersIn });
+  Object.assign(uses, { yieldToCallers: originals.yieldToCallers });
   return read;
 }
 
@@ -113,12 +113,12 @@ async function fill(session: FullSession): Promise<void> {
 
 /** Does something at the nth pause of long work. */
 function atPause({ palimpsest: { uses } }: PalimpsestAgent, nth: number, work: () => Promise<unknown>): void {
-  const letOthersIn = uses.letOthersIn.bind(uses);
+  const yieldToCallers = uses.yieldToCallers.bind(uses);
   let pauses = 0;
   Object.assign(uses, {
-    letOthersIn: async (most: number) => {
+    yieldToCallers: async (most: number) => {
       if (++pauses === nth) await work();
-      await letOthersIn(most);
+      await yieldToCallers(most);
     },
   });
 }

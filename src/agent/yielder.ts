@@ -14,7 +14,7 @@ interface Pause {
 }
 
 /** The calls of an agent and the uses of its sessions, as far as long work waits for them. */
-export class Uses {
+export class Yielder {
   readonly #pauses = new Set<Pause>();
 
   count(): void {
@@ -22,7 +22,7 @@ export class Uses {
   }
 
   /** Resolves after one round of waiting calls, or after so many uses. */
-  async letOthersIn(uses: number): Promise<void> {
+  async yieldToCallers(uses: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const pause = { left: uses, end: resolve };
     this.#pauses.add(pause);
@@ -35,6 +35,6 @@ export class Uses {
 }
 
 /** The pause between two pieces of an agent's long work. */
-export function pauseOf({ uses }: { readonly uses: Uses }, most = USES_IN_A_PAUSE): () => Promise<void> {
-  return async () => uses.letOthersIn(most);
+export function yielderOf({ uses }: { readonly uses: Yielder }, most = USES_IN_A_PAUSE): () => Promise<void> {
+  return async () => uses.yieldToCallers(most);
 }
