@@ -76,8 +76,6 @@ const TAKEN_BACK: [string[]][] = [1, 2, 3, 4].flatMap((pauses) =>
 
 /** Each begins with the same messages, and brings something into force where it can. */
 const READERS: Record<string, (session: FullSession) => Promise<unknown>> = {
-  "claimed notes": (session) =>
-    session.updateNotes({ sections: [{ title: "Task", text: "- go on" }], coveredId: "part" }),
   "an update of the notes": async (session) => session.ended((await session.refreshNotes()).run.id),
   "a run": async (session) => session.ended((await session.compact()).run.id),
 };
