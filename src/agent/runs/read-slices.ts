@@ -40,6 +40,9 @@ export function openSpan(
   const pause = yielderOf(core);
   return async () => {
     for (const _ of spans.survey(span)) await pause();
-    return () => spans.stamp(span) === stamp;
+    const digestNow = (): string | undefined => spans.digest(span)?.digest;
+    // A host may write its index anew meanwhile, with the same messages.
+    const opened = spans.stamp(span) === stamp ? digestNow() : null;
+    return () => digestNow() === opened;
   };
 }
