@@ -176,6 +176,16 @@ test.each([20_000, 60_000, 120_000])(
   },
 );
 
+test("a summariser whose window is a quarter of the threshold is asked some times and not hundreds of times", async () => {
+  const { agent, calls, name } = newAgent((prompt) => summaryOf(prompt, "done"));
+  narrowModel(name, 32_000);
+  const sessionId = "wide!120000";
+  for (let n = 0; n * 120 < 120_000; n += 200) await agent.appendAll({ sessionId, messages: talk(n, n + 200) });
+  const runs = await settle(agent, sessionId);
+  expect(runs.map(({ outcome }) => outcome)).toMatchObject(runs.map(() => ({ kind: "applied", degraded: false })));
+  expect(calls.length).toBeLessThan(40 * runs.length);
+});
+
 test("thoughts of a first try that took all of its room get twice as much in the next", async () => {
   const rooms: number[] = [];
   const { agent } = newAgent((prompt, _call, _runId, mostTokens = 0) => {

@@ -64,11 +64,11 @@ export function briefOf(core: Needs<"settings">, run: RunRecord, template?: Temp
 
 function briefOfModel(run: RunRecord, template: Template): Brief {
   const { focus, only } = run;
-  const { spanTokens, parts, overlayIds } = planOf(run);
+  const { spanTokens, parts, overlayIds, summaryTokens = run.policy.summaryTokens } = planOf(run);
   const isFold = overlayIds.length > 1;
   const folded = Math.max(
-    run.policy.summaryTokens,
-    Math.min(Math.ceil(run.policy.summaryTokens * FOLDED_SUMMARIES), Math.floor(run.policy.stackTokens / 2)),
+    summaryTokens,
+    Math.min(Math.ceil(summaryTokens * FOLDED_SUMMARIES), Math.floor(run.policy.stackTokens / 2)),
   );
   const largestOwn = Math.max(run.policy.summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   const callers = parts.flatMap((part) =>
@@ -78,7 +78,7 @@ function briefOfModel(run: RunRecord, template: Template): Brief {
   );
   const policy = {
     ...run.policy,
-    summaryTokens: Math.max(isFold ? folded : run.policy.summaryTokens, ...callers),
+    summaryTokens: Math.max(isFold ? folded : summaryTokens, ...callers),
     // A rebuild replaces summaries, so it is enough to be smaller at all.
     ...(only === "rebuild" && { maxSummaryRatio: REBUILT_SUMMARY_RATIO }),
   };

@@ -45,7 +45,7 @@ const ADVICE = {
   "not-due": "Nothing to do: to wait costs less. To compact all the same, call compact.",
   "too-short": "Lower head or tail, so that something lies between head and tail.",
   "too-small": "Wait for more messages, or call compact.",
-  "window-too-small": "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower share.",
+  "window-too-small": "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has).",
   "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
   "not-covered": "Wait for more of the conversation to be covered.",
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",

@@ -24,12 +24,7 @@ import {
 } from "./cut.ts";
 import type { Outline, Span, OutlineRow } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
-import {
-  PROMPT_AROUND_TOKENS,
-  PROMPT_OVERHEAD_TOKENS,
-  SUMMARIES_IN_A_STACK,
-  SUMMARY_FRAME_TOKENS,
-} from "../../limits.ts";
+import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 
 export type { Policy } from "./policy.ts";
 
@@ -63,6 +58,8 @@ export type Plan =
       readonly rebuild: boolean;
       /** Most source tokens of one chunk. */
       readonly chunkTokens: number;
+      /** Most tokens of one summary. A plan of an earlier release has none, and the policy's hold. */
+      readonly summaryTokens?: number;
       readonly chunks: readonly ChunkPlan[];
       /** The sources of the summary, in the order of the path. */
       readonly parts: readonly PlanPart[];
@@ -184,6 +181,7 @@ export function spanPlan(
     level,
     rebuild,
     chunkTokens: policy.chunkTokens,
+    summaryTokens: policy.summaryTokens,
     chunks,
     parts: layout.cells.slice(from, to).flatMap((cell) => partAt(cell, chunks)),
     head: hiddenWords(head.kept, new Set(layout.cells.slice(from, to).map(({ row }) => row.id))),
@@ -265,36 +263,36 @@ const SUMMARIES_BESIDE_A_SOURCE = 4;
 /** Summaries in the smallest call that folds: two sources and the answer. */
 const SUMMARIES_IN_A_FOLD = 3;
 
+/** Part of a summariser's window that one summary may take. A larger one leaves so little beside it that a run takes hundreds of calls. */
+const SUMMARY_OF_WINDOW = 1 / 8;
+
 /**
- * The policy with chunks small enough for a model of `windowTokens`. A chunk takes at most two thirds of the window, because
+ * The policy with chunks and summaries small enough for a model of `windowTokens`. A chunk takes at most two thirds of the window, because
  * the token estimate may be off.
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
-  const budget = budgetBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
+  const summaryTokens = Math.min(policy.summaryTokens, Math.floor(windowTokens * SUMMARY_OF_WINDOW));
+  const budget = budgetBeside(SUMMARIES_BESIDE_A_SOURCE, summaryTokens, windowTokens);
   // Where it has no room for all of those, it has some for a fold, and a smaller chunk would not be worth its call.
-  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, Math.max(budget, MIN_CHUNK_TOKENS))) };
+  const most = Math.max(budget, MIN_CHUNK_TOKENS);
+  return { ...policy, summaryTokens, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, most)) };
 }
 
-/**
- * The reason for doing nothing, with advice, when the window has no room for a chunk worth a call or for a fold of two
- * summaries. Null when it has room.
- */
+/** The reason for doing nothing when the window has no room for a chunk worth a call or for a fold of two summaries. Null when it has room. */
 export function findSmallWindow(policy: Policy, windowTokens: number): Plan | null {
-  const budget = budgetBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
+  const { summaryTokens } = fitPolicy(policy, windowTokens);
+  const budget = budgetBeside(SUMMARIES_IN_A_FOLD, summaryTokens, windowTokens);
   if (budget >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
-  const most = Math.floor((besidePrompt(windowTokens) - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
-  const share = Math.floor((100 * SUMMARIES_IN_A_STACK * most) / policy.thresholdTokens) / 100;
-  const lower = share <= 0 ? "" : `, or a share of at most ${share}`;
   return {
     kind: "nothing",
     reason: "window-too-small",
     detail:
       `A summariser's window of ${windowTokens} tokens has no room for ${MIN_CHUNK_TOKENS} of the conversation beside ` +
-      `its prompt and summaries of ${policy.summaryTokens}: it takes a larger window${lower}.`,
+      `its prompt and summaries of ${summaryTokens}: it takes a larger window.`,
   };
 }
 
-function budgetBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
+function budgetBeside(summaries: number, summaryTokens: number, windowTokens: number): number {
   return Math.min(besidePrompt(windowTokens) - summaries * summaryTokens, Math.floor((windowTokens * 2) / 3));
 }
 

@@ -14,13 +14,14 @@ test("a chunk takes two thirds of a window at most, beside the prompt and four s
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
       if (findSmallWindow(policy, window) !== null) return;
-      const { chunkTokens } = fitPolicy(policy, window);
+      const { chunkTokens, summaryTokens } = fitPolicy(policy, window);
+      expect(summaryTokens).toBe(Math.min(policy.summaryTokens, Math.floor(window / 8)));
       expect(chunkTokens).toBeGreaterThanOrEqual(MIN_CHUNK_TOKENS);
       expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, (window * 2) / 3));
       const around = Math.min(PROMPT_AROUND_TOKENS, Math.floor(window / 20));
-      const left = window - PROMPT_OVERHEAD_TOKENS - around - 4 * policy.summaryTokens - chunkTokens;
+      const left = window - PROMPT_OVERHEAD_TOKENS - around - 4 * summaryTokens - chunkTokens;
       if (chunkTokens > MIN_CHUNK_TOKENS) expect(left).toBeGreaterThanOrEqual(0);
-      expect(left + policy.summaryTokens).toBeGreaterThanOrEqual(0);
+      expect(left + summaryTokens).toBeGreaterThanOrEqual(0);
       const most = [policy.chunkTokens, Math.floor((window * 2) / 3), MIN_CHUNK_TOKENS];
       expect([...most.map((each) => each - chunkTokens), left]).toContain(0);
     }),
@@ -31,25 +32,19 @@ test("where a chunk has room, so has the fold of two summaries", () => {
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
       if (findSmallWindow(policy, window) !== null) return;
-      expect(PROMPT_OVERHEAD_TOKENS + 3 * policy.summaryTokens).toBeLessThanOrEqual(window);
+      expect(PROMPT_OVERHEAD_TOKENS + 3 * fitPolicy(policy, window).summaryTokens).toBeLessThanOrEqual(window);
     }),
   );
 });
 
-test("where there is no room, the share that is named for summaries makes room, and a hundredth more does not", () => {
-  const [thresholdTokens, window] = [100_000, 8_192];
-  const policy = resolvePolicy({ thresholdTokens });
-  const nothing = findSmallWindow(policy, window);
-  const detail = nothing?.kind === "nothing" ? nothing.detail : "";
-  const most = Number(/at most ([\d.]+)\.$/.exec(detail)?.[1]);
-  expect(most).toBe(0.05);
-  const kinds = [most, most + 0.01].map(
-    (share) => findSmallWindow(resolvePolicy({ thresholdTokens, share }), window)?.kind,
-  );
-  expect(kinds).toEqual([undefined, "nothing"]);
-  expect(findSmallWindow(policy, 2_000)).toMatchObject({
-    detail: expect.stringMatching(/a larger window\.$/),
-  });
+test("a window far smaller than the threshold takes smaller summaries, so that a chunk is worth its call", () => {
+  const policy = resolvePolicy({ thresholdTokens: 120_000 });
+  const { summaryTokens, chunkTokens } = fitPolicy(policy, 32_000);
+  expect(policy.summaryTokens).toBe(8_000);
+  expect(summaryTokens).toBe(4_000);
+  expect(chunkTokens).toBeGreaterThan(3 * summaryTokens);
+  expect(findSmallWindow(policy, 8_192)).toBeNull();
+  expect(findSmallWindow(policy, 2_000)).toMatchObject({ detail: expect.stringMatching(/a larger window\.$/) });
 });
 
 test("chunks that somebody asked to be small are small, whatever the window", () => {
