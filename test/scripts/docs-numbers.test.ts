@@ -38,6 +38,7 @@ import { MAX_SPENT_TICKETS, MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
 import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
 import { PART_CHARS } from "../../src/import/parts.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
+import { SUMMARY_OF_WINDOW } from "../../src/steps/plan/plan.ts";
 import { STRIDE_SHARE } from "../../src/fit/fit-steps.ts";
 import { RECALL_TOKENS } from "../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/index-text.ts";
@@ -92,6 +93,7 @@ const SHARES = new Map([
   [1 / 4, "a quarter"],
   [1 / 5, "a fifth"],
   [1 / 6, "a sixth"],
+  [1 / 8, "an eighth"],
   [1 / 12, "a twelfth"],
   [1 / 10, "a tenth"],
   [1 / 20, "a twentieth"],
@@ -142,7 +144,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`kept in any case up to ${share(FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
     says`is quoted: ${OPENING_TOKENS} tokens, at most ${share(OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
     says`${share(limits.SUMMARIES_IN_A_STACK)} of that, which is ${share(limits.SUMMARIES_IN_A_STACK * limits.STACK_SHARE_OF_THRESHOLD)} of the threshold; at least ${limits.MIN_SUMMARY_TOKENS} where`,
-    says`is not stated; at most ${limits.MAX_SUMMARY_TOKENS}. An answer is taken up to twice as long, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case. It is at most ${MOST_OF_A_SOURCE} of its source |`,
+    says`is not stated; at most ${limits.MAX_SUMMARY_TOKENS}, and at most ${share(1 / SUMMARY_OF_WINDOW)} of the summariser's window. An answer is taken up to twice as long, and up to ${limits.TOLERATED_SUMMARY_TOKENS} tokens in any case. It is at most ${MOST_OF_A_SOURCE} of its source |`,
     says`| ${share(PINNED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_PINNED_TOKENS}, at most ${share(MOST_PINNED_OF_THRESHOLD)} of it: standing`,
     says`| ${share(LOADED_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_LOADED_TOKENS}, at most ${share(MOST_LOADED_OF_THRESHOLD)} of it: instruction`,
     says`| ${share(SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${MIN_SPAN_TOKENS}. It is also`,

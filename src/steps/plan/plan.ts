@@ -264,7 +264,7 @@ const SUMMARIES_BESIDE_A_SOURCE = 4;
 const SUMMARIES_IN_A_FOLD = 3;
 
 /** Part of a summariser's window that one summary may take. A larger one leaves so little beside it that a run takes hundreds of calls. */
-const SUMMARY_OF_WINDOW = 1 / 8;
+export const SUMMARY_OF_WINDOW = 1 / 8;
 
 /**
  * The policy with chunks and summaries small enough for a model of `windowTokens`. A chunk takes at most two thirds of the window, because
