@@ -18,6 +18,7 @@ import {
 import { eventsToMessages, messageToEvents } from "../../../src/events/event.ts";
 import { importTranscript } from "../../../src/import/import.ts";
 import { truncateOlderMessages } from "../../../src/fit/truncate.ts";
+import type { Part } from "../../../src/steps/message/message.ts";
 import { conversation } from "../../steps/conversations.ts";
 import { anyMessage } from "./messages.ts";
 import { tries } from "../../tries.ts";
@@ -170,7 +171,18 @@ function look(id: string, q: number) {
 
 /** The messages without what most formats do not carry. */
 function carried(messages: readonly UIMessage[]): UIMessage[] {
-  return messages.map(({ id, role, parts }) => ({ id, role, parts: parts.filter((part) => !("approval" in part)) }));
+  return messages.map(({ id, role, parts }) => ({
+    id,
+    role,
+    parts: parts.filter((part) => !("approval" in part)).map(asOwnCall),
+  }));
+}
+
+/** A call that the provider ran is an own call in these formats. */
+function asOwnCall(part: Part): Part {
+  if (!("providerExecuted" in part)) return part;
+  const { providerExecuted: _own, ...rest } = part;
+  return rest as Part;
 }
 
 describe("a conversation", () => {
