@@ -175,5 +175,6 @@ test("docs/chat.md shows what is tested here, letter by letter", () => {
   // The first one is a smaller agent, which test/scripts/snippets.test.ts compiles.
   const [whole = "", ...parts] = excerpts;
   expect(whole).toMatch(/^import /);
-  for (const excerpt of parts) expect(code).toContain(excerpt);
+  // So are other whole files, such as the ones for other loops.
+  for (const excerpt of parts) if (!excerpt.startsWith("import ")) expect(code).toContain(excerpt);
 });
