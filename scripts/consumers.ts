@@ -17,7 +17,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { inParallel } from "../src/workflows/compaction.ts";
+import { inParallel } from "../src/workflows/parallel.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXAMPLE = join(ROOT, "examples/minimal");
