@@ -60,11 +60,18 @@ export function inTurns(
     }
   }
   const shown = turns.map((turn, at) =>
-    asMessage({ ...turn, parts: turn.parts.map((part) => renamed(part, tools)) }, turns[at + 1]?.role === "user"),
+    asMessage({ ...turn, parts: turn.parts.map((part) => renamed(part, tools)) }, isUsersNext(turns, at + 1)),
   );
   const [first] = shown;
   if (!continues && first?.role === "assistant") shown.unshift(opening(first));
   return shown.length === messages.length && shown.every((each, at) => each === messages[at]) ? messages : shown;
+}
+
+/** Whether the user speaks next. A system message has a place of its own, so it does not count. */
+function isUsersNext(turns: readonly Turn[], from: number): boolean {
+  let at = from;
+  while (turns[at]?.role === "system") at++;
+  return turns[at]?.role === "user";
 }
 
 function withoutSystem(message: UIMessage): UIMessage {

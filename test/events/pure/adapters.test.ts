@@ -182,7 +182,7 @@ function carried(messages: readonly UIMessage[]): UIMessage[] {
 function asOwnCall(part: Part): Part {
   if (!("providerExecuted" in part)) return part;
   const { providerExecuted: _own, ...rest } = part;
-  return rest as Part;
+  return rest;
 }
 
 describe("a conversation", () => {
