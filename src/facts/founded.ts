@@ -4,6 +4,7 @@
  * Texts in, a list out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, long numbers, and
  * quoted sentences. Words, small numbers and sums are not judged.
  */
+import { normalForm } from "../steps/text/text.ts";
 
 /** Quoted pieces, which must be copies where they have a few words. Code is one too. Short ones are read as well, so that none opens at the end of another. */
 const QUOTED =
@@ -144,8 +145,7 @@ function digitsOf(number: string): string {
 
 /** Texts are compared without case, marks and links of Markdown, escapes of JSON, kinds of dashes and the width of blanks. */
 function flatten(text: string): string {
-  return text
-    .normalize("NFKC")
+  return normalForm(text, "NFKC")
     .toLowerCase()
     .replaceAll(/\[([^\][]{0,200})\]\([^)\s]{0,500}\)/g, "$1")
     .replaceAll(/\\[nrt]/g, " ")

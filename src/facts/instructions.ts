@@ -6,6 +6,7 @@
  * that a tool, a page, a file or an earlier summary says can become an instruction or end one. Without an answer all stay.
  */
 import type { UIMessage } from "ai";
+import { normalForm } from "../steps/text/text.ts";
 import { ENDED_TITLE, STANDING_TITLE } from "../steps/draft/prompt.ts";
 import { storedId } from "../steps/view/view.ts";
 import { isNothing } from "../steps/draft/audit.ts";
@@ -213,7 +214,7 @@ function flatten(text: string): string {
 }
 
 function plain(text: string): string {
-  const seen = text.normalize("NFC").replaceAll(UNSEEN, "");
+  const seen = normalForm(text, "NFC").replaceAll(UNSEEN, "");
   return seen.replaceAll(CHANGED, " ").toLowerCase().replaceAll("ς", "σ");
 }
 

@@ -5,6 +5,7 @@
  * So any part of a longer run is found. Every term is quoted, so nothing in a query is an operator and no query is
  * malformed.
  */
+import { normalForm } from "../steps/text/text.ts";
 import { utf8Length } from "../memory/messages/content.ts";
 import { readQuestion, type Ask, formsOfText, isUnspaced, languageOf, spellingsOf, UNSPACED } from "./question.ts";
 
@@ -31,7 +32,7 @@ const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UN
  * differ only in looks (half-width kana, full-width letters, ligatures) become the plain characters.
  */
 export function indexWords(text: string): string {
-  return text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").replaceAll(CHARACTER_EDGE, GAP);
+  return normalForm(text.toWellFormed().replaceAll("\0", " "), "NFKC").replaceAll(CHARACTER_EDGE, GAP);
 }
 
 /** The indexed form of a message. */

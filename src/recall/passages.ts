@@ -6,7 +6,7 @@
 import type { UIMessage } from "ai";
 import { escapeLines, parseTranscript, renderTranscript, type Block } from "../steps/draft/render.ts";
 import { referenceTo } from "../steps/message/message.ts";
-import { Pace, type Slices } from "../steps/text/text.ts";
+import { normalForm, Pace, type Slices } from "../steps/text/text.ts";
 import {
   AGAIN_SHARE,
   nearShares,
@@ -273,7 +273,8 @@ function tally(forms: readonly string[]): Map<string, number> {
 
 /** The text's words with a blank before each, to compare adjacent words. */
 function lineOf(text: string): string {
-  return ` ${wordsOfText(text.replaceAll(ESCAPES, " ")).join(" ").normalize("NFD").replaceAll(/\p{M}/gu, "")} `;
+  const words = wordsOfText(text.replaceAll(ESCAPES, " ")).join(" ");
+  return ` ${normalForm(words, "NFD").replaceAll(/\p{M}/gu, "")} `;
 }
 
 /** Returns a function that counts how often a passage matches the ask. */

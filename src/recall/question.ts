@@ -5,6 +5,7 @@
  */
 import { lazy } from "../lazy.ts";
 import { MAX_QUERY_TERMS } from "../limits.ts";
+import { normalForm } from "../steps/text/text.ts";
 import { stemmer as stemEnglish } from "@orama/stemmers/english";
 
 /** A word in any of its forms, or adjacent words. */
@@ -386,7 +387,7 @@ function endings(list: string): Language["stem"] {
 /** The words of a text in lower case. In a script without blanks, each run counts as one. */
 export function wordsOfText(text: string): string[] {
   if (IS_PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? [];
-  const plain = text.normalize("NFKC").toLowerCase();
+  const plain = normalForm(text, "NFKC").toLowerCase();
   return plain.match(isUnspaced(plain) ? WORD : SPACED_WORD) ?? [];
 }
 
@@ -461,11 +462,11 @@ function tellLanguage(words: readonly string[]): Language | null {
 }
 
 function lowerAll(words: readonly string[] | null): string[] {
-  return words?.map((word) => word.normalize("NFKC").toLowerCase()) ?? [];
+  return words?.map((word) => normalForm(word, "NFKC").toLowerCase()) ?? [];
 }
 
 function withoutMarks(form: string): string {
-  return IS_PLAIN.test(form) ? form : form.normalize("NFD").replaceAll(MARKS, "");
+  return IS_PLAIN.test(form) ? form : normalForm(form, "NFD").replaceAll(MARKS, "");
 }
 
 function pairsOf(run: string): string[] {
