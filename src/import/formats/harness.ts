@@ -36,7 +36,8 @@ const ENVELOPES: ReadonlySet<string> = new Set([
 /** The user's own words behind the name of a command. */
 const ARGUMENTS = "command-args";
 const OPENING_TAG = /^<([A-Za-z][\w-]*)(?:\s[^<>]*)?>/;
-const FILE_HEADING = /^# AGENTS\.md[^\n]*\s*(?=<INSTRUCTIONS>)/;
+/** The blanks before the tag are read once, on the heading's line or below it. */
+const FILE_HEADING = /^# AGENTS\.md(?:[^\n<]*|[^\n]*\n\s*)(?=<INSTRUCTIONS>)/;
 /** Envelopes that one message may consist of. Each round copies the rest, and no harness wraps more. */
 const MOST_ENVELOPES = 100;
 const INTERRUPTED = /^\[Request interrupted by user[^\]\n]*\]$/;
