@@ -16,6 +16,8 @@ import { wordsOfUser } from "./said.ts";
 /** Most characters of one instruction. A longer quotation is a document. */
 const MAX_CHARS = 600;
 const LEAST_CHARS = 3;
+/** Most entries of a list that are read, because each is compared with all others. */
+const MAX_NAMED = 100;
 
 /** The two lists of an answer, with the summary that stands before them. */
 export interface Answered {
@@ -58,7 +60,7 @@ export function readAnswer(text: string): Answered {
       return own === undefined;
     }
     if (list === undefined) return true;
-    if (!isNothing(line)) list.push(readLine(line));
+    if (list.length < MAX_NAMED && !isNothing(line)) list.push(readLine(line));
     return false;
   });
   const [standing = [], ended = []] = [...lists.values()];

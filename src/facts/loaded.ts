@@ -27,6 +27,7 @@ export const NOT_DONE = "Not done. ";
 const MAX_LOADED_CHARS = 100_000;
 const MAX_LOADED = 60;
 const MAX_NAME_CHARS = 200;
+const MAX_PATH_CHARS = 1_000;
 const MAX_TASKS = 100;
 const LEAST_TEXT_CHARS = 80;
 
@@ -36,7 +37,7 @@ const INSTRUCTIONS =
 const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.mdc?|rules|hints)\b/gi;
 /** A value or a name in JSON that is one word, such as a path. */
 const WORD = /"([^"\\\s]{1,200})(?=")/g;
-const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:/i;
+const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:|^\/\//i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
 const LIST_TOOL =
@@ -46,7 +47,7 @@ const TASK_TOOL = /^task(?:create|update)$/;
 const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
 const READS = /^(?:(?=\w*read)\w+|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
 const NO_FILE =
-  /resource|attachment|mail|message|fetch|http|web|url|download|search(?!andreplace|replace)|grep|find(?!andreplace|replace)/;
+  /resource|attachment|mail|message|fetch|http|web|url|page|drive|^s3|download|search(?!andreplace|replace)|grep|find(?!andreplace|replace)/;
 /** Tools that change no file that they name. Any other may. */
 const LOOKS =
   /read|view|show|^get|^git(?:add|diff|log|show|status|blame|commit)|list|stat|exist|info|outline|symbol|glob|tree|lint$|check$|task|agent/;
@@ -103,6 +104,8 @@ const PARTS = [
   "head",
   "tail",
 ];
+/** A file that stands there is somewhere else. */
+const ELSEWHERE = ["owner", "repo", "repository", "bucket", "url", "uri"];
 const LIST_NAME = "list of tasks";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -144,7 +147,8 @@ function readTool(tool: ToolPart): Found[] {
   if (!SKILL_TOOL.test(name)) return readFile(name, input, answer);
   // A shorter answer only reports that something was done.
   const isText = answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
-  return isText ? asText("skill", firstOf(input, ["skill", "name", "skillname", "command", "id"]), answer) : [];
+  const skill = firstOf(input, ["skill", "name", "skillname", "command", "id"]);
+  return isText && skill !== "" ? asText("skill", skill, answer) : [];
 }
 
 function readContext(tool: string, input: Fields, answer: string): Found[] {
@@ -158,6 +162,7 @@ function readFile(tool: string, input: Fields, answer: string): Found[] {
   const [, folder = "", shown = ""] = SHOWS.exec(commandOf(input)) ?? [];
   if (shown !== "") return readWhole(folder === "" || shown.startsWith("/") ? shown : `${folder}/${shown}`, answer);
   const path = tidy(firstOf(input, PATHS));
+  if (ELSEWHERE.some((field) => input[field] !== undefined)) return [];
   if (!isInstruction(path) || NO_FILE.test(tool)) return mentioned(tool, input);
   const [edits, action] = [editsOf(input), plain(firstOf(input, ["command"]))];
   const written = CONTENTS.map((name) => input[name]).find((value) => typeof value === "string");
@@ -198,7 +203,8 @@ function mentioned(tool: string, input: Fields): Found[] {
     ...named,
     ...(looks || tool === "" ? [] : [...jsonText(input).matchAll(WORD)].map(([, word = ""]) => word)),
   ].map(tidy);
-  return [...new Set(paths)].filter(isInstruction).map((each) => unknown("document", each));
+  const files = [...new Set(paths)].filter(isInstruction).slice(-MAX_LOADED);
+  return files.map((each) => unknown("document", each));
 }
 
 /** Whether each command of a line only shows something. A redirection or a word that is not known may do more. */
@@ -207,7 +213,8 @@ function isHarmless(command: string): boolean {
   return command.split(/&&|\|\|?|;|\n/).every((part) => part.trim() === "" || HARMLESS.test(part.trim()));
 }
 
-const isInstruction = (path: string): boolean => INSTRUCTIONS.test(path) && !REMOTE.test(path);
+const isInstruction = (path: string): boolean =>
+  path.length <= MAX_PATH_CHARS && INSTRUCTIONS.test(path) && !REMOTE.test(path);
 
 /** A path with slashes and without steps. */
 function tidy(path: string): string {

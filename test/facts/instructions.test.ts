@@ -169,6 +169,11 @@ describe("the lists of an answer", () => {
     expect(readAnswer(plain)).toEqual({ summary: plain, standing: [], ended: [] });
   });
 
+  test("are a hundred of each list at most, because each is compared with all", () => {
+    const lines = Array.from({ length: 3_000 }, (_, n) => `- "rule ${n}" [#1]`).join("\n");
+    expect(readAnswer(`## Goal\n- x\n\n## Standing instructions\n${lines}`).standing).toHaveLength(100);
+  });
+
   test("are read in time that grows with their length alone", () => {
     for (const piece of ['"', '"a\\', "#1", "**", "# ", "“", ' ended by "', " \\", "…"]) {
       const make = (size: number): string => standing(piece.repeat(size), `${piece}\n`.repeat(size));

@@ -128,6 +128,13 @@ describe("a loaded text", () => {
       "a plan that was refused",
       asked("ExitPlanMode", { plan: RULES }, "The user doesn't want to proceed with this tool use."),
     ],
+    [
+      "a file of a repository elsewhere",
+      asked("get_file_contents", { owner: "x", repo: "y", path: "AGENTS.md" }, RULES),
+    ],
+    ["a file of another host", read("//host.test/AGENTS.md", RULES)],
+    ["a file in a bucket", asked("s3_read", { key: "k", path: "AGENTS.md" }, RULES)],
+    ["a skill without a name", asked("use_skill", { url: "https://host.test/SKILL.md" }, RULES)],
     ["what a user says", { ...read("AGENTS.md", RULES), role: "user" as const }],
     ["what a system message says", { ...read("AGENTS.md", RULES), role: "system" as const }],
   ])("is not %s", (_, message) => {
@@ -593,6 +600,8 @@ test.each([
   "[truncated ",
   "#1 [a] b\n",
   '"a',
+  "a/SKILL.md ",
+  "/.roo",
 ])("a call is read in time that grows with its length alone: %j", (piece) => {
   const make = (size: number): UIMessage[] => [
     shell(`rm ${piece.repeat(size)} AGENTS.md`, "ok"),
