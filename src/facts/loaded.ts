@@ -161,8 +161,7 @@ function readContext(tool: string, input: Fields, answer: string): Found[] {
 function readFile(tool: string, input: Fields, answer: string): Found[] {
   const [, folder = "", shown = ""] = SHOWS.exec(commandOf(input)) ?? [];
   if (shown !== "") return readWhole(folder === "" || shown.startsWith("/") ? shown : `${folder}/${shown}`, answer);
-  const path = tidy(firstOf(input, PATHS));
-  if (ELSEWHERE.some((field) => input[field] !== undefined)) return [];
+  const path = pathOf(input);
   if (!isInstruction(path) || NO_FILE.test(tool)) return mentioned(tool, input);
   const [edits, action] = [editsOf(input), plain(firstOf(input, ["command"]))];
   const written = CONTENTS.map((name) => input[name]).find((value) => typeof value === "string");
@@ -211,6 +210,11 @@ function mentioned(tool: string, input: Fields): Found[] {
 function isHarmless(command: string): boolean {
   if (/>/.test(command.replaceAll(/2> ?(?:&1|\/dev\/null)/g, ""))) return false;
   return command.split(/&&|\|\|?|;|\n/).every((part) => part.trim() === "" || HARMLESS.test(part.trim()));
+}
+
+/** The local file that a tool is given. Empty where it stands elsewhere. */
+function pathOf(input: Fields): string {
+  return ELSEWHERE.some((field) => input[field] !== undefined) ? "" : tidy(firstOf(input, PATHS));
 }
 
 const isInstruction = (path: string): boolean =>
