@@ -103,8 +103,7 @@ ${OWN_MODEL}
 
 ${describeLimits(page)}
 
-This page leaves out CPU time of the Worker, the page's own files, logs, egress and the agent's own model. It leaves out the calls and tokens of notes (an update takes one model call, which reads the new messages and the notes). And it leaves out the rows
-that the watchdog writes while a run waits for a person (some 17,300 rows a day, two cents).
+This page leaves out CPU time of the Worker, the page's own files, logs, egress and the agent's own model. It leaves out the calls and tokens of notes (an update takes one model call, which reads the new messages and the notes).
 `;
 }
 
