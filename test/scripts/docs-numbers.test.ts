@@ -267,7 +267,11 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "| 10 GB | 10 GB |",
   ],
   "docs/recall.md": ["a recall reads at most 4 rows for each page"],
-  "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "has it after 22 characters"],
+  "docs/redaction.md": [
+    "less than 110 kB, compressed 30 kB",
+    "has it after 22 characters",
+    "found 22 more of the secrets of gitleaks and 7 more",
+  ],
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */
