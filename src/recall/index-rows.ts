@@ -6,7 +6,7 @@
  * only in part, and those to be indexed again after an edit, are listed beside it, by the same number.
  *
  * Its triggers take out what is forgotten, so words leave the index also where the room is gone. `secure-delete` removes the words of a
- * deleted row at once instead of at a later merge (S2). It rewrites a page for each word, so many rows are removed without it, and the index
+ * deleted row at once instead of at a later merge (S2). It rewrites a page for each word, so many bytes are removed without it, and the index
  * is merged after them in the same transaction, which leaves none of their words either.
  */
 import type { Db } from "../memory/db.ts";
@@ -53,19 +53,24 @@ export function placeOf(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 
-/** From so many rows on, removing them row by row would keep an object for seconds. */
-const LEAST_AT_ONCE = 500;
-/** Merging a row of the index takes about this part of the time of removing one alone. */
+/** From so many bytes on, removing them row by row would keep an object for more than a tenth of a second. */
+const LEAST_AT_ONCE = 200_000;
+/** Merging this many times the bytes takes as long as removing them row by row. */
 const MERGED_FOR_ONE = 64;
+/** Most bytes of a block of the index. */
+const BLOCK_BYTES = 4_096;
 
-/** The body of a trigger that removes up to so many rows in the way that takes less time. */
-function removing(rows: string, deletes: string): string {
-  const held = `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search LIMIT (${rows}) * ${MERGED_FOR_ONE} + 1))`;
-  const atOnce = `(${rows}) >= ${LEAST_AT_ONCE} AND ${held} <= (${rows}) * ${MERGED_FOR_ONE}`;
+/** The body of a trigger that removes the rows which this condition on their number finds, in the way that takes less time. */
+function removing(which: string): string {
+  // Reads the sizes of texts, not the texts.
+  const bytes = `(SELECT coalesce(sum(octet_length(c0) + octet_length(c1)), 0) FROM palimpsest_search_content WHERE id ${which})`;
+  const blocks = `${bytes} / ${BLOCK_BYTES / MERGED_FOR_ONE}`;
+  const held = `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search_data LIMIT ${blocks} + 1))`;
+  const atOnce = `${bytes} >= ${LEAST_AT_ONCE} AND ${held} <= ${blocks}`;
   const isAtOnce = "(SELECT v FROM palimpsest_search_config WHERE k = 'secure-delete') = 0";
   return `
     INSERT INTO palimpsest_search (palimpsest_search, rank) SELECT 'secure-delete', 0 WHERE ${atOnce};
-    ${deletes}
+    DELETE FROM palimpsest_search WHERE rowid ${which};
     INSERT INTO palimpsest_search (palimpsest_search) SELECT 'optimize' WHERE ${isAtOnce};
     INSERT INTO palimpsest_search (palimpsest_search, rank) SELECT 'secure-delete', 1 WHERE ${isAtOnce};`;
 }
@@ -94,21 +99,18 @@ defineTables("wordIndex", [
        INSERT OR IGNORE INTO palimpsest_search_edited SELECT (n << 31) + value
          FROM palimpsest_searched_sessions, json_each(NEW.seqs) WHERE session_id = NEW.session_id AND
            (value <= indexed_to OR EXISTS (SELECT 1 FROM palimpsest_search WHERE rowid = (n << 31) + value));
-       DELETE FROM palimpsest_search WHERE rowid IN (${NUMBERS});
+       ${removing(`IN (${NUMBERS})`)}
        DELETE FROM palimpsest_search_partial WHERE number IN (${NUMBERS});
      END`,
   `CREATE TRIGGER palimpsest_search_deleted INSTEAD OF INSERT ON palimpsest_forgotten
      WHEN NEW.what = 'deleted' AND ${IS_SEARCHED} BEGIN
-       ${removing("json_array_length(NEW.seqs)", `DELETE FROM palimpsest_search WHERE rowid IN (${NUMBERS});`)}
+       ${removing(`IN (${NUMBERS})`)}
        DELETE FROM palimpsest_search_partial WHERE number IN (${NUMBERS});
        DELETE FROM palimpsest_search_edited WHERE number IN (${NUMBERS});
      END`,
   `CREATE TRIGGER palimpsest_search_cleared INSTEAD OF INSERT ON palimpsest_forgotten
      WHEN NEW.what = 'cleared' AND ${IS_SEARCHED} BEGIN
-       ${removing(
-         `SELECT max(rowid) - (${N} << 31) + 1 FROM palimpsest_search WHERE rowid ${IN_SESSION}`,
-         `DELETE FROM palimpsest_search WHERE rowid ${IN_SESSION};`,
-       )}
+       ${removing(IN_SESSION)}
        DELETE FROM palimpsest_search_partial WHERE number ${IN_SESSION};
        DELETE FROM palimpsest_search_edited WHERE number ${IN_SESSION};
        DELETE FROM palimpsest_searched_sessions WHERE session_id = NEW.session_id;

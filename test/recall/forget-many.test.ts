@@ -10,8 +10,8 @@ const ROUNDS = 4;
 /** Every message of the session has a word of this kind, and no message of another has. */
 const WORD = "zqcanary";
 
-function wordsOf(n: number): string {
-  return Array.from({ length: 60 }, (_, at) => `w${(n * 7919 + at * 104_729) % 20_011}`).join(" ");
+function wordsOf(n: number, words = 60): string {
+  return Array.from({ length: words }, (_, at) => `w${(n * 7919 + at * 104_729) % 20_011}`).join(" ");
 }
 
 /** Stores and indexes the session and another, and returns how long the session's index took. */
@@ -62,5 +62,29 @@ test("a small session in a large index is removed row by row, so that the index 
     for (let n = 0; n < 40; n++) history.append(say(`m${n}`, "word"));
     memory.search.find("word");
     expect(cost(() => history.clear()).rowsRead).toBeLessThan(MESSAGES / 10);
+  });
+});
+
+test.each<readonly [string, (probe: Probe) => void]>([
+  ["cleared", ({ history }) => history.clear()],
+  ["deleted", ({ memory }) => memory.sessions.delete("")],
+  ["emptied", ({ history }) => history.delete(Array.from({ length: 20 }, (_, n) => `m${n}`))],
+  ["edited", ({ history }) => history.update(say("m20", "word"))],
+])("large messages that are %s are removed at once, however few they are", async (_, work) => {
+  await withProbe((probe) => {
+    const { memory, history, storage } = probe;
+    for (let n = 0; n < 20; n++) {
+      memory.session("other").append(say(`o${n}`, wordsOf(n)));
+      memory.search.find("w1", { sessionId: "other" });
+    }
+    for (let n = 0; n < 20; n++) history.append(say(`m${n}`, wordsOf(n, 2_000)));
+    history.append(say("m20", wordsOf(20, 40_000)));
+    memory.search.find("w1");
+    // Only where they are removed at once is the index merged into one segment.
+    const segments = (): unknown =>
+      storage.sql.exec("SELECT count(DISTINCT segid) AS n FROM palimpsest_search_idx").one()["n"];
+    expect(segments()).toBeGreaterThan(1);
+    work(probe);
+    expect(segments()).toBe(1);
   });
 });
