@@ -12,8 +12,9 @@ export type Verdict =
 /** Checks a fact on a store that nothing was stored in. Never rejects. */
 export async function judge(fact: Fact, store: Store): Promise<Verdict> {
   const timeoutMs = fact.timeoutMs ?? TIMEOUT_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error(`No answer within ${timeoutMs} ms.`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`No answer within ${timeoutMs} ms.`)), timeoutMs);
   });
   try {
     await Promise.race([fact.check(store), late]);
@@ -21,6 +22,8 @@ export async function judge(fact: Fact, store: Store): Promise<Verdict> {
   } catch (error) {
     const why = shorten(error instanceof Error ? error.message : String(error));
     return isNoSuchThing(error) ? { kind: "none", why } : { kind: "fails", why };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -12,6 +12,7 @@ function openList(shown: (messages: readonly UIMessage[]) => UIMessage[] = (mess
     appendAll: async (all) => void (await Promise.all(all.map(add))),
     storeAll: async (all) => void (await Promise.all(all.map(add))),
     get: async (id) => messages.find((message) => message.id === id) ?? null,
+    session: () => noSuchThing("sessions"),
     history: async () => shown(messages),
     leaf: async () => messages.at(-1) ?? null,
     pathLength: async () => messages.length,
