@@ -6,6 +6,7 @@ import agents from "agents/vite";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { keepFilesInMemory } from "./test/in-memory.ts";
+import { verbsPlugin } from "./test/verbs.ts";
 
 /** `npm test` tries what a change most likely breaks, and `npm run test:all`, which CI runs, tries everything (test/tries.ts). */
 const everything = process.env["PALIMPSEST_TESTS"] === "all";
@@ -91,13 +92,19 @@ export default defineConfig({
       },
       {
         plugins: [
+          verbsPlugin,
           cloudflareTest({
             wrangler: { configPath: "./test/wrangler.jsonc" },
             remoteBindings: false,
           }),
         ],
         // The page is built where a browser opens it.
-        resolve: { alias: { "#page-files": new URL("test/page/page-files.ts", import.meta.url).pathname } },
+        resolve: {
+          alias: [
+            ...SOURCES,
+            { find: "#page-files", replacement: new URL("test/page/page-files.ts", import.meta.url).pathname },
+          ],
+        },
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",

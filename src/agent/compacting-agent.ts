@@ -33,7 +33,15 @@ export type CompactionSurface<R extends Rooms = readonly [], Open = unknown> = M
 /** The members that are no calls. */
 export interface CompactionMembers<R extends Rooms, Open = unknown> {
   readonly palimpsest: CoreWith<R, Open>;
-  /** Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session. */
+  /**
+   * Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session.
+   * @example
+   * class Chat extends withCompaction(Agent<Env>) {
+   *   override configureSession(session: Session) {
+   *     session.compactAfter(60_000);
+   *   }
+   * }
+   */
   configureSession(session: SessionOf<R>): void;
   /** For workflows. It covers everything that one run may do to this agent. */
   compactionStep(runId: string, method: string, args: readonly unknown[]): Promise<unknown>;
@@ -132,6 +140,7 @@ export interface CompactingClass<Env extends Cloudflare.Env, Base extends Agent<
 /**
  * Adds durable compaction to an agent class, as in `class Chat extends withCompaction(Agent<Env>, { rooms: [context()] }) {}`. Throws
  * `invalid_options`, also for a class that keeps its messages itself. AIChatAgent has a `withCompaction` in `palimpsest/ai-chat`.
+ * @example class Chat extends withCompaction(Agent<Env>, { rooms: [recall()] }) {}
  */
 export function withCompaction<
   Env extends Cloudflare.Env,

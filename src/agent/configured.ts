@@ -27,12 +27,16 @@ export abstract class Configured {
    * Older messages become a summary once carrying them has cost one and a half times as much as the summary, and at the ceiling at the
    * latest, which is four fifths of the window. Without a window one of 128,000 tokens is assumed, and the log says so. Throws
    * `invalid_options`.
+   * @example session.compactAfter(60_000, { budget: { dayTokens: 1_000_000 } });
    */
   compactAfter(threshold: Threshold = "auto", options: CompactAfterOptions = {}): this {
     return this.tell({ settings: changedThreshold(threshold, options) });
   }
 
-  /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */
+  /**
+   * Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`.
+   * @example session.previewToolOutputs({ maxBytes: 20_000 });
+   */
   previewToolOutputs(options: PreviewOptions): this {
     checkPreviews(options);
     return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
@@ -41,6 +45,7 @@ export abstract class Configured {
   /**
    * Blanks texts that look like secrets before a summariser sees them, and in the stored form of its answer. Messages stay unchanged. Pass
    * `secretRules()` of `palimpsest/redact`, or rules of your own. Throws `invalid_options`.
+   * @example session.redactSecrets(secretRules());
    */
   redactSecrets(rules: SecretRules): this {
     const secretRules = checkRules(rules);
@@ -51,6 +56,7 @@ export abstract class Configured {
    * Calls the function for each overlay that a run brought into force, at least once. It is called again when it threw, or when the object
    * died before it was done. `run.id` is the same each time, and the event names the session. Its answer is shown behind that summary. Its
    * error goes to {@link onCompactionError} and is swallowed.
+   * @example session.onAfterCompaction(({ run }) => `Run ${run.id} wrote a summary.`);
    */
   onAfterCompaction(afterCompaction: AfterCompaction): this {
     return this.tell({ settings: (settings) => ({ ...settings, afterCompaction }) });
@@ -59,6 +65,7 @@ export abstract class Configured {
   /**
    * Called for every run that ends as `failed`, and once a session and start of the object for a summary that no model made. Its errors are
    * swallowed.
+   * @example session.onCompactionError((error, run) => console.error(run.id, error));
    */
   onCompactionError(onError: OnCompactionError): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });

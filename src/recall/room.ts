@@ -162,6 +162,7 @@ class SessionRecall {
    * Finds original messages by their words, by reference or id, around one message, or under one overlay, or a version of the notes.
    * Returns a text for a model within `maxTokens`. What is not found here is looked for in the sessions that this one continues after a
    * split. Throws `invalid_input`.
+   * @example const { text } = await session.recall({ query: "which colour did Anna choose" });
    */
   async recall(request: RecallRequest): Promise<Recall> {
     const checked = parseInput(inputs.recall, request);
@@ -198,6 +199,7 @@ class SessionRecall {
   /**
    * Messages of this session that hold all the words or, where none does, most of them. Takes `"phrases"` and `prefix*`. No query is a
    * syntax error.
+   * @example const hits = await session.search("blue", { limit: 5 });
    */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.search, { ...options, query }));
@@ -220,7 +222,10 @@ class ManagerRecall {
     this.#search = search;
   }
 
-  /** Messages of every session, or of one, that hold every word of the query or, where none does, most of them. Throws `invalid_input`. */
+  /**
+   * Messages of every session, or of one, that hold every word of the query or, where none does, most of them. Throws `invalid_input`.
+   * @example const hits = await sessions.search("blue");
+   */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.searchSessions, { ...options, query }));
     await inSlices(this.#search.catchUp(checked.sessionId), yielderOf(this.#core));

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { verbsModule } from "../verbs.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = join(root, ".state", `snippets-${process.pid}`);
@@ -111,6 +112,7 @@ beforeAll(() => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "prelude.d.ts"), PRELUDE);
   writeFileSync(join(folder, "types.ts"), TYPES);
+  writeFileSync(join(folder, "verbs.ts"), verbsModule());
   for (const { page, file, code } of snippets) {
     const ofPage = join(folder, page.replaceAll(/\W/g, "-"));
     mkdirSync(ofPage, { recursive: true });
@@ -130,7 +132,7 @@ beforeAll(() => {
   said = { snippets: others.join("\n"), types: types.join("\n") };
 }, 180_000);
 
-test("whole snippets and classes of the pages compile", () => {
+test("whole snippets and classes of the pages, and the examples at the verbs, compile", () => {
   expect(snippets.length).toBeGreaterThan(8);
   expect(said.snippets).toBe("");
 });

@@ -33,6 +33,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   /**
    * A handle on the agent's sessions. Builder calls may come in any order. They apply before a session's own settings, which override them.
+   * @example const sessions = SessionManager.create(this).compactAfter(60_000);
    */
   static create<R extends Rooms>(agent: CompactionHost<R>): ManagerOf<R> {
     return new SessionManager(agent) as ManagerOf<R>;
@@ -49,6 +50,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   /**
    * A session without a name is titled by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the
    * parent, `storage_full`.
+   * @example const { id } = sessions.create("Holidays");
    */
   create(name?: string, options: CreateSessionOptions = {}): SessionInfo {
     return this.#sessions.create(crypto.randomUUID(), name, parseInput(inputs.createSession, options));
@@ -60,7 +62,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.#sessions.get(id);
   }
 
-  /** A handle. The session need not exist yet. */
+  /**
+   * A handle. The session need not exist yet.
+   * @example const { messages } = await sessions.getSession(sessionId).getView();
+   */
   getSession(id: string): SessionOf<R> {
     return Session.create(this.#host).forSession(id);
   }
@@ -68,12 +73,16 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   /**
    * By their newest message, newest first, 50 a page by default. Reads two rows for each session of the agent. With `order: "creation"` it
    * reads at most four for each session of the page.
+   * @example const newest = sessions.list({ limit: 10 });
    */
   list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
     return this.#sessions.list(parseInput(inputs.listSessions, options));
   }
 
-  /** A blank name restores the session's title. Throws `unknown_session`, `invalid_input`. */
+  /**
+   * A blank name restores the session's title. Throws `unknown_session`, `invalid_input`.
+   * @example sessions.rename(sessionId, "Holidays in June");
+   */
   rename(id: string, name: string): SessionInfo {
     checkGiven(given.session, { sessionId: id });
     return this.#sessions.rename(id, name);
@@ -93,6 +102,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * Deletes everything that was stored of a session, which is messages, summaries, drafts, ledger, search, context blocks (S2). A fork
    * keeps the drafts of messages that it holds itself. Live runs of the session end as `cancelled`. False when there was no such session,
    * so a repeated call does no harm.
+   * @example const existed = await sessions.delete(sessionId);
    */
   async delete(id: string): Promise<boolean> {
     checkGiven(given.session, { sessionId: id });
@@ -119,6 +129,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * skills and calibration are the parent's present ones. The sums begin at 0 and the prompt is not frozen. A compaction of it asks no
    * model where the parent has a draft. Writes a row for each message, block and entry. Throws `unknown_session`, `unknown_message`,
    * `invalid_input`, `storage_full`.
+   * @example const fork = await sessions.fork(sessionId, question.id, "Another try");
    */
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
     checkGiven(given.fork, { sessionId: id, atMessageId });
@@ -138,6 +149,9 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * further messages with `session_ended`. Throws `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without
    * messages, `not_configured`. With `summary` the split is done on return, the child begins with that summary alone, and one that is no
    * smaller than the view is `invalid_range`.
+   * @example
+   * const { run } = await sessions.compactAndSplit(sessionId);
+   * const { outcome } = await sessions.getSession(sessionId).ended(run.id);
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     checkGiven(given.session, { sessionId: id });
@@ -151,6 +165,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   /**
    * The session that continues a split conversation, after any number of splits. Without a split it is the session itself. Throws
    * `unknown_session`.
+   * @example const { id } = sessions.newestOf(sessionId);
    */
   newestOf(id: string): SessionInfo {
     checkGiven(given.session, { sessionId: id });

@@ -125,6 +125,7 @@ export class Session extends Configured {
   /**
    * A handle on the agent's default session. {@link forSession} names another. Builder calls may come in any order. They are collected, and
    * applied together before the session's first use.
+   * @example const session = Session.create(this).compactAfter(60_000);
    */
   static create<R extends Rooms>(agent: CompactionHost<R>): SessionOf<R> {
     return new Session(coreOf(agent), "") as SessionOf<R>;
@@ -135,7 +136,10 @@ export class Session extends Configured {
     return this.#state.id;
   }
 
-  /** Throws `invalid_input`. */
+  /**
+   * Throws `invalid_input`.
+   * @example const session = Session.create(this).forSession("chat-1");
+   */
   forSession(sessionId: string): this {
     checkGiven(given.session, { sessionId });
     this.#state.id = sessionId;
@@ -155,7 +159,10 @@ export class Session extends Configured {
 
   // --- history -------------------------------------------------------------------------------------------------------
 
-  /** `parent` undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
+  /**
+   * `parent` undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors.
+   * @example await session.appendMessage({ id: "m1", role: "user", parts: [{ type: "text", text: "Hello" }] });
+   */
   async appendMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     const parentId = parentOf(parent);
     const leafId = this.#state.stored.leafId();
@@ -163,7 +170,10 @@ export class Session extends Configured {
     return this.#state.write((history) => this.#noted(history, history.append(message, parentId)), { continues });
   }
 
-  /** Appends in order, all or none. Each message's parent is the one before it. */
+  /**
+   * Appends in order, all or none. Each message's parent is the one before it.
+   * @example await session.appendAll([question, answer]);
+   */
   async appendAll(messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
     const parentId = parentOf(parent);
     return this.#state.write((history) => {
@@ -176,13 +186,19 @@ export class Session extends Configured {
     });
   }
 
-  /** Stores the message, or replaces the one with its id. Streaming persistence calls it many times. */
+  /**
+   * Stores the message, or replaces the one with its id. Streaming persistence calls it many times.
+   * @example await session.upsertMessage({ ...answer, parts: [{ type: "text", text: "So far" }] });
+   */
   async upsertMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     const parentId = parentOf(parent);
     return this.#state.write((history) => this.#noted(history, history.upsert(message, parentId)));
   }
 
-  /** Null when there is no message with this id. */
+  /**
+   * Null when there is no message with this id.
+   * @example const updated = await session.updateMessage({ ...question, metadata: { isRead: true } });
+   */
   async updateMessage(message: UIMessage): Promise<UIMessage | null> {
     return this.#state.write((history) => {
       const updated = history.update(message);
@@ -191,7 +207,10 @@ export class Session extends Configured {
     });
   }
 
-  /** Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted. */
+  /**
+   * Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted.
+   * @example const deleted = await session.deleteMessages([question.id]);
+   */
   async deleteMessages(ids: readonly string[]): Promise<number> {
     checkGiven(given.messages, { ids });
     return this.#state.write((history) => {
@@ -205,6 +224,7 @@ export class Session extends Configured {
    * Deletes the conversation's words (S2). These are messages, overlays, drafts, notes, search rows, the focus of runs, error texts of
    * failed calls, and the list of loaded skills. Live runs end as `stale`. Texts that were configured stay, which are context blocks, a
    * frozen prompt and the session's name. Numbers stay too, which are runs, sums and calibration.
+   * @example await session.clearMessages();
    */
   async clearMessages(): Promise<void> {
     this.#state.write((history) => {
@@ -213,11 +233,20 @@ export class Session extends Configured {
     });
   }
 
+  /**
+   * @example const shown = await session.getHistory();
+   */
   async getHistory(leaf?: LeafInput): Promise<UIMessage[]> {
     return this.#state.read((history) => history.getHistory(leafOf(leaf)));
   }
 
-  /** The path with overlays applied, one message at a time. */
+  /**
+   * The path with overlays applied, one message at a time.
+   * @example
+   * for await (const { id, role } of session.history({ newestFirst: true })) {
+   *   if (role === "user") return id;
+   * }
+   */
   async *history(options: { leafId?: string; newestFirst?: boolean } = {}): AsyncGenerator<UIMessage> {
     const checked = defined(parseInput(inputs.history, options));
     if (this.#state.isHosted) {
@@ -228,6 +257,9 @@ export class Session extends Configured {
     }
   }
 
+  /**
+   * @example const message = await session.getMessage("m1");
+   */
   async getMessage(id: string): Promise<UIMessage | null> {
     checkGiven(given.message, { id });
     return this.#state.read((history) => history.get(id));
@@ -237,7 +269,10 @@ export class Session extends Configured {
     return this.#state.read((history) => history.latestLeaf());
   }
 
-  /** The messages with this parent. There are several where the conversation branches. */
+  /**
+   * The messages with this parent. There are several where the conversation branches.
+   * @example const answers = await session.getBranches(question.id);
+   */
   async getBranches(id: string): Promise<UIMessage[]> {
     checkGiven(given.message, { id });
     return this.#state.read((history) => history.branches(id));
@@ -276,7 +311,10 @@ export class Session extends Configured {
     return this.#state.read((history) => history.pathLength(leafOf(leaf)));
   }
 
-  /** The newest part of the view within a byte budget, always with the leaf. */
+  /**
+   * The newest part of the view within a byte budget, always with the leaf.
+   * @example const { messages } = await session.getRecentHistory(100_000);
+   */
   async getRecentHistory(maxBytes: number, options: { leafId?: string } = {}): Promise<RecentHistory> {
     const checked = defined(parseInput(inputs.branch, options));
     return this.#state.read((history) => history.recent(maxBytes, checked));
@@ -285,6 +323,9 @@ export class Session extends Configured {
   /**
    * The view for a model, with overlays applied, repaired so that the AI SDK and every provider accept it. With `maxTokens` it always fits, and
    * says how. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
+   * @example
+   * const { messages } = await session.getView({ maxTokens: 100_000 });
+   * const prompt = await convertToModelMessages(messages);
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const view = await this.viewWith(options);
@@ -344,6 +385,7 @@ export class Session extends Configured {
   /**
    * The view right after an overlay came into force, with the present messages, whatever happened to that overlay and to others since. It
    * omits every summary over messages that were edited or deleted since, and names those in `changed`. Throws `unknown_overlay`.
+   * @example const { messages, changed } = await session.getViewAsOf(overlayId);
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     checkGiven(given.overlay, { overlayId });
@@ -353,6 +395,7 @@ export class Session extends Configured {
   /**
    * Tools for the model, from the agent's rooms. The set changes only with the configuration. So a prompt's cached prefix, which begins
    * with the tools, stays valid. The tools act on the session that continues the conversation, even after a split in the middle of a turn.
+   * @example const tools = await session.tools();
    */
   async tools(): Promise<ToolSet> {
     // Read first, because that applies the settings of all sessions to this one, with its blocks.
@@ -373,7 +416,10 @@ export class Session extends Configured {
 
   // --- status --------------------------------------------------------------------------------------------------------
 
-  /** The session that continues the conversation after splits of this one, or itself without a split. Reads a row for each split. */
+  /**
+   * The session that continues the conversation after splits of this one, or itself without a split. Reads a row for each split.
+   * @example const { id } = session.newest();
+   */
   newest(): this {
     const id = findNewest(this.#core.memory.statements, this.id);
     // Of the same agent, so it has the same rooms.
@@ -405,7 +451,10 @@ export class Session extends Configured {
     this.#core.thoughts.opened(this.id, { leafId, madeOf });
   }
 
-  /** The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted. */
+  /**
+   * The sizes of the active view, its threshold, live runs, and what keeps the session from being compacted.
+   * @example const { viewTokens, waiting } = await session.status();
+   */
   async status(): Promise<SessionStatus> {
     return this.#state.read((history) => {
       const leafId = history.leafId();
@@ -428,6 +477,7 @@ export class Session extends Configured {
   /**
    * Whether a compaction is due and nothing keeps it from starting, as the trigger would decide now. It starts none. False while a run is
    * live, without a policy, and for each reason of {@link status}`.waiting`.
+   * @example if (await session.needsCompaction()) await session.compact();
    */
   async needsCompaction(): Promise<boolean> {
     return this.#state.read(
@@ -439,6 +489,7 @@ export class Session extends Configured {
    * Records a provider's count of a model call on this session's view. It is the one call to make after a model call. From then on the
    * trigger and {@link status} use the provider's expected count, with system prompt and tools, and the session's sums include its tokens
    * and `cost`. Throws `invalid_input`, `unknown_leaf`.
+   * @example await session.recordUsage({ inputTokens: 12_000, outputTokens: 300, model: "gpt-5" });
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
@@ -446,7 +497,10 @@ export class Session extends Configured {
     await state.read(() => state.write(() => recordUsage(this.#core, state.id, checked)));
   }
 
-  /** The recorded usage by model, the last called first. With the room of costs and prices, also what it cost by use. */
+  /**
+   * The recorded usage by model, the last called first. With the room of costs and prices, also what it cost by use.
+   * @example const [newest] = await session.getUsage();
+   */
   async getUsage(): Promise<ModelUsage[]> {
     return listUsage(this.#core, this.id);
   }
@@ -456,24 +510,38 @@ export class Session extends Configured {
   /**
    * Asks for a run now, whatever the threshold says. Returns at once, and {@link ended} waits for the run. While the summariser is down or
    * the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
+   * @example
+   * const { run } = await session.compact({ focus: "the open bugs" });
+   * const { outcome } = await session.ended(run.id);
    */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
     return this.#ask("manual", parseInput(inputs.compact, options));
   }
 
-  /** As {@link compact}, for a prompt that a provider refused as too long. */
+  /**
+   * As {@link compact}, for a prompt that a provider refused as too long.
+   * @example const { run } = await session.compactNow({ reason: "overflow" });
+   */
   async compactNow(options: CompactOptions & { reason?: "overflow" | "manual" } = {}): Promise<CompactReceipt> {
     const { reason, ...checked } = parseInput(inputs.compactNow, options);
     return this.#ask(reason, checked);
   }
 
-  /** Resolves with the ledger row once the run has its outcome. */
+  /**
+   * Resolves with the ledger row once the run has its outcome.
+   * @example
+   * const { run } = await session.compact();
+   * const { outcome } = await session.ended(run.id);
+   */
   async ended(runId: string): Promise<EndedRun> {
     checkGiven(given.run, { runId });
     return this.#core.ended(runId);
   }
 
-  /** The session's runs, newest first. `before` is the `n` of the last run of the page before. Throws `invalid_input`. */
+  /**
+   * The session's runs, newest first. `before` is the `n` of the last run of the page before. Throws `invalid_input`.
+   * @example const [newest] = await session.runs({ limit: 1 });
+   */
   async runs(options: { readonly limit?: number; readonly before?: number | undefined } = {}): Promise<RunRecord[]> {
     return this.#core.runs.list(this.id, defined(parseInput(inputs.runs, options)));
   }
@@ -482,6 +550,7 @@ export class Session extends Configured {
    * Adds a caller's summary over a range of one path, both ends included, by ids as a view shows them. Removes invisible characters from
    * it. Beside it stand the user's newest words and the instructions of summaries that it covers. Throws `invalid_range`, also where its
    * messages change during the call, `invalid_input`, `unknown_message`.
+   * @example const overlay = await session.addCompaction("Anna chose the blue one.", "m4", "m9");
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
@@ -503,7 +572,10 @@ export class Session extends Configured {
     );
   }
 
-  /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */
+  /**
+   * All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since.
+   * @example const overlays = await session.getCompactions();
+   */
   async getCompactions(): Promise<OverlayRecord[]> {
     return this.#state.read((history) => history.overlays.list());
   }
@@ -511,6 +583,7 @@ export class Session extends Configured {
   /**
    * The messages under an overlay, oldest first. They are the originals, all or in pages, or with `depth` the narrower summaries just
    * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
+   * @example const originals = await session.expand(overlayId);
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
     checkGiven(given.overlay, { overlayId });
@@ -518,7 +591,10 @@ export class Session extends Configured {
     return this.#state.read((history) => history.overlays.expand(overlayId, checked));
   }
 
-  /** Takes an overlay out of every view, so that the messages under it show again. Deletes nothing. */
+  /**
+   * Takes an overlay out of every view, so that the messages under it show again. Deletes nothing.
+   * @example await session.rollback(overlayId);
+   */
   async rollback(overlayId: string): Promise<void> {
     checkGiven(given.overlay, { overlayId });
     const undo = (history: History): void => {
@@ -531,6 +607,9 @@ export class Session extends Configured {
   /**
    * Puts an overlay that was rolled back, or gave way to an edit, into force again, through the fence of any commit. `stale` says why it no
    * longer fits, and then nothing changed. Throws `unknown_overlay`.
+   * @example
+   * await session.rollback(overlayId);
+   * const { kind } = await session.restore(overlayId);
    */
   async restore(overlayId: string): Promise<CommitResult> {
     checkGiven(given.overlay, { overlayId });
@@ -540,6 +619,7 @@ export class Session extends Configured {
   /**
    * The user's standing instructions as the active view shows them beside its summaries, oldest first, and those that the user ended, with
    * the words that ended each. Those in messages that are still in view are not listed.
+   * @example const { standing } = await session.getInstructions();
    */
   async getInstructions(): Promise<{ standing: readonly Instruction[]; ended: readonly EndedInstruction[] }> {
     return this.#state.read((history) => {
@@ -555,6 +635,9 @@ export class Session extends Configured {
   /**
    * Lets an instruction hold again that a summariser took for ended, by its words and its message as {@link getInstructions} lists them.
    * Only a still later message of the user ends it then. False where no summary of the active view lists it as ended. Throws `invalid_input`.
+   * @example
+   * const { ended } = await session.getInstructions();
+   * for (const { quote, messageId } of ended) await session.restoreInstruction(quote, messageId);
    */
   async restoreInstruction(quote: string, messageId: string): Promise<boolean> {
     checkGiven(given.instruction, { quote, messageId });
