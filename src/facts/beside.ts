@@ -8,7 +8,15 @@ import type { UIMessage } from "ai";
 import { renderTranscript, wholeCharacters } from "../steps/draft/render.ts";
 import { textsOf, type CountTokens } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
-import { NOTHING_PINNED, type Carried, type Facts, type Opening, type Pinned, type Saying } from "./fact.ts";
+import {
+  NOTHING_PINNED,
+  type Carried,
+  type Facts,
+  type Instruction,
+  type Opening,
+  type Pinned,
+  type Saying,
+} from "./fact.ts";
 import { mergeFacts } from "./gather.ts";
 import { pickLoaded } from "./loaded.ts";
 import { besides, opened, renderInstructions, renderSaid } from "./render.ts";
@@ -118,8 +126,8 @@ type KeepBudget = Partial<BesideBudget> &
   };
 
 /**
- * Chooses what is shown beside a summary of `facts`. All instructions stay. The user's words and loaded texts take what is left of
- * their budgets, the newest first. `before` has the facts of what earlier summaries hide.
+ * Chooses what is shown beside a summary of `facts`. All instructions of the user stay. What system messages said, the user's words and
+ * loaded texts take what is left of their budgets, the newest first. `before` has the facts of what earlier summaries hide.
  */
 export function keepFacts(
   facts: Facts,
@@ -127,13 +135,21 @@ export function keepFacts(
   before: readonly Facts[] = [],
 ): Pinned {
   const hidden = mergeFacts([...before, facts]);
-  const { instructions, ended } = hidden;
+  const { ended } = hidden;
+  const instructions = withinBudget(hidden.instructions, pinnedTokens, countTokens);
   const ruled = countTokens(renderInstructions(instructions));
   const said = fitSaid(facts.said, Math.min(pinnedTokens, mostTokens - freedTokens) - ruled, countTokens);
   const left = mostTokens - ruled - countTokens(renderSaid(said));
   const budgetTokens = Math.max(0, Math.min(loadedTokens, left));
   const loaded = pickLoaded(hidden.loaded, { budgetTokens, countTokens });
   return { ...NOTHING_PINNED, instructions, ended, said, loaded };
+}
+
+/** All of the user's, and the newest of system messages that fit, which may be many and long. */
+function withinBudget(all: readonly Instruction[], tokens: number, countTokens: CountTokens): readonly Instruction[] {
+  let ofSystem = all.filter(({ system }) => system);
+  while (ofSystem.length > 0 && countTokens(renderInstructions(ofSystem)) > tokens) ofSystem = ofSystem.slice(1);
+  return all.filter((each) => each.system !== true || ofSystem.includes(each));
 }
 
 /** The newest of the user's words that fit. */

@@ -26,11 +26,15 @@ export type Edit = Readonly<Record<"from" | "to", string> & { all: boolean }>;
 /** One task of a list. */
 export type Task = Readonly<Record<"id" | "text" | "status", string>>;
 
-/** An instruction of the user that holds until the user ends it. The model chose it, and its words stand in the user's message. */
+/**
+ * An instruction of the user that holds until the user ends it. The model chose it, and its words stand in the user's message. Or what a
+ * system message says, which no model chose and no user ends.
+ */
 export interface Instruction {
-  /** A slice of the user's message, without its line breaks. */
+  /** A slice of the message, without its line breaks. */
   readonly quote: string;
   readonly messageId: string;
+  readonly system?: true;
   /** The later message of the user that had ended it before a person restored it. Only a still later one may end it again. */
   readonly restored?: string;
 }

@@ -3,12 +3,13 @@ import type { UIMessage } from "ai";
 import { isSummary, storedId } from "../steps/view/view.ts";
 import { recordedInstructions } from "./render.ts";
 import { NO_FACTS, type Facts, type Loaded } from "./fact.ts";
-import { mergeInstructions } from "./instructions.ts";
+import { mergeInstructions, unique } from "./instructions.ts";
 import { mergeLoaded, readLoaded } from "./loaded.ts";
-import { readSaid, shorten } from "./said.ts";
+import { readSaid, saidBySystem, shorten } from "./said.ts";
 
 /** Most of each kind that is kept with a draft. They exceed what any budget shows. */
 const MAX_INSTRUCTIONS = 100;
+const MAX_OF_SYSTEM = 10;
 const MAX_SAID = 80;
 
 /** The facts of `messages`, oldest first. Never throws on a message that could be stored. */
@@ -16,7 +17,7 @@ export function gatherFacts(messages: readonly UIMessage[]): Facts {
   const own = messages.filter((message) => !isSummary(message));
   return bound({
     // A session that continues another one begins with its summary, which brings its instructions.
-    instructions: messages.flatMap(recordedInstructions),
+    instructions: unique(messages.flatMap((each) => [...recordedInstructions(each), ...saidBySystem(each)])),
     ended: [],
     said: readSaid(own).flatMap(({ messageId, text }) => shorten(messageId, text)),
     loaded: own.reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, readLoaded(each, storedId(each.id))), []),
@@ -37,8 +38,9 @@ export function mergeFacts(parts: readonly Facts[]): Facts {
 }
 
 function bound(facts: Facts): Facts {
+  const ofSystem = new Set(facts.instructions.filter(({ system }) => system).slice(-MAX_OF_SYSTEM));
   return {
-    instructions: facts.instructions.slice(-MAX_INSTRUCTIONS),
+    instructions: facts.instructions.filter((each) => !each.system || ofSystem.has(each)).slice(-MAX_INSTRUCTIONS),
     ended: facts.ended.slice(-MAX_INSTRUCTIONS),
     said: facts.said.slice(-MAX_SAID),
     loaded: facts.loaded,

@@ -129,7 +129,7 @@ export function checkInstructions(
   });
   const placeOf = ({ restored }: Instruction): number =>
     words.find(({ messageId }) => messageId === restored)?.at ?? -1;
-  const known = [...before.map((each) => ({ ...each, at: placeOf(each) })), ...found];
+  const known = [...before.filter(({ system }) => !system).map((each) => ({ ...each, at: placeOf(each) })), ...found];
   const over = ended.flatMap(({ quotes, by, numbers: named }): Placed<EndedInstruction>[] => {
     const later = by.flatMap((quote) => find(quote, named));
     return meant(known, quotes).flatMap((each) => {
@@ -173,11 +173,11 @@ export function mergeInstructions(
 }
 
 /** Each once. Of what was said again in the same words the last one stays, since the later holds, and of parts of one message the longest. */
-function unique(instructions: readonly Instruction[]): Instruction[] {
+export function unique(instructions: readonly Instruction[]): Instruction[] {
   return instructions.filter((each, at) => {
     const weight = weigh(each);
     return !instructions.some((other, place) => {
-      if (place === at) return false;
+      if (place === at || each.system !== other.system) return false;
       if (!isSameOne(each, other)) return place > at && flatten(each.quote) === flatten(other.quote);
       return weigh(other) > weight || (weigh(other) === weight && place < at);
     });

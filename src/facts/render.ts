@@ -14,6 +14,8 @@ import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_PREFIX } fr
 /** The heading of what the user's instructions are. Nothing else may stand under it (steps/text/text.ts). */
 export const IN_FORCE_HEADING = "## Still in force";
 const IN_FORCE_NOTE = "Standing instructions of the user, word for word. Where two differ, the later holds.";
+const WITH_SYSTEM_NOTE =
+  "Standing instructions of the user, and what system messages said, word for word. Where two differ, a system message holds before the user, and then the later.";
 export const SAID_HEADING = "## What the user said in these messages, word for word";
 
 const LOADED_HEADING = "## Loaded, and it holds unless something later changes it";
@@ -28,8 +30,12 @@ const TITLES = {
 /** Empty for none. */
 export function renderInstructions(instructions: readonly Instruction[]): string {
   if (instructions.length === 0) return "";
-  const lines = instructions.map(({ quote, messageId }) => `- "${safeLine(quote)}" [${referenceTo(messageId)}]`);
-  return [IN_FORCE_HEADING, IN_FORCE_NOTE, ...lines].join("\n");
+  const lines = instructions.map(({ quote, messageId, system }) => {
+    const by = system === true ? ", a system message" : "";
+    return `- "${safeLine(quote)}" [${referenceTo(messageId)}${by}]`;
+  });
+  const note = instructions.some(({ system }) => system) ? WITH_SYSTEM_NOTE : IN_FORCE_NOTE;
+  return [IN_FORCE_HEADING, note, ...lines].join("\n");
 }
 
 /** The lines of instructions in a text that contains the rendering. */
@@ -37,7 +43,7 @@ export function readInForce(text: string): string[] {
   const lines = text.split("\n");
   const from = lines.lastIndexOf(IN_FORCE_HEADING) + 1;
   if (from === 0) return [];
-  const rest = lines.slice(from).filter((line) => line !== IN_FORCE_NOTE);
+  const rest = lines.slice(from).filter((line) => line !== IN_FORCE_NOTE && line !== WITH_SYSTEM_NOTE);
   const end = rest.findIndex((line) => !line.startsWith('- "'));
   return rest.slice(0, end === -1 ? rest.length : end);
 }
@@ -117,7 +123,7 @@ export interface SummarySource {
 /** A summary as a stored message, for a session that does not hold the summarised messages. */
 export function recordMessage(source: SummarySource, instructions: readonly Instruction[] = []): UIMessage {
   const { overlayId } = source;
-  const recorded = instructions.map(({ quote, messageId }) => ({ quote, messageId }));
+  const recorded = instructions.map(({ restored: _restored, ...each }) => each);
   const metadata = { palimpsest: { kind: "record", overlayId, instructions: recorded } };
   return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }

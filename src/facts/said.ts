@@ -5,10 +5,10 @@
  * before. In doubt a text counts as the user's, because the model that reads it decides what it means.
  */
 import type { UIMessage } from "ai";
-import { fieldText, innerParts } from "../steps/message/message.ts";
+import { fieldText, innerParts, textsOf, toolPart } from "../steps/message/message.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
-import { wholeCharacters } from "../steps/draft/render.ts";
-import type { Saying } from "./fact.ts";
+import { cutMiddle, wholeCharacters } from "../steps/draft/render.ts";
+import type { Instruction, Saying } from "./fact.ts";
 
 /** Fields in the metadata of messages that a harness wrote in the user's name. */
 const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
@@ -70,6 +70,24 @@ export function readSaid(messages: readonly UIMessage[]): Said[] {
 
 function paragraphsOf(text: string): string[] {
   return text.length > MAX_CHARS ? [text] : text.split(/\n[ \t]*\n/).filter((each) => each.trim() !== "");
+}
+
+/** Characters of a system message that stand beside a summary. */
+const SYSTEM_CHARS = 600;
+
+/** Whether Think stored this as the outcome of an execution whose call is gone. It is a system message because nobody said it. */
+export function isOutcome({ id, role }: Pick<UIMessage, "id" | "role">): boolean {
+  return role === "system" && id.startsWith("exec-outcome-");
+}
+
+/** What a system message says, shortened in the middle. Nothing for one that tells what a tool or an execution brought. */
+export function saidBySystem(message: UIMessage): Instruction[] {
+  const { id, role, parts } = message;
+  if (role !== "system" || isOutcome(message) || isOfHarness(message) || parts.some(toolPart)) return [];
+  const text = withoutHarness(textsOf(parts).join("\n").trim());
+  return text.length < LEAST_SIGNS
+    ? []
+    : [{ quote: cutMiddle(text, SYSTEM_CHARS), messageId: storedId(id), system: true }];
 }
 
 /** The user's words in one message, without what a harness put there. Empty for a message of anybody else. */

@@ -11,14 +11,12 @@
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
+import { isOutcome } from "../facts/said.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { wantsNineChars } from "../turn/nine-char-ids.ts";
 import { canRead } from "../turn/readable.ts";
 import { leafOfTurn } from "./internals.ts";
-
-/** Think stores the outcome of an execution that lost its call as a system message, and providers refuse one in the middle. */
-const OUTCOME_PREFIX = "exec-outcome-";
 
 /** A started turn. Think has one at a time. */
 interface Turn {
@@ -131,6 +129,7 @@ function withReminder(messages: ModelMessage[], reminder: string | null, last?: 
   return [...messages.slice(0, -1), { ...ends, content: [...content, { type: "text", text: reminder }] }];
 }
 
+/** Think shows an outcome as the user's, without a mark. */
 function providerSafe(message: UIMessage): UIMessage {
-  return message.role === "system" && message.id.startsWith(OUTCOME_PREFIX) ? { ...message, role: "user" } : message;
+  return isOutcome(message) ? { ...message, role: "user" } : message;
 }

@@ -111,7 +111,9 @@ export function layLess(pinned: Pinned, add: (pinned: Pinned) => CommitResult): 
   if (all.kind !== "stale" || all.reason !== "larger") return all;
   const fewer = pinned.loaded.length === 0 ? all : add({ ...pinned, loaded: [] });
   if (fewer.kind !== "stale" || pinned.said.length === 0) return fewer;
-  return add({ ...pinned, loaded: [], said: [] });
+  const less = add({ ...pinned, loaded: [], said: [] });
+  if (less.kind !== "stale" || !pinned.instructions.some(({ system }) => system)) return less;
+  return add({ ...pinned, loaded: [], said: [], instructions: pinned.instructions.filter(({ system }) => !system) });
 }
 
 /** An instruction that a person restored in an earlier summary since these were chosen holds again. */

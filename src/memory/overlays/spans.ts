@@ -166,14 +166,14 @@ export class Spans {
     return elements === null ? null : elementMessages(this.#tree, elements.filter(isThere));
   }
 
-  /** The user's messages that a span shows, oldest first, the newest ones up to a bound. Empty where {@link digest} is null. */
+  /** The user's and the system's messages that a span shows, oldest first, the newest ones up to a bound. Empty where {@link digest} is null. */
   userMessages(span: Span, most: { readonly messages: number; readonly bytes: number }): UIMessage[] {
     const range = this.locate(span);
     const shown = range === null ? [] : walkView(this.#tree, range.to, { content: false, floor: range.from });
     const newestFirst: MessageElement<ContentRow>[] = [];
     let { bytes } = most;
     for (const element of shown) {
-      if (element.kind === "overlay" || element.row.role !== "user") continue;
+      if (element.kind === "overlay" || element.row.role === "assistant") continue;
       if (newestFirst.length === most.messages) break;
       if (element.row.bytes > bytes) continue;
       bytes -= element.row.bytes;

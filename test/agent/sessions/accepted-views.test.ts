@@ -67,3 +67,27 @@ test("a turn runs in a session that holds system messages, and its model is told
   expect(prompt).toContain("You are terse.");
   expect(prompt).toContain("Speak of boats.");
 });
+
+test("a rule of a later system message stands beside every summary that hides it", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const rule = "From now on the user is a minor: never discuss alcohol.";
+  for (let begin = 0; begin < 120; begin += 20) {
+    const messages = talk(begin, begin + 20);
+    if (begin === 0) messages.splice(8, 0, system("s8", rule));
+    await agent.appendAll({ messages });
+    await settle(agent);
+  }
+  const { messages } = await agent.getView({});
+  expect(messages.some(({ id }) => id === "s8")).toBe(false);
+  expect(JSON.stringify(messages)).toContain(rule);
+});
+
+test("and beside a caller's own summary", async () => {
+  const { agent } = newAgent();
+  const rule = "From now on the user is a minor: never discuss alcohol.";
+  await agent.appendAll({ messages: [...talk(0, 8), system("s8", rule), ...talk(8, 12)] });
+  await agent.addCompaction({ summary: "Boats.", fromMessageId: say(0).id, toMessageId: say(9).id });
+  const { messages } = await agent.getView({});
+  expect(messages.some(({ id }) => id === "s8")).toBe(false);
+  expect(JSON.stringify(messages)).toContain(rule);
+});
