@@ -39,7 +39,8 @@ const LONG = everything
       "test/e2e/**",
       "test/kill/notes.test.ts",
       "test/cli/deploy.test.ts",
-      "test/examples/{ai-chat,chat,chat-prompts,chat-real-model,first-blocks,killed-chat,page,sessions,think}.test.ts",
+      "test/examples/{ai-chat,first-blocks,page,sessions,think}.test.ts",
+      "test/examples/chat/*.test.ts",
     ];
 
 /** The package's subpaths as their sources, as tsconfig.json names them. */

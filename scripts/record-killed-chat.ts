@@ -2,14 +2,14 @@
  * Records docs/images/killed-chat.svg: `node scripts/record-killed-chat.ts`.
  *
  * Packs the package, installs it with the AIChatAgent example in a temporary folder, and has the conversation that
- * test/examples/killed-chat.test.ts checks, with all three deaths. Draws what the model was sent at each turn.
+ * test/examples/chat/killed-chat.test.ts checks, with all three deaths. Draws what the model was sent at each turn.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { drawPlot } from "../bench/report/plot.ts";
-import { installChat } from "../test/examples/installed.ts";
-import { HARD_LINE, LongChat, MOST_DEATHS, MOST_TURNS, THRESHOLD } from "../test/examples/long-chat.ts";
+import { installChat } from "../test/examples/chat/installed.ts";
+import { HARD_LINE, LongChat, MOST_DEATHS, MOST_TURNS, THRESHOLD } from "../test/examples/chat/long-chat.ts";
 
 const FILE = join(import.meta.dirname, "../docs/images/killed-chat.svg");
 

@@ -1,4 +1,4 @@
-/** The code of docs/leaving.md, as the tests run it. test/scripts/leaving-docs.test.ts compares the two. */
+/** The code of docs/leaving.md, as the tests run it. test/scripts/docs/shown-code.test.ts compares the two. */
 import type { Session as SdkSession } from "agents/sessions";
 import type { UIMessage } from "ai";
 import type { SessionOf } from "../src/agent/sessions/session.ts";

@@ -9,8 +9,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import type { CLIENTS } from "../../examples/ai-chat/worker.ts";
-import { Person } from "../examples/chat-person.ts";
-import { installChat } from "../examples/installed.ts";
+import { Person } from "../examples/chat/person.ts";
+import { installChat } from "../examples/chat/installed.ts";
 import { openBrowser, WITHOUT_BROWSER } from "./stage.ts";
 
 const TURNS = 120;

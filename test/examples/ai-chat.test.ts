@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import type { CompactionClient } from "palimpsest";
 import type { CLIENTS } from "../../examples/ai-chat/worker.ts";
-import { Person } from "./chat-person.ts";
+import { Person } from "./chat/person.ts";
 import { configOf } from "./config.ts";
 
 const server = createTestHarness({ workers: [{ configPath: configOf("ai-chat") }] });

@@ -1,6 +1,6 @@
 /**
  * The first block of code of each page, as a reader who pastes it has it: one Worker of all the agents that they declare, each woken and asked.
- * test/scripts/snippets.test.ts compiles them.
+ * test/scripts/docs/snippets.test.ts compiles them.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

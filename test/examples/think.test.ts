@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import type { UIMessage } from "ai";
 import type { CompactionClient } from "palimpsest";
-import { Person } from "./chat-person.ts";
+import { Person } from "./chat/person.ts";
 import { configOf } from "./config.ts";
 
 const server = createTestHarness({ workers: [{ configPath: configOf("think") }] });

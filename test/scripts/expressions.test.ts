@@ -28,7 +28,6 @@ const SHORT: readonly (readonly [file: string, pattern: string, bound: string])[
   ["recall/index-text.ts", "\\s+\\S{0,20}$", "SNIPPET_CHARS"],
   ["recall/question.ts", "\\*+$", "MAX_QUESTION_CHARS"],
   ["recall/passages.ts", "(?:^|[\\s\\])*>-])(\\p{L}", "LABEL_CHARS"],
-  ["redact/named.ts", "[)\\]}>]+$", "2,000 characters of a value"],
   ["steps/message/message.ts", '"\\w+":\\s*(?:null', "HEAD_CHARS"],
 ];
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { freePort, LocalWorker } from "../../../scripts/demo/local-worker.ts";
-import { Person } from "../../../test/examples/chat-person.ts";
+import { Person } from "../../../test/examples/chat/person.ts";
 import type { Case } from "../../case.ts";
 import { Provider, type Call } from "../../chats/provider.ts";
 import { ROWS_PATH, type RowsOf } from "../../chats/rows.ts";

@@ -1,8 +1,8 @@
 /** The AIChatAgent example with a summariser that answers only after the person had a whole turn meanwhile. */
-import { Chat as Example, CompactionWorkflow as Base } from "../../examples/ai-chat/worker.ts";
+import { Chat as Example, CompactionWorkflow as Base } from "../../../examples/ai-chat/worker.ts";
 import type { ModelRequest, SummaryModel } from "palimpsest";
 
-export { default } from "../../examples/ai-chat/worker.ts";
+export { default } from "../../../examples/ai-chat/worker.ts";
 
 /**
  * A turn that began behind the question has ended when the next one begins. A question that a person's message raises is asked before its own

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { apiPage } from "../../scripts/api/page.ts";
-import { CALL_NAMES, calls } from "../rooms.ts";
+import { apiPage } from "../../../scripts/api/page.ts";
+import { CALL_NAMES, calls } from "../../rooms.ts";
 
-const page = (name: string): string => readFileSync(resolve(import.meta.dirname, "../..", name), "utf8");
+const page = (name: string): string => readFileSync(resolve(import.meta.dirname, "../../..", name), "utf8");
 const namesIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "");
 const inGroup = (group: string): string[] => CALL_NAMES.filter((name) => calls[name].group === group).toSorted();
 

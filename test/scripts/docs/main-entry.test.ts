@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
-const read = (file: string): string => readFileSync(resolve(import.meta.dirname, "../..", file), "utf8");
+const read = (file: string): string => readFileSync(resolve(import.meta.dirname, "../../..", file), "utf8");
 
 test("the main entry has at most 12 values and 25 types", () => {
   const exported = [...read("src/index.ts").matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(

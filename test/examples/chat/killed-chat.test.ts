@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { everything } from "../tries.ts";
-import { configOf } from "./config.ts";
+import { everything } from "../../tries.ts";
+import { configOf } from "../config.ts";
 import { installChat } from "./installed.ts";
 import { HARD_LINE, LongChat, MOST_DEATHS, MOST_TURNS, type Death } from "./long-chat.ts";
 

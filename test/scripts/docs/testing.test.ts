@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, expect, test } from "vitest";
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../..");
 const example = join(root, "examples/minimal");
 const folder = join(root, ".state", `testing-docs-${process.pid}`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

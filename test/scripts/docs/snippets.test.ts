@@ -6,9 +6,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verbsModule } from "../verbs.ts";
+import { verbsModule } from "../../verbs.ts";
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../..");
 const folder = join(root, ".state", `snippets-${process.pid}`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -5,7 +5,7 @@ import type { UIMessage } from "ai";
 import { onTestFinished } from "vitest";
 import type { TestHarness } from "wrangler";
 import type { CompactionClient, ModelUsage } from "palimpsest";
-import type { CLIENTS } from "../../examples/chat/worker.ts";
+import type { CLIENTS } from "../../../examples/chat/worker.ts";
 
 export interface Reply {
   readonly id: string;

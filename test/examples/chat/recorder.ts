@@ -1,11 +1,11 @@
 /** The chat example with a record of its model's prompts. */
-import type { FullSession } from "../rooms.ts";
+import type { FullSession } from "../../rooms.ts";
 import type { LanguageModelV4, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { callable } from "agents";
 import { wrapLanguageModel, type LanguageModel } from "ai";
-import { ChatAgent as Example } from "../../examples/chat/worker.ts";
+import { ChatAgent as Example } from "../../../examples/chat/worker.ts";
 
-export { default, CompactionWorkflow } from "../../examples/chat/worker.ts";
+export { default, CompactionWorkflow } from "../../../examples/chat/worker.ts";
 
 const isDown = async (): Promise<never> => {
   throw new Error("The bucket is down.");

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { runProgram } from "../../scripts/cli/program.ts";
+import { runProgram } from "../../../scripts/cli/program.ts";
 
 const list = readFileSync("llms.txt", "utf8");
 const skill = readFileSync("skills/palimpsest/SKILL.md", "utf8");

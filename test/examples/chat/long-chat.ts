@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertToModelMessages, type UIMessage } from "ai";
 import type { CompactionClient } from "palimpsest";
-import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import type { CLIENTS } from "../../examples/ai-chat/worker.ts";
-import { Person } from "./chat-person.ts";
+import { freePort, LocalWorker } from "../../../scripts/demo/local-worker.ts";
+import type { CLIENTS } from "../../../examples/ai-chat/worker.ts";
+import { Person } from "./person.ts";
 
 /** The example's threshold, and the hard line that follows from it. */
 export const THRESHOLD = 4_000;

@@ -7,14 +7,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { LIMITS as STRICT } from "../strict.ts";
-import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../src/recall/recall.ts";
-import { ASSUMED_WINDOW_TOKENS, RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
-import * as limits from "../../src/limits.ts";
-import * as ofNotes from "../../src/notes/limits.ts";
-import { MAX_DIMENSIONS, PAUSE_MS } from "../../src/embeddings/provider.ts";
-import { DEFAULT_EMBEDDING_TOKENS } from "../../src/embeddings/provider.ts";
-import { EMBEDDED_TOGETHER, ENTRY_BYTES } from "../../src/embeddings/pages.ts";
+import { LIMITS as STRICT } from "../../strict.ts";
+import { ASKED_ROWS, BEGINNING_ROWS, READ_CHARS, TOKENS_OF_A_TURN, TOPIC_ROWS } from "../../../src/recall/recall.ts";
+import { ASSUMED_WINDOW_TOKENS, RENT_TAIL_TOKENS } from "../../../src/agent/settings.ts";
+import * as limits from "../../../src/limits.ts";
+import * as ofNotes from "../../../src/notes/limits.ts";
+import { MAX_DIMENSIONS, PAUSE_MS } from "../../../src/embeddings/provider.ts";
+import { DEFAULT_EMBEDDING_TOKENS } from "../../../src/embeddings/provider.ts";
+import { EMBEDDED_TOGETHER, ENTRY_BYTES } from "../../../src/embeddings/pages.ts";
 import {
   BATCH_TEXTS,
   CALLS_AFTER,
@@ -22,26 +22,26 @@ import {
   MAX_PIECES,
   PIECE_CHARS,
   SEARCHED_PAGES,
-} from "../../src/embeddings/search.ts";
-import { PASSAGES_PIECE_CHARS } from "../../src/recall/passages.ts";
+} from "../../../src/embeddings/search.ts";
+import { PASSAGES_PIECE_CHARS } from "../../../src/recall/passages.ts";
 import {
   ANSWER_CHARS_PER_TOKEN,
   MOST_FRAMING_TOKENS,
   MOST_TIMES_ESTIMATE,
   MOST_WRITTEN_TOKENS,
-} from "../../src/model/summarize.ts";
-import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/providers/openai-compatible.ts";
-import { DEFAULT_NOTES_SECTIONS } from "../../src/notes/steps/document.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/draft/prompt.ts";
-import { MAX_HOOK_ATTEMPTS } from "../../src/agent/runs/end-run.ts";
-import { MAX_SPENT_TICKETS, MIN_SECRET_CHARS } from "../../src/doors/caller.ts";
-import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../src/import/items.ts";
-import { PART_CHARS } from "../../src/import/parts.ts";
-import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../src/own-function/room.ts";
-import { SUMMARY_OF_WINDOW } from "../../src/steps/plan/plan.ts";
-import { STRIDE_SHARE } from "../../src/fit/fit-steps.ts";
-import { RECALL_TOKENS } from "../../src/recall/recall.ts";
-import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../src/recall/index-text.ts";
+} from "../../../src/model/summarize.ts";
+import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../../src/providers/openai-compatible.ts";
+import { DEFAULT_NOTES_SECTIONS } from "../../../src/notes/steps/document.ts";
+import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/prompt.ts";
+import { MAX_HOOK_ATTEMPTS } from "../../../src/agent/runs/end-run.ts";
+import { MAX_SPENT_TICKETS, MIN_SECRET_CHARS } from "../../../src/doors/caller.ts";
+import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../../../src/import/items.ts";
+import { PART_CHARS } from "../../../src/import/parts.ts";
+import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../../src/own-function/room.ts";
+import { SUMMARY_OF_WINDOW } from "../../../src/steps/plan/plan.ts";
+import { STRIDE_SHARE } from "../../../src/fit/fit-steps.ts";
+import { RECALL_TOKENS } from "../../../src/recall/recall.ts";
+import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../../src/recall/index-text.ts";
 import {
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
@@ -60,15 +60,15 @@ import {
   MIN_SPAN_TOKENS,
   DEFAULT_CHUNK_TOKENS,
   LEAST_CHUNK_TOKENS,
-} from "../../src/steps/plan/policy.ts";
+} from "../../../src/steps/plan/policy.ts";
 import {
   TRUNCATE_KEEP_RECENT,
   TRUNCATE_OUTPUT_CHARS,
   TRUNCATE_TEXT_CHARS,
   TRUNCATE_STEP,
-} from "../../src/fit/truncate.ts";
+} from "../../../src/fit/truncate.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
+const ROOT = resolve(import.meta.dirname, "../../..");
 const PAGES = [
   "README.md",
   "SECURITY.md",

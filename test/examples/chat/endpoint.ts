@@ -1,7 +1,7 @@
 /** An OpenAI-compatible endpoint on loopback with scripted answers. It records its requests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { parsePrompt } from "../../src/steps/draft/prompt.ts";
+import { parsePrompt } from "../../../src/steps/draft/prompt.ts";
 
 /** The fields of a request that these tests read. */
 export interface WireRequest {

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const ROOT = resolve(import.meta.dirname, "../..");
+const ROOT = resolve(import.meta.dirname, "../../..");
 /** The registry may be slow. */
 const MOST_MS = 300_000;
 
@@ -19,7 +19,7 @@ export async function installChat(folder: string, main: string, more: readonly s
     await cp(join(example, file), join(folder, file), { recursive: true });
   }
   const chat = await readFile(join(import.meta.dirname, main), "utf8");
-  await writeFile(join(folder, main), chat.replaceAll("../../examples/ai-chat/", "./"));
+  await writeFile(join(folder, main), chat.replaceAll("../../../examples/ai-chat/", "./"));
   const manifest = JSON.parse(await readFile(join(example, "package.json"), "utf8")) as Manifest;
   const dependencies = { ...manifest.dependencies, palimpsest: `file:./${tarball}` };
   await writeFile(join(folder, "package.json"), JSON.stringify({ ...manifest, dependencies }));

@@ -7,10 +7,10 @@ import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
-import { configOf } from "./config.ts";
-import { connect, pagesRead, storedMessages, type Chat, type Reply } from "./chat-client.ts";
+import { configOf } from "../config.ts";
+import { connect, pagesRead, storedMessages, type Chat, type Reply } from "./client.ts";
 
-const root = resolve(import.meta.dirname, "../..");
+const root = resolve(import.meta.dirname, "../../..");
 const server = createTestHarness({ workers: [{ configPath: configOf("chat") }] });
 beforeAll(async () => void (await server.listen()));
 afterAll(() => server.close());
@@ -172,7 +172,7 @@ test("docs/chat.md shows what is tested here, letter by letter", () => {
     .join("\n");
   const excerpts = [...docs.matchAll(/```ts\n(.*?)```/gs)].map(([, excerpt]) => excerpt ?? "");
   expect(excerpts.length).toBeGreaterThan(3);
-  // The first one is a smaller agent, which test/scripts/snippets.test.ts compiles.
+  // The first one is a smaller agent, which test/scripts/docs/snippets.test.ts compiles.
   const [whole = "", ...parts] = excerpts;
   expect(whole).toMatch(/^import /);
   // So are other whole files, such as the ones for other loops.

@@ -1,9 +1,9 @@
 /** The unchanged chat example with a model at an OpenAI-compatible endpoint. Tests the requests that it sends. */
 import { expect, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
-import { configOf } from "./config.ts";
-import { connect, storedMessages, type Chat } from "./chat-client.ts";
-import { countTokens, startEndpoint, type Said } from "./chat-endpoint.ts";
+import { configOf } from "../config.ts";
+import { connect, storedMessages, type Chat } from "./client.ts";
+import { countTokens, startEndpoint, type Said } from "./endpoint.ts";
 
 const configPath = configOf("chat");
 

@@ -3,15 +3,15 @@ import { resolve } from "node:path";
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness, unstable_readConfig } from "wrangler";
-import { ALIAS } from "./config.ts";
-import { connect, pagesRead, storedMessages, type RecordedChat } from "./chat-client.ts";
+import { ALIAS } from "../config.ts";
+import { connect, pagesRead, storedMessages, type RecordedChat } from "./client.ts";
 
-const example = resolve(import.meta.dirname, "../../examples/chat/wrangler.jsonc");
+const example = resolve(import.meta.dirname, "../../../examples/chat/wrangler.jsonc");
 // The harness takes the content of a file. The parsed configuration also holds this default, which a file cannot.
 const { triggers: _, ...config } = unstable_readConfig({ config: example });
 const recorder = {
   ...config,
-  main: resolve(import.meta.dirname, "chat-recorder.ts"),
+  main: resolve(import.meta.dirname, "recorder.ts"),
   alias: ALIAS,
 };
 const server = createTestHarness({ workers: [{ config: recorder }] });
