@@ -1,11 +1,17 @@
 /** A picture that a tool took is counted as a picture, and the step after it sees the whole. */
-import { generateText, isStepCount, tool, type ToolSet } from "ai";
+import { generateText, isStepCount, tool, type ToolSet, type UIMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { keepTurn } from "../../src/turn/turn.ts";
 import { inside } from "../agent/inside.ts";
-import { newAgent } from "../agents.ts";
+import { settle } from "../agent/runs.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
+
+skipRetryDelays();
+
+afterEach(openGates);
 
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -78,7 +84,12 @@ describe("forty megabytes of pictures", () => {
     "are a view that providers and RPC take, with a line for each that was left out",
     { timeout: 120_000 },
     async () => {
-      const { agent } = newAgent();
+      // The run that they start is at work while the view is read.
+      const gate = makeGate();
+      const { agent } = newAgent(async (prompt) => {
+        await gate.pass();
+        return summaryOf(prompt, "done");
+      });
       const sessionId = "x!1000000";
       for (let n = 0; n < 40; n++) {
         const file = {
@@ -96,6 +107,40 @@ describe("forty megabytes of pictures", () => {
         expect(told).toContain("[File 0.png (image/png) left out to fit.]");
         expect(told).toContain(large(39));
       }
+    },
+  );
+
+  test(
+    "start a run by their bytes, at a twentieth of the threshold in tokens, and its view holds what a request takes",
+    { timeout: 120_000 },
+    async () => {
+      const { agent } = newAgent((prompt) => summaryOf(prompt, "looked at the pages"));
+      const sessionId = "wide x!200000";
+      const newest: number[] = [];
+      for (let n = 0; n < 40; n++) {
+        const url = `data:image/png;base64,${large(n)}`;
+        const file = { type: "file", mediaType: "image/png", filename: `${n}.png`, url } as const;
+        const asked = { type: "text", text: `Page ${n}. ${"It shows the boats of the quay. ".repeat(8)}` } as const;
+        const messages: UIMessage[] = [
+          { id: `u${n}`, role: "user", parts: [asked, file] },
+          {
+            id: `a${n}`,
+            role: "assistant",
+            parts: [{ type: "text", text: `${n} boats. ${"They lie at anchor. ".repeat(8)}` }],
+          },
+        ];
+        await agent.appendAll({ sessionId, messages });
+        await settle(agent, sessionId);
+        newest.push((await agent.status({ sessionId })).viewTokens);
+      }
+      const runs = await settle(agent, sessionId);
+      expect(new Set(runs.map(({ outcome }) => outcome?.kind))).toEqual(new Set(["applied"]));
+      expect(runs).toHaveLength(2);
+      expect(Math.max(...newest)).toBeLessThan(200_000 / 5);
+      const told = JSON.stringify((await agent.getView({ sessionId })).messages);
+      expect(told.length).toBeLessThan(18_000_000);
+      expect(told).not.toContain("left out to fit");
+      expect(told).toContain(large(39));
     },
   );
 

@@ -12,7 +12,7 @@
  *
  * No soft reason (cost, patience) stops the compaction of a view over the hard line. Such a run asks no model ({@link mayAsk}).
  */
-import { COOLDOWNS_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
+import { COOLDOWNS_MS, MAX_FILE_CHARS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
 import type { MayAsk } from "../../memory/runs/health.ts";
 import { type LiveRun, type RunRecord, isCompaction, type EndedRun, type Outcome } from "../../memory/runs/runs.ts";
 import {
@@ -34,11 +34,12 @@ import {
   isSoft,
 } from "../../steps/decide/decide.ts";
 import type { Needs, Core, RunRequest, Branch, RunTrigger } from "../core.ts";
-import { type Policy, messageShares } from "../../steps/plan/policy.ts";
+import { MIN_SPAN_TOKENS, type Policy, messageShares } from "../../steps/plan/policy.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
 import { unseenTokens, promptTokens } from "../reports/usage.ts";
 import { redactionOf } from "../redaction.ts";
+import type { ViewSize } from "../../memory/messages/view.ts";
 import type { History } from "../../memory/messages/history.ts";
 
 /** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */
@@ -177,7 +178,7 @@ export class Triggers implements RunTrigger {
   /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
   readonly #branchLeaf: Map<string, string>;
   /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
-  readonly #nothingUpTo: Map<string, Size & { readonly policy: Policy }>;
+  readonly #nothingUpTo: Map<string, Omit<Size, "bytes"> & { readonly policy: Policy }>;
 
   constructor(core: Needed) {
     this.#core = core;
@@ -216,7 +217,8 @@ export class Triggers implements RunTrigger {
   startIfDue(sessionId: string, continues: string | null = null): LiveRun | null {
     const { policy, when } = this.#core.settings.get(sessionId);
     if (policy === null) return null;
-    if (when?.rule !== "rent" && !isDue(sizeOf(this.#core, sessionId), thresholdsOf(policy))) return null;
+    const size = sizeOf(this.#core, sessionId);
+    if (when?.rule !== "rent" && !isDue(size, thresholdsOf(withinRequest(policy, size)))) return null;
     const leafId = this.#core.memory.session(sessionId).leafId();
     if (leafId === null) return null;
     const decision = this.decide(sessionId, { leafId, continues });
@@ -224,15 +226,16 @@ export class Triggers implements RunTrigger {
   }
 
   decide(sessionId: string, { leafId, continues = null }: Branch): Decision {
-    const { policy, when } = this.#core.settings.get(sessionId);
+    const { policy: stated, when } = this.#core.settings.get(sessionId);
     const history = this.#core.memory.session(sessionId);
     const { hasEnded } = history;
-    const size = leafId === null ? { tokens: 0, messages: 0 } : sizeOf(this.#core, sessionId, leafId);
+    const size = leafId === null ? NO_SIZE : sizeOf(this.#core, sessionId, leafId);
     const { tokens } = size;
     const isActive = leafId === history.leafId();
     const rent = isActive && !hasEnded ? rentNow(this.#core, sessionId) : null;
     const none = { leafId, sessionId, hasEnded, ...size, rent, thresholds: null, ...UNASKED };
-    if (leafId === null || policy === null || when === null) return decide(none);
+    if (leafId === null || stated === null || when === null) return decide(none);
+    const policy = withinRequest(stated, size);
     return decide({
       ...none,
       thresholds: { ...thresholdsOf(policy), hardTokens: when.hardTokens },
@@ -248,7 +251,7 @@ export class Triggers implements RunTrigger {
       },
       obstacle: () => findObstacle(this.#core, sessionId),
       isServed: () => this.#core.rooms.text?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
-      nothingToDo: () => this.#findNothing(sessionId, { policy, leafId, size, due: rent?.isDue === true }),
+      nothingToDo: () => this.#findNothing(sessionId, { policy, stated, leafId, size, due: rent?.isDue === true }),
     });
   }
 
@@ -260,7 +263,8 @@ export class Triggers implements RunTrigger {
   }
 
   start(sessionId: string, request: RunRequest): LiveRun {
-    const policy = this.#core.settings.mustHavePolicy(sessionId);
+    const { leafId } = request;
+    const policy = withinRequest(this.#core.settings.mustHavePolicy(sessionId), sizeOf(this.#core, sessionId, leafId));
     const last = this.#core.runs.latestEnded(sessionId);
     return this.#core.runs.start({
       id: this.#core.platform.newRunId(request.childName === undefined ? "compaction" : "split"),
@@ -270,8 +274,8 @@ export class Triggers implements RunTrigger {
       manual: request.manual ?? false,
       ignoreBudget: request.ignoreBudget ?? false,
       fresh: request.fresh ?? false,
-      leafId: request.leafId,
-      tokensBefore: promptTokens(this.#core, sessionId, request.leafId),
+      leafId,
+      tokensBefore: promptTokens(this.#core, sessionId, leafId),
       policy,
       retryOf: request.retryOf ?? null,
       only: request.only,
@@ -355,17 +359,17 @@ export class Triggers implements RunTrigger {
    */
   #findNothing(
     sessionId: string,
-    { policy, leafId, size, due }: { policy: Policy; leafId: string; size: Size; due: boolean },
+    { policy, stated, leafId, size, due }: { policy: Policy; stated: Policy; leafId: string; size: Size; due: boolean },
   ): Waiting | null {
     const outcome = this.#core.runs.latestEnded(sessionId)?.outcome;
     if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
     const known = this.#nothingUpTo.get(sessionId);
-    if (known?.policy === policy && size.tokens <= known.tokens && size.messages <= known.messages)
+    if (known?.policy === stated && size.tokens <= known.tokens && size.messages <= known.messages)
       return waitFor(outcome.reason, outcome.detail);
     const plan = planNow(this.#core, sessionId, { policy, leafId, due })?.plan;
     if (plan?.kind !== "nothing") return null;
     this.#nothingUpTo.set(sessionId, {
-      policy,
+      policy: stated,
       tokens: size.tokens + policy.minSpanTokens,
       messages: size.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
     });
@@ -378,15 +382,34 @@ type Needed = Needs<
   "db" | "endRun" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
 >;
 
-/** The size by which the trigger judges a view: the provider's count of its tokens, and its messages. */
-interface Size {
-  readonly tokens: number;
-  readonly messages: number;
+/** The size by which the trigger judges a view: the provider's count of its tokens, its messages, and its bytes. */
+type Size = ViewSize;
+
+const NO_SIZE: Size = { tokens: 0, messages: 0, bytes: 0 };
+
+/** Of the bytes that one request takes, the share up to which a view that has more is compacted. */
+const ROOM_IN_REQUEST = 3 / 4;
+
+/**
+ * The policy for a view with more bytes than one request takes: a smaller threshold, to which head and tail shrink with it. A picture of
+ * megabytes costs few tokens, so the stated threshold would let a conversation of pictures lose its older ones (fit/within-bytes.ts).
+ */
+function withinRequest(policy: Policy, { tokens, bytes }: Size): Policy {
+  const thresholdTokens = Math.floor((tokens * ROOM_IN_REQUEST * MAX_FILE_CHARS) / bytes);
+  if (bytes <= MAX_FILE_CHARS || thresholdTokens >= policy.thresholdTokens) return policy;
+  const shrunk = (value: number): number => Math.floor((value * thresholdTokens) / policy.thresholdTokens);
+  return {
+    ...policy,
+    thresholdTokens,
+    headTokenBudget: shrunk(policy.headTokenBudget),
+    firstMessageTokens: shrunk(policy.firstMessageTokens),
+    tailTokenBudget: shrunk(policy.tailTokenBudget),
+    minSpanTokens: Math.min(policy.minSpanTokens, Math.max(MIN_SPAN_TOKENS, shrunk(policy.minSpanTokens))),
+  };
 }
 
 function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string, leafId?: string): Size {
-  const { messages } = core.memory.session(sessionId).size(leafId);
-  return { tokens: promptTokens(core, sessionId, leafId), messages };
+  return { ...core.memory.session(sessionId).size(leafId), tokens: promptTokens(core, sessionId, leafId) };
 }
 
 function thresholdsOf({ thresholdTokens, maxMessages }: Policy): Omit<Thresholds, "hardTokens"> {
@@ -406,7 +429,7 @@ const UNASKED = {
 function findQuiet(
   last: EndedRun | null,
   policy: Policy,
-  { tokens, messages, cause }: Size & { cause: Cause },
+  { tokens, messages, cause }: Omit<Size, "bytes"> & { cause: Cause },
 ): Waiting | null {
   if (last === null) return null;
   const [upTo, size, unit] =

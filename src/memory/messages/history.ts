@@ -33,6 +33,7 @@ import {
   type ViewReading,
   readSurroundings,
   type Surroundings,
+  elementBytes,
   elementTokens,
   walkView,
   type Element,
@@ -481,8 +482,9 @@ export class History {
   size(leafId?: string | null): ViewSize {
     const start = this.#start(leafId);
     if (start === null || start.seq === this.tree.newest()?.seq) return this.active.size();
-    const sizes = [...walkView(this.tree, start, { content: false })].map(elementTokens);
-    return { tokens: sizes.reduce((sum, tokens) => sum + tokens, 0), messages: sizes.length };
+    const elements = [...walkView(this.tree, start, { content: false })];
+    const sum = (of: (element: Element) => number): number => elements.reduce((all, each) => all + of(each), 0);
+    return { tokens: sum(elementTokens), messages: elements.length, bytes: sum(elementBytes) };
   }
 
   /** Drops all cached values. After a rollback only the rows are right. */

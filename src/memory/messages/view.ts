@@ -483,17 +483,23 @@ export interface ViewSize {
   readonly tokens: number;
   /** Its elements. A summary is one, and so is the visible part of a message. */
   readonly messages: number;
+  /** UTF-8 bytes of the JSON of its messages. Summaries have few and count none. */
+  readonly bytes: number;
+}
+
+interface SizedStep extends ViewStep {
+  readonly bytes: number;
 }
 
 interface Weighed extends RentedView, ViewSize {
-  readonly steps: ViewStep[];
+  readonly steps: SizedStep[];
   /** Null before the first message. */
   readonly leafSeq: number | null;
   /** The index of the leaf's first step. */
   readonly leafFrom: number;
 }
 
-type Content = Pick<Encoded, "role" | "facts">;
+type Content = Pick<Encoded, "role" | "facts" | "bytes">;
 
 /**
  * The size of a session's active view, and its steps for the rent rule.
@@ -511,8 +517,8 @@ export class ActiveView {
 
   /** The size of the view. The first read costs a row for each visible message and two for each overlay, and later ones none. */
   size(): ViewSize {
-    const { tokens, messages } = this.#view();
-    return { tokens, messages };
+    const { tokens, messages, bytes } = this.#view();
+    return { tokens, messages, bytes };
   }
 
   /** The view with its requests. Null for an empty session. It costs what {@link size} does. */
@@ -543,10 +549,10 @@ export class ActiveView {
     const known = this.#known;
     const isLeaf = row !== undefined && known !== null && showsLeaf(known, row.seq) && row.parentSeq !== null;
     if (!isLeaf || reached || others.length > 0) return this.changed();
-    const { steps, tokens } = cut(known, known.leafFrom);
+    const { steps, ...sizes } = cut(known, known.leafFrom);
     this.#known = {
       ...known,
-      tokens,
+      ...sizes,
       messages: known.messages - 1,
       leafSeq: row.parentSeq,
       leafFrom: steps.findIndex(({ message }) => message === row.parentSeq),
@@ -567,20 +573,20 @@ export class ActiveView {
   #read(leafSeq: number | null): Weighed {
     const start = leafSeq === null ? null : { seq: leafSeq, step: WHOLE_MESSAGE };
     const elements = start === null ? [] : [...walkView(this.#tree, start, { content: false })].toReversed();
-    const steps: ViewStep[] = [];
+    const steps: SizedStep[] = [];
     let [leafFrom, fresh] = [0, 0];
     for (const element of elements) {
       leafFrom = steps.length;
       if (element.kind === "message") {
         steps.push(...stepsOf(element));
       } else {
-        steps.push({ tokens: elementTokens(element), isRequest: false, message: element.overlay.toSeq });
+        steps.push({ tokens: elementTokens(element), isRequest: false, message: element.overlay.toSeq, bytes: 0 });
         fresh = steps.length;
       }
     }
     const last = elements.findLast((element) => element.kind === "overlay");
     const sinceSummary = last === undefined ? 0 : afterSummary(elements, last.overlay);
-    return { steps, tokens: sumOf(steps), messages: elements.length, leafSeq, leafFrom, sinceSummary, fresh };
+    return { steps, ...sumOf(steps), messages: elements.length, leafSeq, leafFrom, sinceSummary, fresh };
   }
 }
 
@@ -591,25 +597,40 @@ function showsLeaf({ leafSeq, leafFrom, steps }: Weighed, seq: number): boolean 
 
 /** The view with a leaf in the place of all steps from `leafFrom` on. */
 function extended(known: Weighed, leafFrom: number, row: Content & { readonly seq: number }): Weighed {
-  const { steps, tokens } = cut(known, leafFrom);
+  const { steps, tokens, bytes } = cut(known, leafFrom);
   const own = stepsOf({ row, fromStep: 0, toStep: WHOLE_MESSAGE });
   steps.push(...own);
-  return { ...known, tokens: tokens + sumOf(own), leafSeq: row.seq, leafFrom };
+  const grown = sumOf(own);
+  return { ...known, tokens: tokens + grown.tokens, bytes: bytes + grown.bytes, leafSeq: row.seq, leafFrom };
 }
 
 /** Takes the steps from a place on out of a view. */
-function cut({ steps, tokens }: Weighed, from: number): Pick<Weighed, "steps" | "tokens"> {
-  return { steps, tokens: tokens - sumOf(steps.splice(from)) };
+function cut({ steps, tokens, bytes }: Weighed, from: number): Pick<Weighed, "steps" | "tokens" | "bytes"> {
+  const gone = sumOf(steps.splice(from));
+  return { steps, tokens: tokens - gone.tokens, bytes: bytes - gone.bytes };
 }
 
-function sumOf(steps: readonly ViewStep[]): number {
-  return steps.reduce((sum, { tokens }) => sum + tokens, 0);
+function sumOf(steps: readonly SizedStep[]): Pick<ViewSize, "tokens" | "bytes"> {
+  return steps.reduce((sum, { tokens, bytes }) => ({ tokens: sum.tokens + tokens, bytes: sum.bytes + bytes }), {
+    tokens: 0,
+    bytes: 0,
+  });
 }
 
-/** The visible steps of a message for the rent rule. */
-function stepsOf(part: MessagePart & { readonly row: Content & { readonly seq: number } }): ViewStep[] {
-  const { seq: message, role } = part.row;
-  return shownSteps(part).map((tokens) => ({ tokens, isRequest: role === "assistant", message }));
+/** Estimated bytes of an element's visible part. */
+export function elementBytes(element: Element): number {
+  return element.kind === "overlay" ? 0 : stepsOf(element).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The visible steps of a message for the rent rule. A step's bytes are its share by tokens, so that no row says more. */
+function stepsOf(part: MessagePart & { readonly row: Content & { readonly seq: number } }): SizedStep[] {
+  const { seq: message, role, bytes, facts } = part.row;
+  const all = parseFacts(facts).steps;
+  const whole = all.reduce((sum, tokens) => sum + tokens, 0);
+  const isRequest = role === "assistant";
+  return all
+    .slice(part.fromStep, part.toStep + 1)
+    .map((tokens) => ({ tokens, isRequest, message, bytes: whole === 0 ? 0 : Math.round((bytes * tokens) / whole) }));
 }
 
 /** The first step after a summary and the part that it left in view. */
