@@ -5,13 +5,11 @@
  * before. In doubt a text counts as the user's, because the model that reads it decides what it means.
  */
 import type { UIMessage } from "ai";
-import { fieldText, innerParts, textsOf, toolPart } from "../steps/message/message.ts";
+import { fieldText, innerParts, isOfHarness, textsOf, toolPart } from "../steps/message/message.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
 import { cutMiddle, wholeCharacters } from "../steps/draft/render.ts";
 import type { Instruction, Saying } from "./fact.ts";
 
-/** Fields in the metadata of messages that a harness wrote in the user's name. */
-const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
 /** Tags in which commands and editors pass on what the user typed. */
 const TYPED = /^(?:command-args|user_query|user[-_]message)$/;
 /** Words in the names of tags of harnesses. A person's own tags in a prompt, and elements of a page, have others. */
@@ -107,11 +105,6 @@ export function wordsOfUser(message: UIMessage): string {
 
 function steered(part: UIMessage["parts"][number]): UIMessage["parts"] {
   return part.type === "steering-message" ? innerParts(part).filter(({ type }) => type === "text") : [];
-}
-
-function isOfHarness({ metadata }: UIMessage): boolean {
-  if (typeof metadata !== "object" || metadata === null) return false;
-  return BY_HARNESS.some((field) => (metadata as Record<string, unknown>)[field] === true);
 }
 
 function withoutHarness(text: string): string {

@@ -12,7 +12,7 @@
  *     No such file.
  *
  * `[#n role]` opens a message. The role is system, user, assistant, or summary for the text of an earlier overlay. A line `(name, time)`
- * behind it says who spoke and when, where the message's metadata does. The
+ * behind it says who spoke and when, where the message's metadata does. A message that a harness wrote in the user's name says so there. The
  * other bracketed lines open a part of the message. Text right after a message line needs none. The result of a call
  * follows it without name and id. Both lines name them only where call and result are apart, because no reader needs an
  * id and it would be paid for twice. The lines after an opening line are its content. A content line that a model could
@@ -30,6 +30,7 @@ import {
   hasResult,
   innerParts,
   isBareResult,
+  isOfHarness,
   jsonText,
   toolName,
   toolPart,
@@ -61,7 +62,7 @@ export interface RenderOptions {
   readonly toolChars?: number;
   readonly textChars?: number;
   readonly reasoningChars?: number;
-  /** Limit in characters for the whole. Where it is exceeded, the largest parts are cut to one size, the newest results last. */
+  /** Limit in characters for the whole. Where it is exceeded, the largest parts are cut to one size, and the newest results only where nothing else can give. */
   readonly maxChars?: number;
 }
 
@@ -106,12 +107,12 @@ const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|me
 const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
 const NEXT_MESSAGE = /\n\[#\d+ (?:system|user|assistant|summary)\](?=\n|$)/;
 /** Who spoke, and when. */
-const SPEAKER_LINE = /^\((?:[^\s()[\]]{1,60}(?:, \d{4}-\d\d-\d\dT\d\d:\d\d)?)\)$/;
+const SPEAKER_LINE = /^\((?:harness, not the user|[^\s()[\]]{1,60})(?:, \d{4}-\d\d-\d\dT\d\d:\d\d)?\)$/;
 const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
 /** All characters that display as a new line, though only "\n" is one here. */
 const BREAKS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 /** The places for a backslash: before text that a reader could take for an opening line, including existing backslashes. */
-const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))|\\\\*[ \\t]*\\([^\\s()[\\]]{1,60}(?:, [\\dT:-]{16})?\\)[ \\t]*(?![^${BREAKS}])`;
+const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))|\\\\*[ \\t]*\\((?:harness, not the user|[^\\s()[\\]]{1,60})(?:, [\\dT:-]{16})?\\)[ \\t]*(?![^${BREAKS}])`;
 const UNESCAPED = new RegExp(`(?<![^${BREAKS}])(?=${LOOKALIKE})`, "gi");
 const ESCAPED = new RegExp(`(?<![^${BREAKS}])\\\\(?=${LOOKALIKE})`, "gi");
 /** Below this many characters a shorter rendering would say nothing. */
@@ -125,46 +126,72 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
     reasoning: options.reasoningChars ?? RENDER_REASONING_CHARS,
   };
   const maxChars = options.maxChars ?? Infinity;
-  const whole = renderWithin(elements, { ...most, any: Infinity, newest: Infinity });
+  const render = (any: number, newest = Infinity): string[] => renderWithin(elements, { ...most, any, newest });
+  const whole = join(render(Infinity));
   if (whole.length <= maxChars) return whole;
   // The one size at which all fit. So the largest parts give most, and small ones stay whole.
-  for (const share of [1, SHARE_OF_NEWEST]) {
-    const at = (any: number): string =>
-      renderWithin(elements, { ...most, any, newest: share === 1 ? Infinity : any * share });
-    let [fits, over] = [LEAST_CHARS, maxChars];
-    if (at(fits).length > maxChars) continue;
-    while (over - fits > Math.max(LEAST_CHARS, fits / 50)) {
-      const middle = Math.floor((fits + over) / 2);
-      if (at(middle).length <= maxChars) fits = middle;
-      else over = middle;
-    }
-    return at(fits);
+  const any = largest(maxChars, (size) => join(render(size)).length <= maxChars);
+  if (any !== null) return join(render(any));
+  const first = Math.max(
+    0,
+    elements.findIndex((element) => resultsOf(element).some((part) => newestResults(elements).has(part))),
+  );
+  const closing = (newest: number): number => join(render(LEAST_CHARS, newest).slice(first)).length;
+  const before = join(render(LEAST_CHARS)).length - closing(Infinity);
+  const room = Math.max(maxChars * MOST_OF_NEWEST, maxChars - before) - GAP_CHARS;
+  // Where the newest results have room, messages before them are left out. Otherwise they are cut as well, and are the largest.
+  let newest = Infinity;
+  if (closing(newest) > room) {
+    const other = largest(maxChars, (size) => join(render(size, size * SHARE_OF_NEWEST)).length <= maxChars);
+    if (other !== null) return join(render(other, other * SHARE_OF_NEWEST));
+    newest = largest(maxChars, (size) => closing(size) <= room) ?? LEAST_CHARS;
   }
-  return cutMessages(renderWithin(elements, { ...most, any: LEAST_CHARS, newest: LEAST_CHARS }), maxChars);
+  return cutMessages(join(render(LEAST_CHARS, newest)), maxChars, closing(newest));
 }
 
-/** Where even the newest must be cut, they may be so much longer than the others. */
+/** The newest results are cut where they take more than this of the whole, and may then be so much longer than the others. */
+const MOST_OF_NEWEST = 3 / 4;
 const SHARE_OF_NEWEST = 8;
+/** Characters that a mark of what is left out takes. */
+const GAP_CHARS = 40;
+
+/** About the largest size that fits. Null where the least one does not. */
+function largest(most: number, isWithin: (size: number) => boolean): number | null {
+  let [fits, over] = [LEAST_CHARS, most];
+  if (!isWithin(fits)) return null;
+  while (over - fits > Math.max(LEAST_CHARS, fits / 50)) {
+    const middle = Math.floor((fits + over) / 2);
+    if (isWithin(middle)) fits = middle;
+    else over = middle;
+  }
+  return fits;
+}
+
+function join(messages: readonly string[]): string {
+  return messages.join("\n\n");
+}
 
 /** Cuts the middle out of a text longer than `limit` characters. A line in the gap says how much is missing. */
 export function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  const budget = Math.max(0, Math.floor(limit) - 40);
+  const budget = Math.max(0, Math.floor(limit) - GAP_CHARS);
   const head = wholeCharacters(text, 0, Math.ceil(budget * 0.6));
   const tail = wholeCharacters(text, text.length - Math.floor(budget * 0.4), text.length);
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }
 
 /**
- * Like {@link cutMiddle}, in whole lines. The text after the gap begins with a message line, because it would otherwise
- * seem to belong to the message before the gap.
+ * Like {@link cutMiddle}, in whole lines, and with the last `closing` characters where they have room. The text after the gap begins with a
+ * message line, because it would otherwise seem to belong to the message before the gap.
  */
-function cutMessages(transcript: string, limit: number): string {
+function cutMessages(transcript: string, limit: number, closing: number): string {
   if (transcript.length <= limit) return transcript;
-  const budget = Math.max(0, Math.floor(limit) - 40);
-  const start = wholeCharacters(transcript, 0, Math.ceil(budget * 0.6));
+  const budget = Math.max(0, Math.floor(limit) - GAP_CHARS);
+  // With the line break before its first message.
+  const end = Math.min(budget, Math.max(Math.floor(budget * 0.4), closing + 1));
+  const start = wholeCharacters(transcript, 0, Math.min(budget - end, Math.ceil(budget * 0.6)));
   const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
-  const rest = transcript.slice(transcript.length - Math.floor(budget * 0.4));
+  const rest = transcript.slice(transcript.length - end);
   const opening = rest.search(NEXT_MESSAGE);
   const tail = opening === -1 ? "" : rest.slice(opening);
   return `${head}\n[… ${transcript.length - head.length - tail.length} characters left out …]${tail}`;
@@ -209,22 +236,22 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
   }));
 }
 
-function renderWithin(elements: readonly TranscriptElement[], most: Omit<Limits, "same">): string {
+function renderWithin(elements: readonly TranscriptElement[], most: Omit<Limits, "same">): string[] {
   const limits = { ...most, same: findRepeated(elements) };
   const newest = newestResults(elements);
-  return elements
-    .map((element, at) => {
-      if (element.kind === "overlay")
-        return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.any))}`;
-      const { role, parts } = element.message;
-      const blocks = parts.flatMap((part) =>
-        renderPart(part, newest.has(part) ? { ...limits, any: limits.newest } : limits),
-      );
-      const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
-      return [`[#${at + 1} ${role}]`, ...speakerOf(element.message), ...lines].join("\n");
-    })
-    .join("\n\n");
+  // What a newest result repeats may be cut.
+  const ofNewest = { ...limits, any: limits.newest, same: limits.any === Infinity ? limits.same : NONE };
+  return elements.map((element, at) => {
+    if (element.kind === "overlay")
+      return `[#${at + 1} summary]\n${escapeLines(cutMiddle(element.summary.trim(), limits.any))}`;
+    const { role, parts } = element.message;
+    const blocks = parts.flatMap((part) => renderPart(part, newest.has(part) ? ofNewest : limits));
+    const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
+    return [`[#${at + 1} ${role}]`, ...speakerOf(element.message), ...lines].join("\n");
+  });
 }
+
+const NONE: ReadonlyMap<Part, number> = new Map();
 
 /** Shorter results are written again. */
 const REPEATED_CHARS = 200;
@@ -248,39 +275,71 @@ function findRepeated(elements: readonly TranscriptElement[]): ReadonlyMap<Part,
 
 /** The parts with the last results of tools. */
 function newestResults(elements: readonly TranscriptElement[]): ReadonlySet<Part> {
-  const results = elements.flatMap((element) =>
-    element.kind === "overlay"
-      ? []
-      : element.message.parts.filter((part) => {
-          const tool = toolPart(part);
-          return tool !== null && hasResult(tool);
-        }),
-  );
-  return new Set(results.slice(-NEWEST));
+  return new Set(elements.flatMap(resultsOf).slice(-NEWEST));
 }
 
-/** Fields of a message's metadata that say who spoke, and when. */
-const SPEAKER = ["name", "author", "speaker", "sender", "agentName"] as const;
-const TIME = ["createdAt", "timestamp", "time", "date"] as const;
+function resultsOf(element: TranscriptElement): Part[] {
+  if (element.kind === "overlay") return [];
+  return element.message.parts.filter((part) => {
+    const tool = toolPart(part);
+    return tool !== null && hasResult(tool);
+  });
+}
+
+/** Fields of a message's metadata that say who spoke, and when, without case and strokes. The first that has a value holds. */
+const SPEAKER = ["name", "author", "speaker", "sender", "agentname", "displayname", "username", "user", "from"];
+const TIME = ["createdat", "timestamp", "time", "date", "sentat", "receivedat", "ts"];
+/** The field in which chat interfaces keep an application's own. */
+const OWN_FIELDS = "custom";
+const OF_HARNESS = "harness, not the user";
 
 /** A line with the speaker and the time, where the message's metadata has them. */
-function speakerOf({ metadata }: UIMessage): string[] {
-  if (typeof metadata !== "object" || metadata === null) return [];
-  const fields = metadata as Readonly<Record<string, unknown>>;
-  const speaker = SPEAKER.map((name) => fields[name]).find((each) => typeof each === "string" && each !== "");
-  const value = TIME.map((name) => fields[name]).find((each) => each !== undefined && each !== null);
-  const said = timeOf(value);
-  const name = typeof speaker === "string" ? word(wholeCharacters(speaker, 0, 60)).replaceAll(/[()]+/g, "_") : "";
-  const told = [name, /^\d{4}-/.test(said) ? said : ""].filter((each) => each !== "");
+function speakerOf(message: UIMessage): string[] {
+  const { metadata } = message;
+  const speaker = wholeCharacters(readField(metadata, SPEAKER, nameIn), 0, 60);
+  const named = speaker === "" ? "" : word(speaker).replaceAll(/[()]+/g, "_");
+  const name = message.role === "user" && isOfHarness(message) ? OF_HARNESS : named;
+  const told = [name, readField(metadata, TIME, timeOf)].filter((each) => each !== "");
   return told.length === 0 ? [] : [`(${told.join(", ")})`];
 }
 
-/** A given time as ISO 8601 up to the minute. Empty for none. */
+/** What `read` makes of the first of the named fields in which it finds something. Empty for none. */
+function readField(metadata: unknown, names: readonly string[], read: (value: unknown) => string): string {
+  if (typeof metadata !== "object" || metadata === null) return "";
+  const fields = new Map(
+    Object.entries(metadata).map(([key, value]) => [key.toLowerCase().replaceAll(/[_-]/g, ""), value as unknown]),
+  );
+  const found = names.map((name) => read(fields.get(name))).find((each) => each !== "");
+  return found ?? readField(fields.get(OWN_FIELDS), names, read);
+}
+
+/** A name, or the one that a user's own record has. */
+function nameIn(value: unknown): string {
+  return typeof value === "string"
+    ? value.trim()
+    : readField(value, SPEAKER, (inner) => (typeof inner === "string" ? inner.trim() : ""));
+}
+
+/** Times before 1973 in seconds are other numbers, such as a place in a recording. More than milliseconds until 5138 are in a smaller unit. */
+const LEAST_SECONDS = 1e8;
+const MOST_SECONDS = 1e11;
+const MOST_MILLISECONDS = 1e14;
+const MOST_NANOSECONDS = 1e20;
+
+/** A given time as ISO 8601 up to the minute. A number is in seconds, or in a smaller unit where it is larger. Empty for none. */
 function timeOf(value: unknown): string {
+  if (typeof value === "string" && /^\d{9,20}(?:\.\d{1,9})?$/.test(value)) return timeOf(Number(value));
+  let given = value;
+  if (typeof given === "number") {
+    if (!(given >= LEAST_SECONDS && given < MOST_NANOSECONDS)) return "";
+    while (given > MOST_MILLISECONDS) given /= 1_000;
+    if (given < MOST_SECONDS) given *= 1_000;
+  }
   // oxlint-disable-next-line no-restricted-globals -- It reads a time that was given, and asks for none.
-  const time = typeof value === "number" || typeof value === "string" ? new Date(value) : value;
+  const time = typeof given === "number" || typeof given === "string" ? new Date(given) : given;
   // oxlint-disable-next-line no-restricted-globals -- As above.
-  return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 16) : "";
+  const told = time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : "";
+  return /^\d{4}-/.test(told) ? told.slice(0, 16) : "";
 }
 
 function renderPart(part: Part, { any, ...each }: Limits): string[] {

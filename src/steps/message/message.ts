@@ -32,6 +32,14 @@ export function toolName(part: ToolPart): string {
   return part.type === "dynamic-tool" ? fieldText(part.toolName) : part.type.slice("tool-".length);
 }
 
+/** Fields in the metadata of messages that a harness wrote in the user's name. */
+const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
+
+export function isOfHarness({ metadata }: UIMessage): boolean {
+  if (typeof metadata !== "object" || metadata === null) return false;
+  return BY_HARNESS.some((field) => (metadata as Record<string, unknown>)[field] === true);
+}
+
 /** The text of a field. Empty when it is missing or null, and JSON for a value of another type. */
 export function fieldText(value: unknown): string {
   return value === null ? "" : jsonText(value);
