@@ -339,6 +339,8 @@ export function mergeLoaded(earlier: readonly Loaded[], later: readonly Loaded[]
       isSameText(other, each) ? { ...unsure(other), doubted: true as const } : other,
     );
     standing = [...doubted, before === undefined ? each : follow(before, each)];
+    // One message may load thousands of texts.
+    if (standing.length > 2 * MAX_LOADED) standing = [...bound(standing)];
   }
   return bound(standing);
 }
