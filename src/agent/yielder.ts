@@ -7,6 +7,8 @@
 
 /** Uses of sessions and calls that one pause lets in, some ten calls' worth. A piece of work takes about as long as they do. */
 const USES_IN_A_PAUSE = 40;
+/** What a call of a run counts, which reads or writes as much as a client's. */
+export const USES_OF_A_STEP = 4;
 
 interface Pause {
   left: number;
@@ -17,8 +19,8 @@ interface Pause {
 export class Yielder {
   readonly #pauses = new Set<Pause>();
 
-  count(): void {
-    for (const pause of this.#pauses) if (--pause.left <= 0) pause.end();
+  count(uses = 1): void {
+    for (const pause of this.#pauses) if ((pause.left -= uses) <= 0) pause.end();
   }
 
   /** Resolves after one round of waiting calls, or after so many uses. */

@@ -44,6 +44,16 @@ describe("while a file is read", () => {
     await importing;
   });
 
+  test("nor do the steps of a run that follow each other without a gap", async () => {
+    const { agent } = newAgent();
+    await agent.importTranscript({ text: Array.from({ length: 2_000 }, (_, n) => line(n, "y".repeat(900))).join("") });
+    const nested = Array.from({ length: 1_000 }, () => `${"[".repeat(50)}${"]".repeat(50)}`).join("\n");
+    expect(await refusalOf(() => agent.importTranscript({ text: nested }))).toMatch(/^\[import_failed\]/);
+    expect(await agent.getCompactions({})).toEqual([]);
+    // Its other steps would hold up the next test.
+    for (const { id } of await agent.runs({})) await agent.cancelRun({ runId: id });
+  });
+
   test("a bad line at its end leaves nothing of it, and all that was said meanwhile", async () => {
     const { agent } = newAgent();
     const importing = refusalOf(() => agent.importTranscript({ text: `${LONG}{"id":7}` }));

@@ -37,6 +37,11 @@ function read(path: string, text: unknown): UIMessage {
   return asked("Read", { path }, text);
 }
 
+function many(calls: number): UIMessage {
+  const parts = Array.from({ length: calls }, (_, n) => read(`/work/${n}/AGENTS.md`, RULES).parts[0] as never);
+  return { id: "many", role: "assistant", parts };
+}
+
 function edit(from: string, to: string, output: unknown = "ok", more: object = {}): UIMessage {
   return asked("edit", { path: "AGENTS.md", old_string: from, new_string: to, ...more }, output);
 }
@@ -583,11 +588,6 @@ describe("what is shown of loaded texts", () => {
 });
 
 test("a message that loads thousands of texts is read in time that grows with their number alone", () => {
-  const many = (calls: number): UIMessage => ({
-    id: "many",
-    role: "assistant",
-    parts: Array.from({ length: calls }, (_, n) => read(`/work/${n}/AGENTS.md`, RULES).parts[0] as never),
-  });
   expectLinear(many, (message) => readLoaded(message, "m"), 2_000);
   expect(readLoaded(many(300), "m").map(({ name }) => name)).toEqual(
     Array.from({ length: 60 }, (_, n) => `/work/${n + 240}/AGENTS.md`),

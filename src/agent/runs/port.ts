@@ -6,6 +6,7 @@
  * their exact source, and the first one wins. The commit is fenced by the digest that the plan was pinned to. So a repeated call, or a late
  * one from an attempt that outlived its timeout, finds its work done.
  */
+import { USES_OF_A_STEP } from "../yielder.ts";
 import { MODEL_STEP_MS, LEAST_TRY_MS, MODEL_RETRIES } from "../../limits.ts";
 import {
   closeStep,
@@ -186,6 +187,7 @@ export class RunPort implements CompactionPort {
   constructor(core: Core, runId: string) {
     this.#core = core;
     this.#runId = runId;
+    core.uses.count(USES_OF_A_STEP);
   }
 
   async outline(mark: StepMark, models: readonly string[]): Promise<OutlineReading> {
