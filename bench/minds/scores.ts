@@ -8,25 +8,29 @@ type Kind = (typeof KINDS)[number];
 /** Whether the prompts and limits were chosen on a session, or only shown on it. */
 export type Use = "choose" | "show";
 
-export interface Score {
+/** One session in one store. */
+export interface Play {
   readonly session: string;
   readonly threshold: number;
   readonly set: Use;
   /** ISO 8601. */
   readonly date: string;
-  readonly questions: number;
   /** One of the keys of {@link Scores.arms}. */
   readonly arm: string;
+  readonly viewTokens?: number;
+  readonly compactions?: number;
+  /** Calls of the summariser, and its tokens by our estimate of what it was sent and wrote. */
+  readonly calls?: number;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+export interface Score extends Play {
+  readonly questions: number;
   /** Share of the weights of all questions. */
   readonly score: number;
   /** Answers that somebody would have acted upon wrongly. */
   readonly wrong: number;
-  readonly viewTokens?: number;
-  readonly compactions?: number;
-  /** Calls of the summariser, and its tokens. */
-  readonly calls?: number;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
   readonly byKind?: Readonly<Partial<Record<Kind, number>>>;
 }
 
@@ -37,7 +41,11 @@ export interface Scores {
   /** What was measured, by name: a commit, a version, or what it keeps. */
   readonly arms: Readonly<Record<string, string>>;
   readonly scores: readonly Score[];
+  /** Sessions that nobody took an exam on. */
+  readonly plays: readonly Play[];
   readonly byKind: readonly KindMeans[];
+  /** What the plays did not leave, in words. */
+  readonly notRecorded: readonly string[];
 }
 
 export function readScores(): Scores {
@@ -53,6 +61,10 @@ export interface Mean {
   readonly score: number;
   readonly least: number;
   readonly wrong: number;
+  /** Sums of all sessions. Null where one of them was not recorded. */
+  readonly viewTokens: number | null;
+  readonly calls: number | null;
+  readonly inputTokens: number | null;
 }
 
 /** A mean for each arm, use and day. Each session counts the same. */
@@ -63,6 +75,8 @@ export function meansOf(scores: readonly Score[]): Mean[] {
     if (first === undefined) return [];
     const { arm, set, date } = first;
     const sum = (pick: (one: Score) => number): number => group.reduce((total, one) => total + pick(one), 0);
+    const all = (field: "viewTokens" | "calls" | "inputTokens"): number | null =>
+      group.some((one) => one[field] === undefined) ? null : sum((one) => one[field] ?? 0);
     return [
       {
         arm,
@@ -73,6 +87,9 @@ export function meansOf(scores: readonly Score[]): Mean[] {
         score: sum(({ score }) => score) / group.length,
         least: Math.min(...group.map(({ score }) => score)),
         wrong: sum(({ wrong }) => wrong),
+        viewTokens: all("viewTokens"),
+        calls: all("calls"),
+        inputTokens: all("inputTokens"),
       },
     ];
   });

@@ -1,9 +1,9 @@
 /** The stored figures on readers as a finding. */
-import { KINDS, meansOf, type KindMeans, type Score, type Scores } from "./scores.ts";
+import { KINDS, meansOf, type KindMeans, type Play, type Score, type Scores } from "./scores.ts";
 import type { Cell, Finding } from "../report/finding.ts";
 import { THRESHOLD, UNTIL, type Recorded } from "./recorded.ts";
 
-export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded | null): Finding {
+export function tellScores({ arms, scores, plays, byKind, notRecorded }: Scores, recorded: Recorded | null): Finding {
   return {
     title: "What a reader still knows",
     about: [
@@ -18,8 +18,20 @@ export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded 
     tables: [
       {
         caption: "Means over the sessions",
-        columns: ["arm", "use", "date", "sessions", "questions", "score", "least", "wrong"],
-        rows: meansOf(scores).map(({ arm, set, date, sessions, questions, score, least, wrong }) => [
+        columns: [
+          "arm",
+          "use",
+          "date",
+          "sessions",
+          "questions",
+          "score",
+          "least",
+          "wrong",
+          "view tokens",
+          "calls",
+          "tokens in",
+        ],
+        rows: meansOf(scores).map(({ arm, set, date, sessions, questions, score, least, wrong, ...sums }) => [
           arm,
           set,
           date,
@@ -28,6 +40,9 @@ export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded 
           hundredths(score),
           hundredths(least),
           wrong,
+          sums.viewTokens ?? NONE,
+          sums.calls ?? NONE,
+          sums.inputTokens ?? NONE,
         ]),
       },
       {
@@ -37,22 +52,20 @@ export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded 
       },
       {
         caption: "Each session",
-        columns: [
-          "session",
-          "threshold",
-          "arm",
-          "use",
-          "date",
-          "questions",
-          "score",
-          "wrong",
-          "view tokens",
-          "compactions",
-          "calls",
-          "tokens in",
-          "tokens out",
-        ],
+        columns: ["session", "threshold", "arm", "use", "date", "questions", "score", "wrong", ...COUNTS],
         rows: scores.map(sessionRow),
+      },
+      {
+        caption: "Each session by the kind of what was asked",
+        columns: ["session", "arm", "date", ...KINDS],
+        rows: scores.flatMap(({ session, arm, date, byKind: kinds }) =>
+          kinds === undefined ? [] : [[session, arm, date, ...KINDS.map((kind) => shareOf(kinds[kind]))]],
+        ),
+      },
+      {
+        caption: "Played without an exam",
+        columns: ["session", "threshold", "arm", "use", "date", ...COUNTS],
+        rows: plays.map((play) => [play.session, play.threshold, play.arm, play.set, play.date, ...countsOf(play)]),
       },
       {
         caption: `The project's own conversation, ${UNTIL} messages at ${THRESHOLD.toLocaleString("en")} tokens, whose answers are recorded and replayed in a test`,
@@ -65,9 +78,12 @@ export function tellScores({ arms, scores, byKind }: Scores, recorded: Recorded 
       },
     ],
     checks: [],
-    unmeasured: ["whether an agent's work after the cut succeeds", "tokens of the summariser, where a row has none"],
+    unmeasured: ["whether an agent's work after the cut succeeds", ...notRecorded],
   };
 }
+
+const NONE = "–";
+const COUNTS = ["view tokens", "compactions", "calls", "tokens in", "tokens out"];
 
 function kindRow(means: KindMeans): Cell[] {
   return [means.arm, means.set, means.date, ...KINDS.map((kind) => hundredths(means[kind]))];
@@ -75,18 +91,16 @@ function kindRow(means: KindMeans): Cell[] {
 
 function sessionRow(row: Score): Cell[] {
   const { session, threshold, arm, set, date, questions, score, wrong } = row;
-  const counts = [row.viewTokens, row.compactions, row.calls, row.inputTokens, row.outputTokens];
-  return [
-    session,
-    threshold,
-    arm,
-    set,
-    date,
-    questions,
-    hundredths(score),
-    wrong,
-    ...counts.map((each) => each ?? "–"),
-  ];
+  return [session, threshold, arm, set, date, questions, hundredths(score), wrong, ...countsOf(row)];
+}
+
+function countsOf(play: Play): Cell[] {
+  const counts = [play.viewTokens, play.compactions, play.calls, play.inputTokens, play.outputTokens];
+  return counts.map((each) => each ?? NONE);
+}
+
+function shareOf(share: number | undefined): Cell {
+  return share === undefined ? NONE : hundredths(share);
 }
 
 /** Shares are told with two digits, also the whole ones. */

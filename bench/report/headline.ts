@@ -147,9 +147,22 @@ function describeSight(results: Results): string {
   };
   const [ours, sdk] = ["palimpsest 0.1.0", "agents/sessions 0.32"];
   if (cell(ours, "score") === NONE) return "";
-  return wrap(
-    `- A reader who goes on from the view answers ${cell(ours, "score")} of an exam on what it hides, with the SDK's summary ${cell(sdk, "score")}, with the first and last messages alone ${cell("head and tail", "score")}, and ${cell(`${ours} with five recalls`, "score")} where it may recall five times (${cell(ours, "sessions")} recorded sessions that chose nothing, one language model for all).`,
-  ).replaceAll("\n", "\n  ");
+  const share = (column: string): number => numberOf(cell(sdk, column)) / numberOf(cell(ours, column));
+  const cost = ["tokens in", "view tokens"].map(share).every(Number.isFinite)
+    ? `, for ${share("tokens in").toFixed(2)} of our summariser's tokens, in ${share("view tokens").toFixed(2)} of our view`
+    : "";
+  const tell = (arm: string): string =>
+    `${cell(arm, "score")}, the least ${cell(arm, "least")}, ${cell(arm, "wrong")} wrong`;
+  return [
+    `- An exam on what the view hides (${cell(ours, "sessions")} recorded sessions that chose nothing; first and last messages alone ${cell("head and tail", "score")}):`,
+    `  - before: ${tell(`${ours} before`)};`,
+    `  - now: ${tell(ours)}, and ${cell(`${ours} with five recalls`, "score")} where it may recall five times;`,
+    `  - the SDK's summary: ${tell(sdk)}${cost}.`,
+  ].join("\n");
+}
+
+function numberOf(rendered: string): number {
+  return Number(rendered.replaceAll(",", ""));
 }
 
 /** What the rent rule's bills come to beside the SDK's. Empty where none was measured. */

@@ -38,10 +38,11 @@ test("the README stays short: 275 lines of 120 characters, most of them code to 
   expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 
-test("the README says what a reader answers from ours, beside the SDK's summary and the floor, once ours was examined", () => {
+test("the README says what a reader answers from ours, beside the version before, the SDK's summary and the floor, once ours was examined", () => {
   const columns = ["arm", "use", "date", "sessions", "questions", "score"];
   const others = [
     ["head and tail", "show", "2026-11-27", 6, 120, "0.06"],
+    ["palimpsest 0.1.0 before", "show", "2026-11-27", 6, 120, "0.31"],
     ["agents/sessions 0.32", "show", "2026-11-27", 6, 120, "0.57"],
   ];
   const ours = ["palimpsest 0.1.0", "show", "2026-11-28", 6, 120, "0.73"];
@@ -50,7 +51,8 @@ test("the README says what a reader answers from ours, beside the SDK's summary 
     return showFigures(EMPTY, { minds: { date: "", commit: "", versions: {}, finding } });
   };
   const shown = shownOf([...others, ours]);
-  for (const figure of ["0.73", "0.57", "0.06", "6 recorded"]) expect(shown).toContain(figure);
+  for (const line of ["before: 0.31", "now: 0.73", "SDK's summary: 0.57", "alone 0.06", "6 recorded"])
+    expect(shown).toContain(line);
   expect(shownOf(others)).not.toContain("exam");
   expect(showFigures(EMPTY, {})).not.toContain("exam");
 });

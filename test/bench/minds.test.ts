@@ -17,6 +17,28 @@ test("every question on the bundled conversation has evidence that stands in a h
   expect(new Set(questions.map(({ kind }) => kind))).toEqual(new Set(KINDS));
 });
 
+test("each row of the present version and of the SDK has its kinds and tokens, and what has none is named", () => {
+  const { scores, plays, notRecorded } = readScores();
+  const told = (session: string): boolean => notRecorded.some((each) => each.includes(session));
+  for (const row of scores.filter(({ arm }) => arm === "palimpsest 0.1.0" || arm === "agents/sessions 0.32")) {
+    if (told(row.session) && row.byKind === undefined) continue;
+    expect(Object.keys(row.byKind ?? {}).length, `${row.arm}, ${row.session}`).toBeGreaterThan(3);
+    expect(row, `${row.arm}, ${row.session}`).toMatchObject({
+      inputTokens: expect.any(Number),
+      outputTokens: expect.any(Number),
+    });
+  }
+  // Of the last play of each session.
+  const own = [
+    ...scores.filter(
+      ({ arm, set, session }) => arm === "palimpsest 0.1.0" && (set === "show" || /-zh$|-ja$/.test(session)),
+    ),
+    ...plays,
+  ];
+  const sum = (field: "calls" | "compactions"): number => own.reduce((total, row) => total + (row[field] ?? 0), 0);
+  expect([sum("calls"), sum("compactions")]).toEqual([42, 37]);
+});
+
 test("stored figures name a known arm, and each session was measured in every arm of its day", () => {
   const { arms, scores, byKind } = readScores();
   for (const { arm } of [...scores, ...byKind]) expect(Object.keys(arms)).toContain(arm);
@@ -56,7 +78,7 @@ test("the tables have the date, the use, the version and a dash for what was not
   const { about, tables } = tellScores(readScores(), readRecorded());
   expect(String(about)).toContain("palimpsest 0.1.0 before (d59be205)");
   const [means, kinds, each] = tables;
-  expect(means?.rows[0]).toEqual(["head and tail", "show", "2026-11-27", 5, 100, "0.07", "0.00", 0]);
+  expect(means?.rows[0]).toEqual(["head and tail", "show", "2026-11-27", 5, 100, "0.07", "0.00", 0, "–", 0, "–"]);
   expect(kinds?.rows[1]).toEqual([
     "palimpsest 0.1.0 before",
     "show",
@@ -70,7 +92,7 @@ test("the tables have the date, the use, the version and a dash for what was not
   ]);
   const row = each?.rows.find(([session, , arm]) => session === "shift-retail-gpt5" && arm === "agents/sessions 0.32");
   expect(row?.[1]).toBe(12_000);
-  expect(row?.slice(8)).toEqual([9_026, "–", 7, "–", "–"]);
+  expect(row?.slice(8)).toEqual([9_026, "–", 7, 52_288, 11_292]);
 });
 
 test("the stored result has all stored figures", async () => {
