@@ -26,10 +26,13 @@ import {
   type RentedView,
   type RentTerms,
   type When,
-  decide,
+  wait,
+  causesOf,
   isDue,
+  notDue,
   type Cause,
   type Decision,
+  type SizedView,
   type Thresholds,
   isSoft,
 } from "../../steps/decide/decide.ts";
@@ -225,34 +228,51 @@ export class Triggers implements RunTrigger {
     return decision.kind === "start" ? this.start(sessionId, { trigger: decision.trigger, leafId }) : null;
   }
 
+  /** Asks in order, and reads rows for a question only once it counts. */
   decide(sessionId: string, { leafId, continues = null }: Branch): Decision {
     const { policy: stated, when } = this.#core.settings.get(sessionId);
     const history = this.#core.memory.session(sessionId);
-    const { hasEnded } = history;
-    const size = leafId === null ? NO_SIZE : sizeOf(this.#core, sessionId, leafId);
-    const { tokens } = size;
-    const isActive = leafId === history.leafId();
-    const rent = isActive && !hasEnded ? rentNow(this.#core, sessionId) : null;
-    const none = { leafId, sessionId, hasEnded, ...size, rent, thresholds: null, ...UNASKED };
-    if (leafId === null || stated === null || when === null) return decide(none);
+    if (leafId === null) return wait(waitFor("empty", "The session has no messages."));
+    if (history.hasEnded) return wait(waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`));
+    if (stated === null || when === null) return { kind: "idle" };
+    const size = sizeOf(this.#core, sessionId, leafId);
     const policy = withinRequest(stated, size);
-    return decide({
-      ...none,
-      thresholds: { ...thresholdsOf(policy), hardTokens: when.hardTokens },
-      live: () => {
-        const run = this.liveOnBranch(sessionId, { leafId, continues });
-        return run === null ? null : { id: run.id, isWaiting: run.state === "proposed" };
-      },
-      quiet: (cause) => {
-        const last = this.#core.runs.latestEnded(sessionId);
-        const quiet = findQuiet(last, policy, { ...size, cause });
-        const isOver = quiet !== null && isActive && cause !== "messages";
-        return isOver && hasLeftTail(history, last, { policy, tokens }) ? null : quiet;
-      },
-      obstacle: () => findObstacle(this.#core, sessionId),
-      isServed: () => this.#core.rooms.text?.wouldServe({ sessionId, leafId, policy }, { tokens, continues }) === true,
-      nothingToDo: () => this.#findNothing(sessionId, { policy, stated, leafId, size, due: rent?.isDue === true }),
-    });
+    const rent = leafId === history.leafId() ? rentNow(this.#core, sessionId) : null;
+    const view = { ...size, rent, ...thresholdsOf(policy) };
+    const causes = causesOf(view);
+    const live = causes.length === 0 ? null : this.liveOnBranch(sessionId, { leafId, continues });
+    if (live !== null) return wait(atWork(live));
+    let first: Waiting | null = null;
+    for (const cause of causes) {
+      const waiting = this.#reasonToWait(sessionId, { leafId, continues, policy, view, cause });
+      if (waiting === null) return { kind: "start", trigger: cause };
+      first ??= waiting;
+    }
+    return wait(first ?? notDue(view));
+  }
+
+  /**
+   * A last run without effect after which nothing grew counts at any size. Soft reasons, which concern cost and patience, count only up to the
+   * hard line (decision 8). Past it a run starts, and where no model may be asked it ends in a summary without one.
+   */
+  #reasonToWait(sessionId: string, { leafId, continues, policy, view, cause }: DueView): Waiting | null {
+    const core = this.#core;
+    const quiet = this.#findQuiet(sessionId, { leafId, policy, view, cause });
+    if (quiet !== null) return quiet;
+    const { hardTokens } = core.settings.get(sessionId).when ?? { hardTokens: 0 };
+    const obstacle = view.tokens > hardTokens ? null : findObstacle(core, sessionId);
+    if (obstacle === null) return this.#findNothing(sessionId, { leafId, policy, view });
+    // A summary that is at hand needs no model.
+    const isServed = core.rooms.text?.wouldServe({ sessionId, leafId, policy }, { tokens: view.tokens, continues });
+    return isServed === true ? null : obstacle;
+  }
+
+  #findQuiet(sessionId: string, { leafId, policy, view, cause }: Omit<DueView, "continues">): Waiting | null {
+    const last = this.#core.runs.latestEnded(sessionId);
+    const quiet = findQuiet(last, policy, { ...view, cause });
+    const history = this.#core.memory.session(sessionId);
+    const isOver = quiet !== null && cause !== "messages" && leafId === history.leafId();
+    return isOver && hasLeftTail(history, last, { policy, tokens: view.tokens }) ? null : quiet;
   }
 
   startOrJoin(sessionId: string, request: RunRequest): { run: LiveRun; joined: boolean } {
@@ -359,19 +379,21 @@ export class Triggers implements RunTrigger {
    */
   #findNothing(
     sessionId: string,
-    { policy, stated, leafId, size, due }: { policy: Policy; stated: Policy; leafId: string; size: Size; due: boolean },
+    { policy, leafId, view }: Pick<DueView, "leafId" | "policy" | "view">,
   ): Waiting | null {
     const outcome = this.#core.runs.latestEnded(sessionId)?.outcome;
     if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
+    const { policy: stated } = this.#core.settings.get(sessionId);
     const known = this.#nothingUpTo.get(sessionId);
-    if (known?.policy === stated && size.tokens <= known.tokens && size.messages <= known.messages)
+    if (stated === null) return null;
+    if (known?.policy === stated && view.tokens <= known.tokens && view.messages <= known.messages)
       return waitFor(outcome.reason, outcome.detail);
-    const plan = planNow(this.#core, sessionId, { policy, leafId, due })?.plan;
+    const plan = planNow(this.#core, sessionId, { policy, leafId, due: view.rent?.isDue === true })?.plan;
     if (plan?.kind !== "nothing") return null;
     this.#nothingUpTo.set(sessionId, {
       policy: stated,
-      tokens: size.tokens + policy.minSpanTokens,
-      messages: size.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
+      tokens: view.tokens + policy.minSpanTokens,
+      messages: view.messages + (messageShares(policy)?.span ?? Number.POSITIVE_INFINITY),
     });
     return waitFor(plan.reason, plan.detail);
   }
@@ -384,8 +406,6 @@ type Needed = Needs<
 
 /** The size by which the trigger judges a view: the provider's count of its tokens, its messages, and its bytes. */
 type Size = ViewSize;
-
-const NO_SIZE: Size = { tokens: 0, messages: 0, bytes: 0 };
 
 /** Of the bytes that one request takes, the share up to which a view that has more is compacted. */
 const ROOM_IN_REQUEST = 3 / 4;
@@ -412,18 +432,24 @@ function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string,
   return { ...core.memory.session(sessionId).size(leafId), tokens: promptTokens(core, sessionId, leafId) };
 }
 
-function thresholdsOf({ thresholdTokens, maxMessages }: Policy): Omit<Thresholds, "hardTokens"> {
+function thresholdsOf({ thresholdTokens, maxMessages }: Policy): Thresholds {
   return { thresholdTokens, maxMessages: maxMessages ?? null };
 }
 
-/** Answers for a session without compaction. */
-const UNASKED = {
-  live: () => null,
-  quiet: () => null,
-  obstacle: () => null,
-  isServed: () => false,
-  nothingToDo: () => null,
-} as const;
+/** A view for which a run is due, and by which cause. */
+interface DueView {
+  readonly leafId: string;
+  readonly continues: string | null;
+  readonly policy: Policy;
+  readonly view: SizedView;
+  readonly cause: Cause;
+}
+
+function atWork({ id, state }: LiveRun): Waiting {
+  return state === "proposed"
+    ? waitFor("approval-pending", `The summary of run "${id}" waits for a person.`)
+    : waitFor("run-in-flight", `Run "${id}" is at work on this branch.`);
+}
 
 /** Why a finished run keeps the trigger quiet at this size of the view. Null when the view has outgrown it. */
 function findQuiet(

@@ -1,10 +1,8 @@
 /**
- * Decides whether a session is compacted now: start, wait with a reason, or idle.
+ * What makes a view due, and why one waits. The trigger reads the session and asks in order (src/agent/runs/trigger.ts).
  *
  * A threshold is a ceiling, and a view over it is due. So is a view with more messages than a session allows, and with `auto` a view whose
- * rent is due. Conditions are checked in order. One that costs rows is a function that is called only when needed. Soft reasons, which concern
- * cost and patience, count only up to the hard line (decision 8). Past it a run starts, and where no model may be asked it ends in a summary
- * without one. A live run, and a last run without effect after which nothing grew, count above the line too.
+ * rent is due.
  *
  * A budget is checked before a run asks a model and never in the middle, so runs under way may exceed it.
  */
@@ -301,29 +299,14 @@ function sum(steps: readonly ViewStep[]): number {
   return steps.reduce((all, { tokens }) => all + tokens, 0);
 }
 
-export interface Situation {
-  /** Null for a session without messages. */
-  readonly leafId: string | null;
-  readonly sessionId: string;
-  readonly hasEnded: boolean;
+/** A view's size, and what it is judged by. */
+export interface SizedView extends Thresholds {
   /** The provider's predicted count for the view. */
   readonly tokens: number;
   /** Elements of the view: each visible message, and each summary, counts as one. */
   readonly messages: number;
-  /** Null when the session never compacts by itself. */
-  readonly thresholds: Thresholds | null;
   /** Null where only the threshold counts. */
   readonly rent: Rent | null;
-  /** The live run of this branch. */
-  readonly live: () => { readonly id: string; readonly isWaiting: boolean } | null;
-  /** Why the previous run keeps the trigger quiet at this size. */
-  readonly quiet: (cause: Cause) => Waiting | null;
-  /** Why the summariser is not asked. */
-  readonly obstacle: () => Waiting | null;
-  /** Whether a summary is at hand that needs no model. An obstacle does not delay it. */
-  readonly isServed: () => boolean;
-  /** The result of a plan, after a run that found nothing to do. */
-  readonly nothingToDo: () => Waiting | null;
 }
 
 /** What makes a view due: its tokens, its messages, or its rent. */
@@ -331,7 +314,6 @@ export type Cause = "threshold" | "messages" | "rent";
 
 export interface Thresholds {
   readonly thresholdTokens: number;
-  readonly hardTokens: number;
   /** Null where only tokens count. */
   readonly maxMessages: number | null;
 }
@@ -342,34 +324,16 @@ export type Decision =
   | { readonly kind: "wait"; readonly waiting: Waiting }
   | { readonly kind: "idle" };
 
-export function decide(situation: Situation): Decision {
-  const { leafId, sessionId, hasEnded, thresholds } = situation;
-  if (leafId === null) return wait(waitFor("empty", "The session has no messages."));
-  if (hasEnded) return wait(waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`));
-  if (thresholds === null) return { kind: "idle" };
-  const due = causes(situation, thresholds);
-  if (due.length === 0) return wait(notDue(situation, thresholds));
-  const live = situation.live();
-  if (live !== null) return wait(atWork(live));
-  let first: Waiting | null = null;
-  for (const trigger of due) {
-    const waiting = reasonToWait(situation, thresholds, trigger);
-    if (waiting === null) return { kind: "start", trigger };
-    first ??= waiting;
-  }
-  return wait(first ?? notDue(situation, thresholds));
-}
-
 /** Whether a view of this size is due before anything else is asked. Reads nothing. */
 export function isDue(
-  { tokens, messages }: Pick<Situation, "tokens" | "messages">,
-  thresholds: Omit<Thresholds, "hardTokens">,
+  { tokens, messages }: Pick<SizedView, "tokens" | "messages">,
+  { thresholdTokens, maxMessages }: Thresholds,
 ): boolean {
-  return tokens > thresholds.thresholdTokens || (thresholds.maxMessages !== null && messages > thresholds.maxMessages);
+  return tokens > thresholdTokens || (maxMessages !== null && messages > maxMessages);
 }
 
 /** The causes that make a view due. A view over its threshold whose rent is not due is due by its size alone. */
-function causes({ tokens, messages, rent }: Situation, { thresholdTokens, maxMessages }: Thresholds): Cause[] {
+export function causesOf({ tokens, messages, rent, thresholdTokens, maxMessages }: SizedView): Cause[] {
   const due: Cause[] = [];
   if (rent?.isDue === true) due.push("rent");
   else if (tokens > thresholdTokens) due.push("threshold");
@@ -377,24 +341,11 @@ function causes({ tokens, messages, rent }: Situation, { thresholdTokens, maxMes
   return due;
 }
 
-function reasonToWait(situation: Situation, { hardTokens }: Thresholds, cause: Cause): Waiting | null {
-  const quiet = situation.quiet(cause);
-  if (quiet !== null) return quiet;
-  const postponed = situation.tokens > hardTokens ? null : situation.obstacle();
-  return postponed !== null && situation.isServed() ? null : (postponed ?? situation.nothingToDo());
-}
-
-function wait(waiting: Waiting): Decision {
+export function wait(waiting: Waiting): Decision {
   return { kind: "wait", waiting };
 }
 
-function atWork({ id, isWaiting }: { readonly id: string; readonly isWaiting: boolean }): Waiting {
-  return isWaiting
-    ? waitFor("approval-pending", `The summary of run "${id}" waits for a person.`)
-    : waitFor("run-in-flight", `Run "${id}" is at work on this branch.`);
-}
-
-function notDue({ tokens, messages, rent }: Situation, { thresholdTokens, maxMessages }: Thresholds): Waiting {
+export function notDue({ tokens, messages, rent, thresholdTokens, maxMessages }: SizedView): Waiting {
   if (rent === null) {
     const size =
       maxMessages === null

@@ -147,6 +147,24 @@ test("a compaction by number that a person undid does not come back, and neither
   expect(kinds(await settle(again))).toEqual(["applied", "applied"]);
 });
 
+test("where the tokens wait for growth, the messages may start a run", async () => {
+  const { agent, stub } = newAgent(sound);
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => {
+    Session.create(instance).compactAfter(4_000, { maxMessages: BOUND });
+  });
+  await agent.appendAll({ messages: fewTo(0, BOUND + 1).map((each) => withWords(each, 350)) });
+  const [run] = await settle(agent);
+  await agent.rollback({ overlayId: run?.outcome?.kind === "applied" ? run.outcome.overlayId : "" });
+  const { viewTokens, thresholdTokens } = await agent.status({});
+  expect(viewTokens).toBeGreaterThan(thresholdTokens ?? Number.POSITIVE_INFINITY);
+  for (let n = 100; n < 106; n++) await agent.append({ message: withWords(few(n), 0) });
+  expect((await settle(agent)).map(({ trigger }) => trigger)).toEqual(["threshold", "messages"]);
+});
+
+function withWords(message: UIMessage, words: number): UIMessage {
+  return { ...message, parts: [{ type: "text", text: `Yes${" and".repeat(words)}.` }] };
+}
+
 test("a bound that leaves nothing to compact is invalid_options before anything is stored", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {

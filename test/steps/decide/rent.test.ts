@@ -2,16 +2,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  decide,
-  type Situation,
+  causesOf,
   headTokensOf,
   PAID_SHARE,
   weighRent,
   type RentTerms,
+  notDue,
   type ViewStep,
-  waitFor,
 } from "../../../src/steps/decide/decide.ts";
-import { never, QUIET } from "./situation.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
 const TERMS: RentTerms = {
@@ -122,48 +120,18 @@ test("the start that a summary would leave ends with its messages or with its bu
 
 // --- decide ---------------------------------------------------------------------------------------------------------------
 
-const DOWN = waitFor("breaker-open", "It does not answer.");
 const DUE = { paid: 10, price: 5, freedTokens: 100, isDue: true };
 const IDLE = { ...DUE, paid: 1, isDue: false };
 
-test("a view is never past the hard line without a run: no soft reason holds there, in either mode", () => {
-  const isDue = fc.constantFrom(DUE, IDLE, null);
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 3_000 }), isDue, (tokens, rent) => {
-      const decision = decide({ ...QUIET, tokens, rent, obstacle: () => DOWN });
-      const trigger = rent?.isDue === true ? "rent" : "threshold";
-      if (tokens > 1_500) expect(decision).toEqual({ kind: "start", trigger });
-      else expect(decision.kind).toBe("wait");
-    }),
-  );
+test("a view is due by its rent or by its threshold, and while it is not, it says how far it is from that", () => {
+  const view = { tokens: 100, messages: 10, rent: null, thresholdTokens: 1_000, maxMessages: null };
+  expect(causesOf(view)).toEqual([]);
+  expect(notDue(view)).toMatchObject({ reason: "under-threshold" });
+  expect(causesOf({ ...view, rent: IDLE })).toEqual([]);
+  expect(notDue({ ...view, rent: IDLE })).toMatchObject({ reason: "not-due" });
+  expect(causesOf({ ...view, rent: DUE })).toEqual(["rent"]);
+  for (const rent of [null, IDLE]) expect(causesOf({ ...view, rent, tokens: 1_001 })).toEqual(["threshold"]);
 });
-
-test("under its line a view starts nothing and nothing is read for it; with its rent due it starts by rent", () => {
-  const blind = { ...QUIET, live: never, quiet: never, obstacle: never, isServed: never, nothingToDo: never };
-  expect(decide(blind)).toMatchObject({ kind: "wait", waiting: { reason: "under-threshold" } });
-  expect(decide({ ...blind, rent: IDLE })).toMatchObject({ kind: "wait", waiting: { reason: "not-due" } });
-  expect(decide({ ...QUIET, rent: DUE })).toEqual({ kind: "start", trigger: "rent" });
-  expect(decide({ ...QUIET, tokens: 1_001 })).toEqual({ kind: "start", trigger: "threshold" });
-  expect(decide({ ...QUIET, thresholds: null })).toEqual({ kind: "idle" });
-});
-
-test("reasons come first things first: ended, at work, quiet, an obstacle that notes do away with, a plan that finds nothing", () => {
-  const over = { ...QUIET, tokens: 1_200 };
-  const small = waitFor("too-small", "It is small.");
-  expect(reason({ ...over, leafId: null })).toBe("empty");
-  expect(reason({ ...over, hasEnded: true })).toBe("session-ended");
-  expect(reason({ ...over, live: () => ({ id: "r", isWaiting: false }), quiet: never })).toBe("run-in-flight");
-  expect(reason({ ...over, live: () => ({ id: "r", isWaiting: true }) })).toBe("approval-pending");
-  expect(reason({ ...over, quiet: () => small, obstacle: never })).toBe("too-small");
-  expect(reason({ ...over, obstacle: () => DOWN })).toBe("breaker-open");
-  expect(reason({ ...over, obstacle: () => DOWN, isServed: () => true, nothingToDo: never })).toBe("start");
-  expect(reason({ ...over, nothingToDo: () => small })).toBe("too-small");
-});
-
-function reason(situation: Situation): string {
-  const decision = decide(situation);
-  return decision.kind === "wait" ? decision.waiting.reason : decision.kind;
-}
 
 function sum(view: readonly ViewStep[]): number {
   return view.reduce((all, { tokens }) => all + tokens, 0);

@@ -3,11 +3,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { changedThreshold } from "../../../src/agent/settings.ts";
 import { MAX_OUTLINE_ROWS } from "../../../src/limits.ts";
-import { decide, waitFor } from "../../../src/steps/decide/decide.ts";
+import { causesOf, notDue } from "../../../src/steps/decide/decide.ts";
 import type { OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planCut } from "../../../src/steps/plan/plan.ts";
 import { messageShares, resolvePolicy, type Policy, type PolicyOptions } from "../../../src/steps/plan/policy.ts";
-import { never, QUIET } from "../decide/situation.ts";
 import { messageRow, outlineOf, overlayRow, say, scene, text } from "../conversations.ts";
 
 /** A threshold that none of these views comes near. */
@@ -74,28 +73,12 @@ test("a bound on messages changes no plan of a view that is within it and whose 
   );
 });
 
-const FEW = { ...QUIET, messages: 50, thresholds: { thresholdTokens: 1_000, hardTokens: 1_500, maxMessages: 50 } };
-const small = waitFor("too-small", "It is small.");
-
-test("a view starts by its messages over their bound, and nothing is read for one within it", () => {
-  const blind = { ...FEW, live: never, quiet: never, obstacle: never, isServed: never, nothingToDo: never };
-  const within = decide(blind);
-  expect(within).toMatchObject({ kind: "wait", waiting: { reason: "under-threshold" } });
-  expect(JSON.stringify(within)).toContain("100 tokens in 50 messages; the bounds are 1000 tokens and 50 messages");
-  expect(decide({ ...FEW, messages: 51 })).toEqual({ kind: "start", trigger: "messages" });
-  expect(decide({ ...FEW, messages: 51, tokens: 1_001 })).toEqual({ kind: "start", trigger: "threshold" });
-});
-
-test("where one cause waits, the other may start, and a view waits while both do", () => {
-  const both = { ...FEW, messages: 51, tokens: 1_001 };
-  const quietBy = (quiet: string) => (cause: string) => (cause === quiet ? small : null);
-  expect(decide({ ...both, quiet: quietBy("threshold") })).toEqual({ kind: "start", trigger: "messages" });
-  expect(decide({ ...both, quiet: quietBy("messages") })).toEqual({ kind: "start", trigger: "threshold" });
-  expect(decide({ ...both, quiet: () => small })).toMatchObject({ kind: "wait", waiting: small });
-  expect(decide({ ...both, obstacle: () => small })).toMatchObject({ kind: "wait", waiting: small });
-  expect(decide({ ...both, live: () => ({ id: "r", isWaiting: false }), quiet: never })).toMatchObject({
-    waiting: { reason: "run-in-flight" },
-  });
+test("a view is due by its messages over their bound, beside its tokens", () => {
+  const view = { tokens: 100, messages: 50, rent: null, thresholdTokens: 1_000, maxMessages: 50 };
+  expect(causesOf(view)).toEqual([]);
+  expect(notDue(view).detail).toContain("100 tokens in 50 messages; the bounds are 1000 tokens and 50 messages");
+  expect(causesOf({ ...view, messages: 51 })).toEqual(["messages"]);
+  expect(causesOf({ ...view, messages: 51, tokens: 1_001 })).toEqual(["threshold", "messages"]);
 });
 
 /** The message with which options are refused, or `taken`. */
