@@ -12,7 +12,7 @@ import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { tellAfterCompaction, billUnanswered } from "./end-run.ts";
 import type { Core, Instance, InstanceStatus } from "../core.ts";
-import type { OwnFunctions, OwnRun } from "../hooks.ts";
+import type { OwnRun } from "../hooks.ts";
 import { endProposal } from "./commit.ts";
 import { startSplit } from "./split.ts";
 import { askForRun, findOverdraft } from "./trigger.ts";
@@ -58,8 +58,8 @@ export class Dispatcher {
       this.#core.announce(run);
       if ((await this.#core.rooms.text?.serve(run)) === true) return;
       // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
-      const functions = this.#functionsOf(run);
-      if (functions !== null) this.#core.platform.background(functions.start(run));
+      const { functions } = this.#core.rooms;
+      if (functions?.makes(run) === true) this.#core.platform.background(functions.start(run));
       else await this.#createInstance(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
@@ -77,7 +77,7 @@ export class Dispatcher {
 
   async #createInstance(run: LiveRun): Promise<void> {
     // A deploy removed the function that was to make this run's summary.
-    if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
+    if (isOfFunction(run)) this.#core.runs.change(run.id, { path: "model" });
     // The local engine reports a second creation as an uncaught exception, although it is caught here.
     const made = this.#nudgedAt.has(run.id) ? "joined" : await this.#core.platform.createInstance(run);
     if (made === "created") this.#nudgedAt.set(run.id, this.#core.platform.now());
@@ -117,8 +117,8 @@ export class Dispatcher {
 
   async #reconcile(run: LiveRun): Promise<void> {
     if (run.state === "proposed") return this.lookAtProposal(run);
-    const functions = this.#functionsOf(run);
-    if (functions !== null) return functions.revive(run);
+    const { functions } = this.#core.rooms;
+    if (functions !== undefined && isOfFunction(run)) return functions.revive(run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
@@ -223,7 +223,7 @@ export class Dispatcher {
    * because its next step learns that the run is over.
    */
   async stop(runs: readonly LiveRun[]): Promise<void> {
-    const durable = runs.filter((run) => this.#functionsOf(run) === null);
+    const durable = runs.filter((run) => !isOfFunction(run));
     await Promise.allSettled(durable.map((run) => this.#control(run, (instance) => instance.terminate())));
   }
 
@@ -266,12 +266,6 @@ export class Dispatcher {
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
       return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
-  }
-
-  /** The room that makes the run's summary without a workflow, or null. */
-  #functionsOf(run: LiveRun): OwnFunctions | null {
-    const { functions } = this.#core.rooms;
-    return functions?.makes(run) === true ? functions : null;
   }
 
   #mustHaveKind(kind: RunRecord["kind"]): OwnRun {
@@ -339,7 +333,7 @@ export class Dispatcher {
         "invalid_state",
         `Run "${runId}" has done its work and cannot be ${what}. Approve or reject its summary, or cancel it.`,
       );
-    if (this.#functionsOf(run) === null) return run;
+    if (!isOfFunction(run)) return run;
     throw new PalimpsestError(
       "invalid_state",
       `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it.`,
@@ -354,6 +348,11 @@ export class Dispatcher {
       `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another from what it paid for.`,
     );
   }
+}
+
+/** Whether a caller's function has begun it, so that it has no instance. */
+function isOfFunction({ path }: LiveRun): boolean {
+  return path === "function";
 }
 
 function heardLately({ heardAt }: LiveRun, now: number): boolean {
