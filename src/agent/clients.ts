@@ -46,7 +46,7 @@ export type CompactionClient<
 const GRANTS: ReadonlySet<string> = new Set<Grant>(["watch", "read", "write", "steer", "admin", "override"]);
 
 /** A checked list. */
-export class Doors {
+export class ClientAccess {
   readonly #list: "all" | "none" | readonly string[];
   readonly #table: CallTable;
 
@@ -80,14 +80,14 @@ export class Doors {
   }
 }
 
-/** The context of the call that is being made. A client may do what the doors grant, and any other caller everything. */
-export function contextOf(palimpsest: AgentCore, doors: Doors): CallContext {
+/** The context of the call that is being made. A client may do what its access grants, and any other caller everything. */
+export function contextOf(palimpsest: AgentCore, access: ClientAccess): CallContext {
   const { connection } = getCurrentAgent();
   return {
     core: palimpsest,
     manager: SessionManager.create({ palimpsest }),
     session: (sessionId) => Session.create({ palimpsest }).forSession(sessionId),
-    may: (grant) => connection === undefined || doors.grants(grant),
+    may: (grant) => connection === undefined || access.grants(grant),
   };
 }
 
@@ -101,10 +101,10 @@ const openedIn = new WeakMap<object, ReadonlySet<string>>();
  * function. A call that one class opens must be open neither in its parent nor in a child that closes it. A method that an author made
  * callable stays callable, except where a call of ours replaced a method of the base class (`shadowed`).
  */
-export function hangDoors(
+export function registerCalls(
   agent: Agent,
   table: CallTable,
-  { doors, shadowed }: { doors: Doors; shadowed: ReadonlySet<string> },
+  { access, shadowed }: { access: ClientAccess; shadowed: ReadonlySet<string> },
 ): void {
   const prototype = Object.getPrototypeOf(agent) as Record<string, Method>;
   if (openedIn.has(prototype)) return;
@@ -116,10 +116,10 @@ export function hangDoors(
       return inherited.call(this, input);
     };
     const isAuthors = authors.has(name) && !shadowed.has(name) && !isOpenedAbove(prototype, name);
-    if (doors.opens(name) || isAuthors) callable()(own, NO_CONTEXT);
+    if (access.opens(name) || isAuthors) callable()(own, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
   }
-  openedIn.set(prototype, new Set(Object.keys(table).filter((name) => doors.opens(name))));
+  openedIn.set(prototype, new Set(Object.keys(table).filter((name) => access.opens(name))));
 }
 
 /**
@@ -129,11 +129,11 @@ export function hangDoors(
 export function addOpenCalls(
   agent: Agent,
   table: CallTable,
-  { doors, run }: { doors: Doors; run: (this: object, name: string, input: unknown) => unknown },
+  { access, run }: { access: ClientAccess; run: (this: object, name: string, input: unknown) => unknown },
 ): void {
   const prototype = Object.getPrototypeOf(agent) as object;
   for (const name of Object.keys(table)) {
-    if (!doors.opens(name) || name in prototype) continue;
+    if (!access.opens(name) || name in prototype) continue;
     const method: Method = function (input) {
       return run.call(this, name, input);
     };
@@ -154,14 +154,14 @@ export function adviceOn(agent: object, call: string): string {
 const LOOKS: ReadonlySet<string> = new Set<Grant>(["watch", "read"]);
 
 interface ClosedCalls {
-  readonly doors: Doors;
+  readonly access: ClientAccess;
   /** Makes a call with the looks of this machine. */
   readonly run: (name: string, input: unknown) => Promise<unknown>;
 }
 
 /** What a caller at home may do: look at everything, and what the list opens. */
-export function mayAtHome(doors: Doors): (grant: Grant) => boolean {
-  return (grant) => LOOKS.has(grant) || doors.grants(grant);
+export function mayAtHome(access: ClientAccess): (grant: Grant) => boolean {
+  return (grant) => LOOKS.has(grant) || access.grants(grant);
 }
 
 /**
@@ -169,8 +169,8 @@ export function mayAtHome(doors: Doors): (grant: Grant) => boolean {
  * the command line shows summaries and views of an agent under development. The SDK's own answer says only that the method does not exist, and logs a stack.
  * A frame for a sub-agent passes, because its calls are not those of this agent.
  */
-export function refuseClosedCalls(agent: Agent, table: CallTable, { doors, run }: ClosedCalls): void {
-  const open = Object.keys(table).filter((name) => doors.opens(name));
+export function refuseClosedCalls(agent: Agent, table: CallTable, { access, run }: ClosedCalls): void {
+  const open = Object.keys(table).filter((name) => access.opens(name));
   refusals.set(agent, (call) =>
     Object.hasOwn(table, call)
       ? `This agent does not open ${call} to clients. List it where the agent is declared: clients: ["watch", "${call}"].`
@@ -191,7 +191,7 @@ export function refuseClosedCalls(agent: Agent, table: CallTable, { doors, run }
   };
   const inner = agent.onMessage.bind(agent);
   agent.onMessage = async (connection, message) => {
-    const isOpen = (name: string): boolean => doors.opens(name) || agent.getCallableMethods().has(name);
+    const isOpen = (name: string): boolean => access.opens(name) || agent.getCallableMethods().has(name);
     const call = connection.uri?.includes("/sub/") === true ? null : closedCall(message, isOpen);
     if (call === null) return inner(connection, message);
     if (atHome.has(connection.id) && LOOKS.has(table[call.method]?.group ?? "")) {

@@ -6,7 +6,15 @@
  */
 import type { Agent } from "agents";
 import { runCall, tableOf, type Calls, type MethodsOfCalls } from "./calls.ts";
-import { contextOf, DEFAULT_CLIENTS, Doors, hangDoors, mayAtHome, refuseClosedCalls, type Clients } from "./clients.ts";
+import {
+  contextOf,
+  DEFAULT_CLIENTS,
+  ClientAccess,
+  registerCalls,
+  mayAtHome,
+  refuseClosedCalls,
+  type Clients,
+} from "./clients.ts";
 import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { assertKeepsNoMessages } from "./known-hosts.ts";
@@ -61,7 +69,7 @@ export function checkDeclared<R extends Rooms, Open extends Clients<R>>(
 ): Declared {
   checkFields("withCompaction", options, { clients: true, rooms: true });
   const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
-  void new Doors(clients, tableOf(rooms));
+  void new ClientAccess(clients, tableOf(rooms));
   return { clients, rooms };
 }
 
@@ -77,21 +85,21 @@ function mix(Base: AgentClass, { rooms, clients }: Declared): AgentClass {
     static readonly clients: Clients = clients;
 
     readonly palimpsest: AgentCore;
-    readonly #doors: Doors;
+    readonly #access: ClientAccess;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      this.#doors = new Doors((this.constructor as typeof Compacting).clients, table);
-      hangDoors(this, table, { doors: this.#doors, shadowed });
+      this.#access = new ClientAccess((this.constructor as typeof Compacting).clients, table);
+      registerCalls(this, table, { access: this.#access, shadowed });
       const run = (name: string, input: unknown): Promise<unknown> =>
         this.#look(table[name] as CallTable[string], input);
-      refuseClosedCalls(this, table, { doors: this.#doors, run });
+      refuseClosedCalls(this, table, { access: this.#access, run });
       const configure = (sessionId: string): void => {
         const session = Session.create(this).forSession(sessionId);
         this.configureSession(session);
         session.apply();
       };
-      const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
+      const platform = agentPlatform(this, { ctx, env, clientsRead: this.#access.grants("read") });
       this.palimpsest = new AgentCore(ctx.storage, platform, { configure, rooms });
       // After the subclass's fields exist too, because they may name sessions.
       ctx.waitUntil(Promise.resolve().then(() => this.palimpsest.wake()));
@@ -110,12 +118,12 @@ function mix(Base: AgentClass, { rooms, clients }: Declared): AgentClass {
     /** Not public over RPC, because private names are no methods of a stub. */
     async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
       this.palimpsest.uses.count();
-      return runCall(entry, contextOf(this.palimpsest, this.#doors), input);
+      return runCall(entry, contextOf(this.palimpsest, this.#access), input);
     }
 
     async #look(entry: CallTable[string], input: unknown): Promise<unknown> {
       this.palimpsest.uses.count();
-      return runCall(entry, { ...contextOf(this.palimpsest, this.#doors), may: mayAtHome(this.#doors) }, input);
+      return runCall(entry, { ...contextOf(this.palimpsest, this.#access), may: mayAtHome(this.#access) }, input);
     }
 
     static {

@@ -1,7 +1,7 @@
 /**
  * The settings that a session can receive before its use, shared by a session and by a manager of all sessions.
  *
- * Checks each setting at once, and passes it on as a change of settings or as work for a room. The implementer of {@link Configured.tell}
+ * Checks each setting at once, and passes it on as a change of settings or as work for a room. The implementer of {@link Configured.collect}
  * decides when it takes effect. A session applies it before its next use, and a manager applies it to each session before any code of the
  * session's own.
  */
@@ -20,7 +20,7 @@ import { checkRules } from "./redaction.ts";
 
 export abstract class Configured {
   /** @internal */
-  protected abstract tell(call: BuilderCall): this;
+  protected abstract collect(call: BuilderCall): this;
 
   /**
    * Compacts through the durable workflow. A number is the largest estimate of a view in tokens. With `auto`, the default, the prices decide.
@@ -30,7 +30,7 @@ export abstract class Configured {
    * @example session.compactAfter(60_000, { budget: { dayTokens: 1_000_000 } });
    */
   compactAfter(threshold: Threshold = "auto", options: CompactAfterOptions = {}): this {
-    return this.tell({ settings: changedThreshold(threshold, options) });
+    return this.collect({ settings: changedThreshold(threshold, options) });
   }
 
   /**
@@ -39,7 +39,7 @@ export abstract class Configured {
    */
   previewToolOutputs(options: PreviewOptions): this {
     checkPreviews(options);
-    return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
+    return this.collect({ settings: (settings) => ({ ...settings, previews: options }) });
   }
 
   /**
@@ -49,7 +49,7 @@ export abstract class Configured {
    */
   redactSecrets(rules: SecretRules): this {
     const secretRules = checkRules(rules);
-    return this.tell({ settings: (settings) => ({ ...settings, secretRules }) });
+    return this.collect({ settings: (settings) => ({ ...settings, secretRules }) });
   }
 
   /**
@@ -59,7 +59,7 @@ export abstract class Configured {
    * @example session.onAfterCompaction(({ run }) => `Run ${run.id} wrote a summary.`);
    */
   onAfterCompaction(afterCompaction: AfterCompaction): this {
-    return this.tell({ settings: (settings) => ({ ...settings, afterCompaction }) });
+    return this.collect({ settings: (settings) => ({ ...settings, afterCompaction }) });
   }
 
   /**
@@ -68,7 +68,7 @@ export abstract class Configured {
    * @example session.onCompactionError((error, run) => console.error(run.id, error));
    */
   onCompactionError(onError: OnCompactionError): this {
-    return this.tell({ settings: (settings) => ({ ...settings, onError }) });
+    return this.collect({ settings: (settings) => ({ ...settings, onError }) });
   }
 
   static {

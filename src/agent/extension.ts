@@ -38,7 +38,7 @@ export interface Added<SessionMethods extends object, ManagerMethods extends obj
 // The access of a room to a manager of all sessions.
 export interface ManagerState {
   readonly core: Core;
-  readonly tell: (call: BuilderCall) => void;
+  readonly collect: (call: BuilderCall) => void;
 }
 
 /** An installed room of one agent. */

@@ -218,14 +218,14 @@ export class SettingsTable {
    * A builder call for each session, before any code of its own. It applies to sessions met from now on, and to those that no code has named
    * yet.
    */
-  tellEvery(call: BuilderCall): void {
+  collectForAll(call: BuilderCall): void {
     this.#forEvery.push(call);
     for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
     this.#unnamed.clear();
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. */
-  tell(handle: Handle, call: BuilderCall): void {
+  collect(handle: Handle, call: BuilderCall): void {
     // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
     if (this.#pending.size === 0) queueMicrotask(() => this.#takeAll());
     this.#pending.set(handle, [...(this.#pending.get(handle) ?? []), call]);

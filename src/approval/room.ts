@@ -30,16 +30,16 @@ export interface ApprovalMethods {
 }
 
 class ApprovalBuilder implements ApprovalMethods {
-  readonly #tell: (call: BuilderCall) => void;
+  readonly #collect: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (call: BuilderCall) => void) {
-    this.#tell = tell;
+  constructor(collect: (call: BuilderCall) => void) {
+    this.#collect = collect;
   }
 
   requireApproval(options: ApprovalOptions = {}): this {
     const resolved = resolveApproval(options);
-    this.#tell({ settings: (settings) => ({ ...settings, approval: resolved }) });
+    this.#collect({ settings: (settings) => ({ ...settings, approval: resolved }) });
     return this;
   }
 }
@@ -80,8 +80,8 @@ export function approval(): ApprovalExtension {
     name: "approval",
     calls: approvalCalls,
     install: (): Installed<ApprovalMethods, ApprovalMethods> => ({
-      session: (state) => new ApprovalBuilder((call) => state.tell(call)),
-      manager: ({ tell }) => new ApprovalBuilder(tell),
+      session: (state) => new ApprovalBuilder((call) => state.collect(call)),
+      manager: ({ collect }) => new ApprovalBuilder(collect),
     }),
   };
 }

@@ -149,7 +149,7 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
   };
 }
 
-type Tell = (call: BuilderCall) => void;
+type Collect = (call: BuilderCall) => void;
 
 /** Declarations of blocks that come before a session is used. */
 export interface ContextBuilder {
@@ -172,29 +172,29 @@ export interface ContextBuilder {
 
 class ContextSettings implements ContextBuilder {
   readonly #contexts: Contexts;
-  readonly #tellSession: Tell;
+  readonly #collectCall: Collect;
 
   /** @internal */
-  constructor(contexts: Contexts, tell: Tell) {
+  constructor(contexts: Contexts, collect: Collect) {
     this.#contexts = contexts;
-    this.#tellSession = tell;
+    this.#collectCall = collect;
   }
 
   withContext(label: string, options: BlockOptions = {}): this {
     checkBlock(label, options);
-    return this.#tell((blocks) => blocks.withContext(label, options));
+    return this.#collect((blocks) => blocks.withContext(label, options));
   }
 
   withCachedPrompt(provider?: PromptProvider): this {
-    return this.#tell((blocks) => blocks.withCachedPrompt(provider));
+    return this.#collect((blocks) => blocks.withCachedPrompt(provider));
   }
 
   onToolError(onError: OnToolError): this {
-    return this.#tell((blocks) => blocks.onToolError(onError));
+    return this.#collect((blocks) => blocks.onToolError(onError));
   }
 
-  #tell(apply: (blocks: ContextBlocks) => unknown): this {
-    this.#tellSession({ apply: (sessionId) => void apply(this.#contexts.session(sessionId)) });
+  #collect(apply: (blocks: ContextBlocks) => unknown): this {
+    this.#collectCall({ apply: (sessionId) => void apply(this.#contexts.session(sessionId)) });
     return this;
   }
 }
@@ -205,7 +205,7 @@ class SessionContext extends ContextSettings {
 
   /** @internal */
   constructor(state: SessionState, contexts: Contexts) {
-    super(contexts, (call) => state.tell(call));
+    super(contexts, (call) => state.collect(call));
     this.#state = state;
     this.#contexts = contexts;
   }
@@ -277,8 +277,8 @@ class ManagerContext extends ContextSettings {
   readonly #core: Core;
 
   /** @internal */
-  constructor({ core, tell }: ManagerState, contexts: Contexts) {
-    super(contexts, tell);
+  constructor({ core, collect }: ManagerState, contexts: Contexts) {
+    super(contexts, collect);
     this.#core = core;
   }
 

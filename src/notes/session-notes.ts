@@ -81,19 +81,19 @@ export interface NotesBuilder {
 
 export class NotesOfAgent implements NotesBuilder {
   readonly #core: Core;
-  readonly #tell: (call: BuilderCall) => void;
+  readonly #collect: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor({ core, tell }: ManagerState) {
+  constructor({ core, collect }: ManagerState) {
     this.#core = core;
-    this.#tell = tell;
+    this.#collect = collect;
   }
 
   keepNotes(options: KeepNotesOptions = {}): this {
     checkNotes(options);
     const { asBlock } = options;
     const description = "Notes of this session, kept as it goes on.";
-    this.#tell({
+    this.#collect({
       settings: (settings) => ({ ...settings, rooms: { ...settings.rooms, [ROOM]: options } }),
       ...(asBlock !== undefined && {
         apply: (sessionId) => {
@@ -114,7 +114,7 @@ export class NotesOfSession extends NotesOfAgent {
 
   /** @internal */
   constructor(state: SessionState, caches: NotesCaches) {
-    super({ core: state.core, tell: (call) => state.tell(call) });
+    super({ core: state.core, collect: (call) => state.collect(call) });
     this.#state = state;
     this.#caches = caches;
   }

@@ -80,16 +80,16 @@ export interface FunctionMethods {
 }
 
 class FunctionBuilder implements FunctionMethods {
-  readonly #tell: (call: BuilderCall) => void;
+  readonly #collect: (call: BuilderCall) => void;
 
   /** @internal */
-  constructor(tell: (call: BuilderCall) => void) {
-    this.#tell = tell;
+  constructor(collect: (call: BuilderCall) => void) {
+    this.#collect = collect;
   }
 
   onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
     const inline = resolveInline(compact, options);
-    this.#tell({ settings: (settings) => ({ ...settings, inline }) });
+    this.#collect({ settings: (settings) => ({ ...settings, inline }) });
     return this;
   }
 }
@@ -106,8 +106,8 @@ export function ownFunction(): OwnFunctionExtension {
     name: "ownFunction",
     calls: NO_CALLS,
     install: (core: Core): Installed<FunctionMethods, FunctionMethods> => ({
-      session: (state) => new FunctionBuilder((call) => state.tell(call)),
-      manager: ({ tell }) => new FunctionBuilder(tell),
+      session: (state) => new FunctionBuilder((call) => state.collect(call)),
+      manager: ({ collect }) => new FunctionBuilder(collect),
       functions: new FunctionRuns(core),
     }),
   };

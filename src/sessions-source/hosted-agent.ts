@@ -7,7 +7,7 @@
 import type { Agent } from "agents";
 import type { Sessions } from "agents/sessions";
 import { runCall, tableOf } from "../agent/calls.ts";
-import { addOpenCalls, contextOf, Doors, mayAtHome, refuseClosedCalls, type Clients } from "../agent/clients.ts";
+import { addOpenCalls, contextOf, ClientAccess, mayAtHome, refuseClosedCalls, type Clients } from "../agent/clients.ts";
 import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "./hosted-session.ts";
@@ -87,8 +87,8 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
     );
   }
   const table = tableOf(rooms);
-  const doors = new Doors(clients, table);
-  const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
+  const access = new ClientAccess(clients, table);
+  const platform = agentPlatform(agent, { ctx, env, clientsRead: access.grants("read") });
   const { viewChanged } = options;
   const configure = (sessionId: string): void => {
     const session = core.session(sessionId);
@@ -110,16 +110,16 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
     }
   };
   addOpenCalls(agent, table, {
-    doors,
+    access,
     run(name, input) {
       const { palimpsest } = this as { palimpsest: CoreOfHost };
-      return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
+      return runCall(table[name] as CallTable[string], contextOf(palimpsest, access), input);
     },
   });
   refuseClosedCalls(agent, table, {
-    doors,
+    access,
     run: (name, input) =>
-      runCall(table[name] as CallTable[string], { ...contextOf(core, doors), may: mayAtHome(doors) }, input),
+      runCall(table[name] as CallTable[string], { ...contextOf(core, access), may: mayAtHome(access) }, input),
   });
   takeInOnStart(agent, hosted, options.beforeStart);
   ctx.waitUntil(Promise.resolve().then(() => core.wake()));

@@ -32,7 +32,7 @@ test("the members that are known by name are those that rooms add, and the impor
     const core = agent.palimpsest;
     const state = { core, sessionId: "" } as never;
     for (const [at, room] of installRooms(core, ALL_ROOMS).entries()) {
-      const parts = [room.session(state), room.manager?.({ core, tell: () => undefined }) ?? {}];
+      const parts = [room.session(state), room.manager?.({ core, collect: () => undefined }) ?? {}];
       seen.set(ALL_ROOMS[at]?.name ?? "", new Set(parts.flatMap(methodsOf)));
     }
   });

@@ -5,7 +5,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { Agent } from "agents";
 import { expect, test } from "vitest";
 import { tableOf } from "../../src/agent/calls.ts";
-import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
+import { DEFAULT_CLIENTS, ClientAccess } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { talk } from "../conversation.ts";
@@ -35,7 +35,7 @@ class LaterChat extends Agent {
 
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
 const TABLE = tableOf([]);
-const OPEN = Object.keys(TABLE).filter((name) => new Doors(DEFAULT_CLIENTS, TABLE).opens(name));
+const OPEN = Object.keys(TABLE).filter((name) => new ClientAccess(DEFAULT_CLIENTS, TABLE).opens(name));
 
 test("no name that compaction adds is a name of Agent or AIChatAgent, of the class or of an object", async () => {
   const taken = new Set([...namesOf(Agent.prototype), ...namesOf(AIChatAgent.prototype)]);

@@ -10,7 +10,7 @@ import { CALL_NAMES, calls } from "../rooms.ts";
 import { ALL_ROOMS, type AllRooms, type CallName } from "../../src/rooms.ts";
 import { runCall, type CallContext } from "../../src/agent/calls.ts";
 import { tableOf } from "../../src/agent/calls.ts";
-import { Doors, type Clients } from "../../src/agent/clients.ts";
+import { ClientAccess, type Clients } from "../../src/agent/clients.ts";
 import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
@@ -334,7 +334,7 @@ test("a callable method of a base class opens no call of ours that took its plac
 test.each([[["reed"]], [["append", "everything"]], ["some"], [null], [7]])(
   "clients: %j is refused where it stands",
   (clients) => {
-    expect(() => new Doors(clients as never, tableOf([]))).toThrow(/^\[invalid_options\] clients: /);
+    expect(() => new ClientAccess(clients as never, tableOf([]))).toThrow(/^\[invalid_options\] clients: /);
     expect(() => withCompaction(Agent, { clients: clients as never })).toThrow(/\[invalid_options\]/);
   },
 );

@@ -49,7 +49,7 @@ test("without the room there is no search, no recall, no tool, and a block that 
     }
     const { palimpsest: core } = agent;
     const [blocks] = installRooms(core, [context()]);
-    const manager = blocks?.manager?.({ core, tell: () => undefined }) as ManagerContextMethods;
+    const manager = blocks?.manager?.({ core, collect: () => undefined }) as ManagerContextMethods;
     expect(() => manager.withSearchableHistory("past")).toThrow(/^\[not_configured\].*recall\(\)/);
   });
 });

@@ -7,7 +7,7 @@ import { tool } from "ai";
 import { z } from "zod";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { tableOf } from "../../src/agent/calls.ts";
-import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
+import { DEFAULT_CLIENTS, ClientAccess } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { withCompaction } from "../../src/think/with-compaction.ts";
@@ -311,7 +311,7 @@ const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compaction"]
 
 test("no name that compaction adds is a name of Think; its class has these and the calls that were opened", async () => {
   const table = tableOf([]);
-  const open = Object.keys(table).filter((name) => new Doors(DEFAULT_CLIENTS, table).opens(name));
+  const open = Object.keys(table).filter((name) => new ClientAccess(DEFAULT_CLIENTS, table).opens(name));
   const stock = namesOf(Think.prototype);
   const stub = env.StockThink.get(env.StockThink.idFromName("names"));
   await runInDurableObject(stub, async (agent) => {

@@ -27,7 +27,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     super();
     this.#host = host;
     const core = coreOf(host);
-    const state = { core, tell: (call: BuilderCall) => void this.tell(call) };
+    const state = { core, collect: (call: BuilderCall) => void this.collect(call) };
     for (const { manager } of core.installed) if (manager !== undefined) addMethods(this, manager(state));
   }
 
@@ -40,8 +40,8 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /** @internal */
-  protected override tell(call: BuilderCall): this {
-    this.#core.settings.tellEvery(call);
+  protected override collect(call: BuilderCall): this {
+    this.#core.settings.collectForAll(call);
     return this;
   }
 

@@ -59,8 +59,8 @@ export class SessionState {
   }
 
   /** Keeps a builder call until the session is used, or until the present code has run. @internal */
-  tell(call: BuilderCall): void {
-    this.core.settings.tell(this, call);
+  collect(call: BuilderCall): void {
+    this.core.settings.collect(this, call);
   }
 
   /** Applies pending builder calls. At every use of the session it throws the error that one of them caused. */

@@ -147,8 +147,8 @@ export class Session extends Configured {
   }
 
   /** @internal */
-  protected override tell(call: BuilderCall): this {
-    this.#state.tell(call);
+  protected override collect(call: BuilderCall): this {
+    this.#state.collect(call);
     return this;
   }
 
