@@ -25,6 +25,11 @@ export const LIMITS = {
   steps: 1_024,
   /** Bytes of what one call passes or returns. */
   rpcBytes: 32 * MIB,
+  /** Milliseconds of processor time of a call, and bytes of an isolate. What is read without a pause stands for what is held at once. */
+  callMs: 30_000,
+  memoryBytes: 128_000_000,
+  /** Calls of one instance to the agent and to models. */
+  subrequests: 10_000,
 } as const;
 
 /** What was refused, in the order in which it happened. Shared with the Worker under test, which is in the same isolate. */
@@ -58,6 +63,30 @@ export function checkStatement(query: string, parameters: readonly unknown[]): v
   if (/^\s*(?:INSERT|REPLACE)\b/.test(query) && sum > LIMITS.valueBytes) refuse(`a row of ${sum} bytes`);
 }
 
+/** What an object does without a pause, in which nobody else is answered. */
+export interface Stretch {
+  readonly began: number;
+  bytes: number;
+}
+
+/** Throws where production would have stopped the object. */
+export function checkStretch({ began, bytes }: Stretch, now: number): void {
+  if (now - began > LIMITS.callMs) refuse(`${Math.round(now - began)} ms without a pause`);
+  if (bytes > LIMITS.memoryBytes) refuse(`${bytes} bytes read without a pause`);
+}
+
+let open: Stretch | null = null;
+
+function stretch(): Stretch {
+  if (open === null) queueMicrotask(() => (open = null));
+  return (open ??= { began: performance.now(), bytes: 0 });
+}
+
+/** Texts are counted by their characters, because most are plain and all are read by the thousand. */
+function sizeOf(row: Record<string, SqlStorageValue>): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 8), 0);
+}
+
 /** An object's state whose statements are checked, those of the SDK included. */
 export function strictState(ctx: DurableObjectState): DurableObjectState {
   const { sql } = ctx.storage;
@@ -67,13 +96,32 @@ export function strictState(ctx: DurableObjectState): DurableObjectState {
     writable: true,
     value: (query: string, ...parameters: unknown[]) => {
       checkStatement(query, parameters);
-      return exec(query, ...parameters);
+      const now = stretch();
+      const cursor = exec(query, ...parameters);
+      const toArray = cursor.toArray.bind(cursor);
+      cursor.toArray = () => {
+        const rows = toArray();
+        now.bytes += rows.reduce((sum, row) => sum + sizeOf(row), 0);
+        checkStretch(now, performance.now());
+        return rows;
+      };
+      return cursor;
     },
   });
   return ctx;
 }
 
-const used = new Set<string>();
+/** The params of every instance, by its id. */
+export const instances = ((globalThis as { palimpsestInstances?: Map<string, unknown> }).palimpsestInstances ??=
+  new Map());
+const calls = new Map<string, number>();
+
+/** Counts a call of an instance to its agent, and one to a model where the step asked one. */
+export function checkSubrequests(id: string, made: number): void {
+  const all = (calls.get(id) ?? 0) + made;
+  calls.set(id, all);
+  if (all > LIMITS.subrequests) refuse(`${all} subrequests of ${id}`);
+}
 
 /** An environment whose Workflow refuses ids and params that production refuses. An id is never used for a second run. */
 export function strictWorkflow(workflow: Workflow): Workflow {
@@ -85,14 +133,23 @@ export function strictWorkflow(workflow: Workflow): Workflow {
         const { id = "", params } = options;
         if (id.length > LIMITS.instanceIdChars || !INSTANCE_ID.test(id)) refuse(`the instance id "${id}"`);
         if (jsonBytes(params) > LIMITS.paramsBytes) refuse(`params of ${jsonBytes(params)} bytes`);
-        const of = `${id} ${JSON.stringify(params)}`;
-        if ([...used].some((each) => each !== of && each.startsWith(`${id} `)))
+        const before = instances.get(id);
+        if (before !== undefined && JSON.stringify(before) !== JSON.stringify(params))
           refuse(`the id "${id}" for another run`);
-        used.add(of);
+        // Production throws for an id that it has, which is no breach, because the agent may not have learned that it was created.
+        if (before !== undefined && (await isThere(target, id))) throw new Error("(instance.already_exists)");
+        instances.set(id, params);
         return target.create(options);
       };
     },
   });
+}
+
+async function isThere(workflow: Workflow, id: string): Promise<boolean> {
+  return workflow.get(id).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The steps of an instance, whose names and results are checked. The engine's object is a stub, so its methods are only called. */

@@ -20,11 +20,11 @@ import type { Span } from "../src/steps/plan/outline.ts";
 import type { Finished } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
-import type { PortMethod } from "../src/workflows/port.ts";
+import type { DraftInput, PortMethod } from "../src/workflows/port.ts";
 import { scriptedEmbed } from "./embeddings/scripted-embedder.ts";
 import { cachingModel } from "./prompt-cache/caching-provider.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
-import { checkRpc, strictState, strictStep, strictWorkflow } from "./strict.ts";
+import { checkRpc, checkSubrequests, strictState, strictStep, strictWorkflow } from "./strict.ts";
 import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
@@ -93,6 +93,8 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
 
   /** As deployed, unless a test planned a fault. */
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    const asksModel = method === "saveDraft" && (args[1] as DraftInput).cost !== null;
+    checkSubrequests(runId, asksModel ? 2 : 1);
     const work = async (): Promise<unknown> => checkRpc(await super.compactionStep(runId, method, checkRpc(args)));
     return faultyCall({ agent: this, ctx: this.ctx }, { runId, method, args }, work);
   }

@@ -5,7 +5,15 @@ import { afterEach, expect, test } from "vitest";
 import { settle } from "../agent/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
-import { breaches, checkStatement, LIMITS, strictStep, strictWorkflow } from "../strict.ts";
+import {
+  breaches,
+  checkStatement,
+  checkStretch,
+  checkSubrequests,
+  LIMITS,
+  strictStep,
+  strictWorkflow,
+} from "../strict.ts";
 
 skipRetryDelays();
 
@@ -26,6 +34,15 @@ test.each<readonly [string, () => unknown]>([
     "a row of 2400000 bytes",
     () => checkStatement("INSERT INTO t VALUES (?, ?)", ["x".repeat(1_200_000), "y".repeat(1_200_000)]),
   ],
+  ["30001 ms without a pause", () => checkStretch({ began: 1_000, bytes: 0 }, 1_001 + LIMITS.callMs)],
+  ["128000001 bytes read without a pause", () => checkStretch({ began: 0, bytes: LIMITS.memoryBytes + 1 }, 0)],
+  [
+    "10001 subrequests of busy",
+    () => {
+      checkSubrequests("busy", LIMITS.subrequests);
+      checkSubrequests("busy", 1);
+    },
+  ],
 ])("refuses %s", (what, work) => {
   expect(work).toThrow(`Production refuses this: ${what}`);
   expect(breaches).toHaveLength(1);
@@ -39,13 +56,13 @@ test("refuses names, results, ids and params that production refuses", async () 
   );
   const many = Array.from({ length: LIMITS.connections + 1 }, (_, n) => step.do(`${n}`, async () => scheduler.wait(1)));
   expect(await refusalOf(async () => Promise.all(many))).toContain("7 connections at once");
-  const workflow = strictWorkflow({ create: async () => ({}) } as unknown as Workflow);
+  const workflow = strictWorkflow({ create: async () => ({}), get: async () => ({}) } as unknown as Workflow);
   expect(await refusalOf(async () => workflow.create({ id: "a:b" }))).toContain('instance id "a:b"');
   expect(await refusalOf(async () => workflow.create({ id: "p", params: "x".repeat(LIMITS.paramsBytes) }))).toContain(
     "params of",
   );
   await workflow.create({ id: "twice", params: { n: 1 } });
-  await workflow.create({ id: "twice", params: { n: 1 } });
+  expect(await refusalOf(async () => workflow.create({ id: "twice", params: { n: 1 } }))).toContain("already_exists");
   expect(await refusalOf(async () => workflow.create({ id: "twice", params: { n: 2 } }))).toContain("for another run");
 });
 
@@ -53,6 +70,17 @@ test("an object's own statements go through it", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, (_, { storage }) => {
     expect(() => storage.sql.exec("SELECT ?", "x".repeat(LIMITS.valueBytes + 1))).toThrow("Production refuses this");
+  });
+  const most = Math.ceil(LIMITS.memoryBytes / LIMITS.valueBytes);
+  await runInDurableObject(stub, async (_, { storage }) => {
+    const read = (): unknown => storage.sql.exec("SELECT ? AS text", "x".repeat(LIMITS.valueBytes)).toArray();
+    for (let n = 0; n <= most; n++) {
+      read();
+      await scheduler.wait(0);
+    }
+    expect(() => {
+      for (let n = 0; n <= most; n++) read();
+    }).toThrow("bytes read without a pause");
   });
   expect(env.COMPACTION_WORKFLOW).toBeDefined();
 });

@@ -222,6 +222,9 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`connections of an instance at once | ${STRICT.connections} |`,
     says`on the free plan | ${STRICT.steps} |`,
     says`passes or returns | ${STRICT.rpcBytes} bytes |`,
+    says`calls of an instance to others | ${STRICT.subrequests} |`,
+    says`as time without a pause | ${STRICT.callMs} ms |`,
+    says`as bytes read without a pause | ${STRICT.memoryBytes} bytes |`,
   ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
   "SECURITY.md": [

@@ -28,7 +28,8 @@ export const FAULTS = [
   "result lost",
 ] as const;
 
-export type Fault = (typeof FAULTS)[number];
+/** One of {@link FAULTS}, which happens once, or new code before each step, for which the agent's object is reset. */
+export type Fault = (typeof FAULTS)[number] | "code updates";
 
 export interface FaultPlan {
   readonly fault: Fault | null;
@@ -37,6 +38,8 @@ export interface FaultPlan {
   /** Calls and steps that happened. They are counted for every plan, so that one without a fault tells the number of places. */
   readonly calls: PortMethod[];
   readonly steps: string[];
+  /** Steps before which new code came. */
+  readonly updated: Set<string>;
   /** Runs after a call was answered, before the workflow learns of it. */
   behind: ((agent: PalimpsestAgent, method: PortMethod) => Promise<unknown>) | null;
   /** The stored result of each step. */
@@ -64,6 +67,7 @@ export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | 
     ...planned,
     calls: [],
     steps: [],
+    updated: new Set(),
     behind: null,
     results: new Map(),
     errors: [],
@@ -98,6 +102,11 @@ export async function faultyCall({ agent, ctx }: Place, call: Call, work: () => 
   const plan = plans.get(agent.name);
   if (plan === undefined) return work();
   if (plan.away?.method === call.method && plan.away.times-- > 0) throw new Error("the agent is away");
+  const { step } = call.args[0] as StepMark;
+  if (plan.fault === "code updates" && !plan.updated.has(step)) {
+    plan.updated.add(step);
+    ctx.abort("new code");
+  }
   const hit = plan.calls.push(call.method) === plan.at && plan.fault !== "result lost";
   // Counted again at the next call, because answers are sent until a reset takes effect.
   if (hit || plan.fired)
