@@ -271,10 +271,14 @@ const COPIED_TURN = /^\[#\d+ \w+\]$/m;
 const NEXT_TURN = /\n(?:\[#\d{1,9} user\][ \t]*(?:\n|$)|[ \t]{0,9}\n(?:\*\*)?(?:User|Human|USER|HUMAN):(?:\*\*)?[ \n])/;
 
 /**
- * Removes from an answer a model's thoughts at its start, the marks of its chat format, and a next turn that it made up. Everything
- * after an unclosed mark of thoughts counts as thought. A mark further on in an answer stays.
+ * Removes from an answer a model's thoughts at its start, the marks of its chat format, a next turn that it made up, and what it wrapped the
+ * answer in. Everything after an unclosed mark of thoughts counts as thought. A mark further on in an answer stays.
  */
 export function stripThinking(text: string): string {
+  return unwrap(stripTurns(text));
+}
+
+function stripTurns(text: string): string {
   let rest = text.replace(CHANNEL, "").trim();
   for (;;) {
     THINK_TAG.lastIndex = 0;
@@ -301,4 +305,67 @@ function firstTurn(text: string): string {
 function nextClose(text: string): RegExpExecArray | null {
   for (let tag = THINK_TAG.exec(text); tag !== null; tag = THINK_TAG.exec(text)) if (tag[1] === "/") return tag;
   return null;
+}
+
+const HEADING_LINE = /^ {0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?[ \t]{0,9}$)/;
+const FENCE_LINE = /^(?:```|~~~)[ \t]{0,9}(markdown|md)?[ \t]{0,9}$/i;
+const ANY_FENCE = /^[ \t]{0,9}(?:```|~~~)/;
+const RULE_LINE = /^ {0,3}(?:---|\*\*\*|___)[ \t]{0,9}$/;
+/** An item of a list, a quotation, a row, or a line with a reference. */
+const HOLDS_MATTER = /^\s{0,9}(?:[-*+•>|]\s|\d{1,3}[.)]\s)|\[[#@]/;
+/** Longer words around an answer may be a part of it. */
+const REMARK_CHARS = 200;
+
+/** The answer without what says that it comes, a fence around all of it, and a remark behind it, which are known by their form. */
+function unwrap(text: string): string {
+  const lines = text.split("\n");
+  const first = lines.findIndex((line) => HEADING_LINE.test(line) || FENCE_LINE.test(line));
+  if (first === -1) return text;
+  const own = lines.slice(first);
+  const wraps = isWrapped(own);
+  const said = lines.slice(0, first).join("\n").trim();
+  const announces = said === "" || (isRemark(said) && /[:：][*_]{0,3}$/.test(said));
+  if (!announces || !(wraps || HEADING_LINE.test(own[0] ?? ""))) return withoutRemark(lines).join("\n").trim();
+  if (!wraps) return withoutRemark(own).join("\n").trim();
+  const isClosed = own.filter((line) => ANY_FENCE.test(line)).length % 2 === 0;
+  const end = isClosed ? own.findLastIndex((line) => FENCE_LINE.test(line)) : own.length;
+  return withoutRemark(own.slice(1, end)).join("\n").trim();
+}
+
+/** The lines without a last question, or a last line behind a rule. Alone under a heading it is a part of the answer. */
+function withoutRemark(lines: readonly string[]): readonly string[] {
+  const last = lines.findLastIndex(isTold);
+  const before = lines.slice(0, Math.max(0, last)).findLastIndex(isTold);
+  const [remark = "", above = ""] = [lines[last], lines[before]];
+  const isRuled = RULE_LINE.test(above);
+  const isApart = isRuled || (before < last - 1 && /[?？؟][*_)]{0,3}\s{0,9}$/.test(remark));
+  if (!isApart || !isRemark(remark) || HEADING_LINE.test(remark) || HEADING_LINE.test(above)) return lines;
+  const isInFence = lines.filter((line) => ANY_FENCE.test(line)).length % 2 === 1;
+  const isBehind = lines.slice(0, before).some((line) => HEADING_LINE.test(line));
+  return isBehind && !isInFence ? lines.slice(0, isRuled ? before : last) : lines;
+}
+
+function isTold(line: string): boolean {
+  return line.trim() !== "";
+}
+
+function isRemark(text: string): boolean {
+  return text.length <= REMARK_CHARS && !HOLDS_MATTER.test(text);
+}
+
+/** Whether a fence begins here that goes to the end, with no more than a remark behind it. */
+function isWrapped([first = "", ...rest]: readonly string[]): boolean {
+  const opened = FENCE_LINE.exec(first);
+  if (opened === null) return false;
+  const begin = rest.find((line) => line.trim() !== "") ?? "";
+  if (opened[1] === undefined && !HEADING_LINE.test(begin)) return false;
+  const end = rest.findLastIndex((line) => FENCE_LINE.test(line));
+  const isClosed = rest.filter((line) => ANY_FENCE.test(line)).length % 2 === 1;
+  const behind = isClosed
+    ? rest
+        .slice(end + 1)
+        .join("\n")
+        .trim()
+    : "";
+  return behind.length <= REMARK_CHARS && !behind.split("\n").some((line) => HEADING_LINE.test(line));
 }

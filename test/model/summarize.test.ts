@@ -350,3 +350,50 @@ describe("reasons carry no secrets", () => {
     expect(redact("x ".repeat(10_000)).length).toBeLessThanOrEqual(300);
   });
 });
+
+describe("what an answer is wrapped in is no part of it", () => {
+  const answer = "## Goal\nShip the parser. [#1]\n\n```js\nparse();\n```\n\n## State\n- All tests passed. [#4]";
+
+  it.each([
+    ["a line that says that it comes", `Here is the summary:\n\n${answer}`],
+    ["such a line in another language", `以下是摘要：\n${answer}`],
+    ["two of them", `Sure!\n\nHere is the summary of messages 1 to 24:\n\n${answer}`],
+    ["a fence", `\`\`\`markdown\n${answer}\n\`\`\``],
+    ["a fence without a name", `\`\`\`\n${answer}\n\`\`\`\n`],
+    ["a fence that is not closed", `\`\`\`markdown\n${answer}`],
+    ["a question behind it", `${answer}\n\nWould you like me to continue?`],
+    ["a question in another language", `${answer}\n\n続けますか？`],
+    ["a line behind a rule", `${answer}\n\n---\nLet me know if anything is missing.`],
+    ["all of them", `Here you are:\n\n\`\`\`markdown\n${answer}\n\`\`\`\n\nShall I go on?`],
+    ["the same within the fence", `Here you are:\n\`\`\`md\n${answer}\n\nShall I go on?\n\`\`\``],
+  ])("%s", (_, wrapped) => {
+    expect(stripThinking(wrapped)).toBe(answer);
+  });
+
+  it("a fence around prose as well", () => {
+    expect(stripThinking("```markdown\nThe parser was shipped.\n```")).toBe("The parser was shipped.");
+  });
+
+  it.each([
+    ["a first line without a colon", `The parser is shipped.\n\n${answer}`],
+    ["a first line with a reference", `The user wants [#1]:\n\n${answer}`],
+    ["a list before the first heading", `- wanted by Ada:\n${answer}`],
+    ["code in prose", "He ran this:\n```\nnpm test\n```\nand it passed."],
+    ["code alone under a first line", "He ran this:\n```js\nparse();\n```"],
+    ["an open question under its heading", `${answer}\n\n## Open\n\nWhich colour shall the roof have?`],
+    ["an open question in a list", `${answer}\n\n- Which colour shall the roof have?`],
+    ["an open question with its reference", `${answer}\n\nWhich colour shall the roof have? [#7]`],
+    ["a question in prose", "The parser was shipped.\n\nIs the roof to be blue?"],
+    ["a sentence behind it", `${answer}\n\nThe roof is blue.`],
+    ["a heading for a first line", `**Summary of the work:**\n\n${answer}`],
+  ])("%s stays", (_, whole) => {
+    expect(stripThinking(whole)).toBe(whole);
+  });
+
+  it.each(["\n", "```\n", "a:\n", "---\n", "## a\n", "? \n\n", "** ", " "])(
+    "in time that grows with its length: %j",
+    (piece) => {
+      expectLinear((size) => `${piece.repeat(size)}## Goal\nx\n\n${piece.repeat(size)}`, stripThinking, 5_000);
+    },
+  );
+});

@@ -245,6 +245,8 @@ const ERROR_TEXT =
 const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
 /** Tokens below which prose without a heading says next to nothing, where its source has so many. */
 const LEAST_PROSE_TOKENS = 25;
+/** The same for headings with a bare sentence under each. */
+const LEAST_BARE_TOKENS = 80;
 const MUCH_SOURCE_TOKENS = 500;
 
 /** Audits one draft as the summary of its whole source. */
@@ -282,16 +284,53 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
   return problems;
 }
 
-/** Whether the same sentence, or a refusal, stands under each of several headings. */
+/** What stands under each heading, without empty ones. */
+function bodiesOf(text: string): string[] {
+  return text
+    .split(/^#{1,6}[ \t].*$/m)
+    .map((body) => body.trim().replace(LIST_MARK, ""))
+    .filter((body) => !isNothing(body));
+}
+
+/** Whether nearly the same short sentence, or a refusal, stands under each of several headings. */
 function refusesEverywhere(text: string): boolean {
-  const bodies = text.split(/^#{1,6}[ \t].*$/m).flatMap((body) => (body.trim() === "" ? [] : [body.trim()]));
-  const said = bodies.map((body) => body.replace(LIST_MARK, "")).filter((body) => !isNothing(body));
-  if (said.length < REFUSED_SECTIONS) return false;
-  return new Set(said).size === 1 || said.every((body) => REFUSAL.test(body));
+  const said = bodiesOf(text);
+  if (said.length < 2) return false;
+  if (said.every((body) => REFUSAL.test(body)) || (said.length >= MANY_SECTIONS && new Set(said).size === 1))
+    return true;
+  const [first, ...others] = said.map(signsOf);
+  if (first === undefined || !said.every(isBareSentence)) return false;
+  return others.every((each) => isAlike(first, each));
 }
 
 /** Fewer sections may well say the same. */
-const REFUSED_SECTIONS = 3;
+const MANY_SECTIONS = 3;
+/** Words, or signs of a script without blanks, from which on a sentence is one. */
+const LEAST_SIGNS = 4;
+const MATTER = /[\p{N}@_`"“”„«»「」『』]|[\p{L}\p{N}][/.:][\p{L}\p{N}]/u;
+
+/**
+ * Whether a section is one sentence without a number, a reference, a quotation or code. A summary of much has some, and a refusal has none in
+ * any language.
+ */
+function isBareSentence(body: string): boolean {
+  return !body.includes("\n") && /[.!…。！]$/.test(body) && !MATTER.test(body) && signsOf(body).size >= LEAST_SIGNS;
+}
+
+/** The words of a text. Scripts without blanks are told by their signs. */
+function signsOf(text: string): ReadonlySet<string> {
+  return new Set(
+    text
+      .toLowerCase()
+      .match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+/gu),
+  );
+}
+
+/** Whether two sentences share more than half of the words of the longer one. */
+function isAlike(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  const shared = [...one].filter((word) => other.has(word)).length;
+  return shared * 2 > Math.max(one.size, other.size);
+}
 
 function copiesTranscript(text: string): boolean {
   const lines = text.replaceAll(FENCED, "").match(TRANSCRIPT_LINE) ?? [];
@@ -335,8 +374,11 @@ function findMisfits(
     text,
     template.sections.map(({ hint }) => hint),
   );
-  const isThin =
-    input.byModel === true && !HEADING.test(text) && words < LEAST_PROSE_TOKENS && spanTokens >= MUCH_SOURCE_TOKENS;
+  const said = bodiesOf(text);
+  const isBare = HEADING.test(text)
+    ? words < LEAST_BARE_TOKENS && said.length > 1 && said.every(isBareSentence)
+    : words < LEAST_PROSE_TOKENS;
+  const isThin = input.byModel === true && isBare && spanTokens >= MUCH_SOURCE_TOKENS;
   if (/\p{L}/u.test(text) && (isHollow || isThin) && (input.hasMatter?.() ?? true)) {
     const detail = isHollow
       ? "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to."

@@ -130,10 +130,33 @@ describe("the audit", () => {
       "## Goal\nNo summary is possible here.\n## Done\nNo summary is possible here.\n## Next\n- No summary is possible here.",
       "refusal",
     ],
+    ["## Goal\nI’m sorry, but I can’t help with that.\n## Done\nI can’t do this.", "refusal"],
+    [
+      "## Ziel\nEs tut mir leid, aber dabei kann ich nicht helfen.\n## Stand\n- Tut mir leid, dabei kann ich leider nicht helfen.",
+      "refusal",
+    ],
+    ["## 目标\n抱歉，我无法协助完成这个请求。\n## 状态\n很抱歉，我无法协助完成这个请求。", "refusal"],
+    ["## Objetivo\nLo siento, no puedo ayudar con eso.\n## Estado\nLo siento, no puedo ayudar con esto.", "refusal"],
     ["## Goal\n[call look]\n{}\n[#1 user]\nHello.\n[#2 assistant]\nHi.", "echo"],
     ["## Goal\nNone.\n## Done\nNothing yet.\n## Next\n- n/a", "hollow"],
   ])("refuses a false answer under each heading: %j is %s", (text, kind) => {
     expect(audit(text)).toContain(kind);
+  });
+
+  test("refuses a bare sentence under each heading of a short answer, in any language, where it replaces much", () => {
+    const refused =
+      "## Ziel\nEs tut mir leid, das ist leider nicht möglich.\n## Stand\nDiese Anfrage kann ich so nicht bearbeiten.";
+    const given = { finishReason: "stop", policy, template, countTokens: estimateTokens, byModel: true };
+    expect(auditSummary({ ...given, text: refused, spanTokens: 5_000 })).toMatchObject({
+      problems: [{ kind: "hollow" }],
+    });
+    expect(auditSummary({ ...given, text: refused, spanTokens: 300 })).toMatchObject({ ok: true });
+    for (const told of [
+      refused.replace("möglich.", "möglich. [#3]"),
+      refused.replace("Diese Anfrage", "`npm test`"),
+      `${refused}\n- Offen: der Kai`,
+    ])
+      expect(auditSummary({ ...given, text: told, spanTokens: 5_000 }), told).toMatchObject({ ok: true });
   });
 
   test("takes a sentence that stands under two headings, and empty ones beside what is told", () => {
