@@ -4,7 +4,7 @@
  */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { calls } from "../rooms.ts";
+import { CALL_NAMES, calls } from "../rooms.ts";
 import type { CallName } from "../../src/rooms.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -85,204 +85,113 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   ],
 };
 
+type Kind = keyof typeof WRONG;
+
+/** The kind of a field by its name, wherever it is taken. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  ...kind("session", "sessionId"),
+  ...kind("parentSession", "parentSessionId"),
+  ...kind("id", "leafId", "id", "overlayId", "runId", "asOf", "after", "atMessageId", "messageId"),
+  ...kind("idOrNull", "parentId", "coveredId"),
+  ...kind("event", "fromMessageId", "toMessageId"),
+  ...kind("known", "around"),
+  ...kind("name", "name", "model", "source"),
+  ...kind("focus", "focus"),
+  ...kind("text", "content", "defaultContent", "query", "section"),
+  ...kind("file", "text"),
+  ...kind("quotation", "quote"),
+  ...kind("step", "stepName"),
+  ...kind("summary", "summary"),
+  ...kind("label", "label"),
+  ...kind("key", "key", "upload"),
+  ...kind("description", "description"),
+  ...kind("flag", "fresh", "rebuild", "ignoreBudget", "manual", "everywhere", "apart", "redact", "last"),
+  ...kind("flag", "readonly", "shared", "carry"),
+  ...kind("word", "whenChanged", "format", "order", "reason"),
+  ...kind("object", "metadata"),
+  ...kind("truncate", "truncate"),
+  ...kind("amount", "cost"),
+  ...kind("total", "inputTokens", "outputTokens", "cachedTokens", "writtenTokens", "viewTokens", "basedOn"),
+  ...kind("count", "maxTokens", "maxBytes", "depth", "before"),
+  ...kind("page", "limit"),
+  ...kind("wait", "timeoutMs"),
+  ...kind("index", "index", "at", "from", "notes"),
+  ...kind("ids", "ids"),
+  ...kind("message", "message"),
+  ...kind("messages", "messages", "events"),
+  ...kind("sections", "sections"),
+};
+
+function kind(of: Kind, ...fields: readonly string[]): Readonly<Record<string, Kind>> {
+  return Object.fromEntries(fields.map((field) => [field, of]));
+}
+
+/** Where a field of that name is of another kind. */
+const OTHERWISE: Readonly<Record<string, Kind>> = {
+  "getHistory.leafId": "idOrNull",
+  "getPathLength.leafId": "idOrNull",
+  "persistTurn.leafId": "idOrNull",
+  "compactAndSplit.focus": "focusOrNull",
+  "search.limit": "hits",
+  "searchSessions.limit": "hits",
+  "loadEvents.before": "event",
+  "listSessions.before": "lastSession",
+  "importPart.messages": "entries",
+  "rejectRun.reason": "reason",
+  "addUsage.inputTokens": "amount",
+  "addUsage.outputTokens": "amount",
+  "recall.overlayId": "known",
+  "recall.ids": "names",
+  "recall.maxTokens": "tokens",
+};
+
+/** A value that would be taken, of each field that a call may need. */
+const GOOD: Input = {
+  message: say(90),
+  messages: [],
+  events: [],
+  sections: [],
+  ids: ["m1"],
+  id: "m1",
+  leafId: "m1",
+  overlayId: "o",
+  runId: "r",
+  stepName: "add compaction",
+  atMessageId: "m1",
+  messageId: "m1",
+  fromMessageId: "m1",
+  toMessageId: "m2",
+  label: "memory",
+  key: "k",
+  content: "x",
+  query: "x",
+  text: "",
+  quote: "words",
+  summary: "s",
+  name: "n",
+  upload: "u",
+  at: 0,
+  maxBytes: 1,
+  inputTokens: 1,
+  outputTokens: 1,
+};
+
 interface Call {
   /** An input that would be taken. */
   readonly good: Input;
-  /** The kind of each of its fields, required and optional. */
-  readonly fields: Readonly<Record<string, keyof typeof WRONG>>;
+  readonly fields: Readonly<Record<string, Kind>>;
 }
 
-const inSession = { sessionId: "session" };
-const ofBranch: Call = { good: {}, fields: { ...inSession, leafId: "id" } };
-const ofAnyBranch: Call = { good: {}, fields: { ...inSession, leafId: "idOrNull" } };
-const ofCompaction: Call["fields"] = {
-  ...ofBranch.fields,
-  focus: "focus",
-  fresh: "flag",
-  rebuild: "flag",
-  ignoreBudget: "flag",
-};
-const ofRun: Call = { good: { runId: "r" }, fields: { runId: "id" } };
-const ofSession: Call = { good: {}, fields: inSession };
-const ofOverlay: Call = { good: { overlayId: "o" }, fields: { ...inSession, overlayId: "id" } };
-const withMessage: Call = { good: { message: say(90) }, fields: { ...inSession, message: "message" } };
-const withParent: Call = { ...withMessage, fields: { ...withMessage.fields, parentId: "idOrNull" } };
-const withIds: Call = { good: { ids: ["m1"] }, fields: { ...inSession, ids: "ids" } };
-const withText: Call = {
-  good: { label: "memory", content: "x" },
-  fields: { ...inSession, label: "label", content: "text" },
-};
-const withId: Call = { good: { id: "m1" }, fields: { ...inSession, id: "id" } };
+function callOf(name: CallName): Call {
+  const fields = Object.entries(calls[name].input.shape);
+  const needed = fields.filter(([, schema]) => !schema.safeParse(undefined).success);
+  return {
+    good: Object.fromEntries(needed.map(([field]) => [field, GOOD[field]])),
+    fields: Object.fromEntries(fields.map(([field]) => [field, OTHERWISE[`${name}.${field}`] ?? KINDS[field] ?? ""])),
+  };
+}
 
-const CALLS: Partial<Record<CallName, Call>> = {
-  append: withParent,
-  appendAll: {
-    good: { messages: [say(90)] },
-    fields: { ...inSession, messages: "messages", parentId: "idOrNull" },
-  },
-  upsert: withParent,
-  update: withMessage,
-  deleteMessages: withIds,
-  clearMessages: ofSession,
-  getHistory: ofAnyBranch,
-  getMessage: withId,
-  getBranches: withId,
-  getParent: withId,
-  getPathLength: ofAnyBranch,
-  listBranches: ofSession,
-  findLeaf: withId,
-  addContext: {
-    good: { label: "plan" },
-    fields: {
-      ...inSession,
-      label: "label",
-      description: "description",
-      maxTokens: "count",
-      whenChanged: "word",
-      defaultContent: "text",
-      readonly: "flag",
-      shared: "flag",
-      carry: "flag",
-    },
-  },
-  removeContext: { good: { label: "memory" }, fields: { ...inSession, label: "label" } },
-  unloadSkill: { good: { label: "memory", key: "k" }, fields: { ...inSession, label: "label", key: "key" } },
-  getLoadedSkillKeys: ofSession,
-  getContextBlocks: ofSession,
-  getContextBlock: { good: { label: "memory" }, fields: { ...inSession, label: "label" } },
-  replaceContextBlock: withText,
-  appendContextBlock: withText,
-  freezeSystemPrompt: ofSession,
-  refreshSystemPrompt: ofSession,
-  reminder: ofSession,
-  recordUsage: {
-    good: { inputTokens: 1 },
-    fields: {
-      ...ofBranch.fields,
-      inputTokens: "total",
-      outputTokens: "total",
-      cachedTokens: "total",
-      writtenTokens: "total",
-      cost: "amount",
-      model: "name",
-      viewTokens: "total",
-    },
-  },
-  getUsage: ofSession,
-  getCosts: ofSession,
-  getNotes: ofSession,
-  updateNotes: {
-    good: { sections: [] },
-    fields: { ...inSession, sections: "sections", coveredId: "idOrNull", basedOn: "total" },
-  },
-  refreshNotes: { good: {}, fields: { ...inSession, ignoreBudget: "flag" } },
-  notesHistory: ofSession,
-  getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
-  getView: {
-    good: {},
-    fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate", apart: "flag" },
-  },
-  status: ofSession,
-  search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
-  searchSessions: { good: { query: "x" }, fields: { query: "text", sessionId: "session", limit: "hits" } },
-  buildWorkingContext: ofBranch,
-  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "event" } },
-  appendEvents: { good: { events: [] }, fields: { ...inSession, events: "messages" } },
-  deleteEvents: withIds,
-  persistTurn: {
-    good: { leafId: "m1", messages: [] },
-    fields: { ...inSession, leafId: "idOrNull", messages: "messages" },
-  },
-  importTranscript: {
-    good: { text: "" },
-    fields: { ...inSession, text: "file", format: "word", index: "index" },
-  },
-  importPart: {
-    good: { upload: "u", at: 0, messages: [] },
-    fields: { ...inSession, upload: "key", at: "index", messages: "entries", last: "flag" },
-  },
-  exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
-  exportPart: { good: {}, fields: { ...ofBranch.fields, from: "index", redact: "flag" } },
-  plan: { good: {}, fields: { ...ofBranch.fields, manual: "flag", rebuild: "flag" } },
-  compact: { good: {}, fields: ofCompaction },
-  compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },
-  runs: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
-  needsCompaction: ofSession,
-  liveRuns: { good: {}, fields: { limit: "page" } },
-  getRun: ofRun,
-  waitForRun: { good: { runId: "r" }, fields: { runId: "id", timeoutMs: "wait" } },
-  cancelRun: ofRun,
-  addCompaction: {
-    good: { summary: "s", fromMessageId: "m1", toMessageId: "m2" },
-    fields: { ...inSession, summary: "summary", fromMessageId: "event", toMessageId: "event" },
-  },
-  pauseRun: ofRun,
-  resumeRun: ofRun,
-  retryRun: { good: { runId: "r" }, fields: { runId: "id", ignoreBudget: "flag" } },
-  retryRunFrom: { good: { runId: "r", stepName: "add compaction" }, fields: { runId: "id", stepName: "step" } },
-  getProposal: ofRun,
-  approveRun: { good: { runId: "r" }, fields: { runId: "id", summary: "summary" } },
-  rejectRun: { good: { runId: "r" }, fields: { runId: "id", reason: "reason" } },
-  health: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
-  getCompactions: ofSession,
-  expand: {
-    good: { overlayId: "o" },
-    fields: { ...ofOverlay.fields, depth: "count", limit: "page", after: "id" },
-  },
-  rollback: ofOverlay,
-  restore: ofOverlay,
-  getInstructions: ofSession,
-  restoreInstruction: {
-    good: { quote: "words", messageId: "m1" },
-    fields: { ...inSession, quote: "quotation", messageId: "id" },
-  },
-  getViewAsOf: ofOverlay,
-  diffCompaction: ofOverlay,
-  getProvenance: ofOverlay,
-  recall: {
-    good: {},
-    fields: {
-      ...inSession,
-      query: "text",
-      ids: "names",
-      around: "known",
-      overlayId: "known",
-      everywhere: "flag",
-      notes: "index",
-      section: "text",
-      from: "index",
-      maxTokens: "tokens",
-    },
-  },
-  createSession: {
-    good: {},
-    fields: { name: "name", parentSessionId: "parentSession", model: "name", source: "name", metadata: "object" },
-  },
-  listSessions: { good: {}, fields: { limit: "page", before: "lastSession", order: "word" } },
-  getSessionInfo: ofSession,
-  renameSession: { good: { name: "n" }, fields: { ...inSession, name: "name" } },
-  deleteSession: ofSession,
-  forkSession: {
-    good: { atMessageId: "m1" },
-    fields: { ...inSession, atMessageId: "id", name: "name" },
-  },
-  compactAndSplit: {
-    good: {},
-    fields: {
-      ...inSession,
-      name: "name",
-      focus: "focusOrNull",
-      fresh: "flag",
-      ignoreBudget: "flag",
-      summary: "summary",
-    },
-  },
-  newestSession: ofSession,
-  addUsage: {
-    good: { inputTokens: 1, outputTokens: 1 },
-    fields: { ...inSession, inputTokens: "amount", outputTokens: "amount", cost: "amount" },
-  },
-};
+const CALLS = CALL_NAMES.map((name) => [name, callOf(name)] as const);
 
 /** Well-formed values that name something missing or impossible, with the error code or the harmless answer. */
 const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unknown])[] = [
@@ -424,13 +333,13 @@ async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => (error as Error).message);
 }
 
-test("the table knows every method that a client may call", async () => {
+test("every method that a client may call is in the table of calls", async () => {
   await runInDurableObject(asked.stub, (agent: PalimpsestAgent) => {
-    expect(Object.keys(CALLS).toSorted()).toEqual([...agent.getCallableMethods().keys()].toSorted());
+    expect([...CALL_NAMES].toSorted()).toEqual([...agent.getCallableMethods().keys()].toSorted());
   });
 });
 
-test.each(Object.entries(CALLS) as [CallName, Call][])(
+test.each(CALLS)(
   "%s refuses what is wrong in any field, names the field, and writes nothing",
   async (method, { good, fields }) => {
     await withoutWriting(async (agent) => {
@@ -439,6 +348,7 @@ test.each(Object.entries(CALLS) as [CallName, Call][])(
       }
       for (const [field, kind] of Object.entries(fields)) {
         const wrong = [...(field in good ? [MISSING] : []), ...(WRONG[kind] ?? [])];
+        expect(wrong, `The kind of ${field} is not known.`).not.toEqual([]);
         for (const value of wrong) {
           const outcome = await outcomeOf(agent[method]({ ...good, [field]: value } as never));
           const said = `${field} = ${JSON.stringify(value)?.slice(0, 40)}`;
@@ -448,12 +358,6 @@ test.each(Object.entries(CALLS) as [CallName, Call][])(
     });
   },
 );
-
-test("the table knows every field that a call takes", () => {
-  const taken = Object.entries(calls).map(([name, { input }]) => [name, Object.keys(input.shape).toSorted()]);
-  const known = Object.entries(CALLS).map(([name, { fields }]) => [name, Object.keys(fields).toSorted()]);
-  expect(Object.fromEntries(known)).toEqual(Object.fromEntries(taken));
-});
 
 function takers(field: string): string[] {
   return Object.entries(calls).flatMap(([name, { input }]) => (field in input.shape ? [name] : []));
@@ -471,7 +375,7 @@ test("to plan as if asked by hand, and to go past a spent budget, have one name 
   expect([...takers("force"), ...takers("insist")]).toEqual([]);
 });
 
-test.each(Object.entries(CALLS) as [CallName, Call][])(
+test.each(CALLS)(
   "%s refuses a field that it does not have, names it and what it has, and writes nothing",
   async (method, { good, fields }) => {
     await withoutWriting(async (agent) => {
