@@ -281,7 +281,7 @@ const DECLARATIONS: ReadonlySet<string> = new Set([
   "withCachedPrompt",
   "withSearchableHistory",
   "onToolError",
-  "tell",
+  "collect",
 ]);
 
 function methodsOf(handle: object): string[] {

@@ -30,7 +30,7 @@ export function withNumbers<S extends object>(session: S, numbers: Partial<Polic
     ...now,
     policy: now.policy === null ? null : { ...now.policy, ...numbers },
   });
-  (session as unknown as { tell(call: BuilderCall): void }).tell({ settings });
+  (session as unknown as { collect(call: BuilderCall): void }).collect({ settings });
   return session;
 }
 

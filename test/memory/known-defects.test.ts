@@ -42,7 +42,7 @@
  * - an edit during a run gave a stale summary: "an edit inside the span makes the run stale, …" (workflows/faults/races)
  * - a summary longer than its range was taken: "V3: a summary that is not smaller than what it replaces …" (memory/overlays); "an answer longer than its source … is never shown: …" (workflows/outcomes)
  * - a summariser's failure reached no handler: "a function that … is not called again by each append, …" (agent/known-defects)
- * - … and it was called again by each append: the same; "a summariser that is down for good is replaced …" (workflows/outcomes)
+ * - … and it was called again by each append: the same; "a summariser that is $what: an extractive summary stands in, …" (workflows/summarisers)
  * - each concurrent append called the summariser: "appends at the same time start one run and one call (R2)" (agent/known-defects)
  * - an append waited for the summariser: "appends resolve while the model thinks, …" (workflows/faults/races)
  * - compaction ran every ten messages or so: "a conversation of 300 messages is compacted a few times" (agent/known-defects)

@@ -181,17 +181,6 @@ test("a summariser that fails and then answers costs attempts, which the ledger 
   expect(ended.modelCalls).toBe(1);
 });
 
-test("a summariser that is down for good is replaced by an extractive summary, and the overlay says so", async () => {
-  const { agent, calls } = newAgent(() => {
-    throw new Error("connection refused");
-  });
-  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
-  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
-  expect(calls).toHaveLength(5);
-  const [overlay] = await agent.getCompactions({});
-  expect(overlay?.details).toMatchObject({ degraded: true, model: "extractive" });
-});
-
 test("a model that is down is not asked again by the rest of its run", async () => {
   const { agent, calls } = newAgent(() => {
     throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 401 });
@@ -231,20 +220,6 @@ test("a summary that a model folded from parts says degraded when one part was a
   const ended = await agent.waitForRun({ runId: (await startRun(agent, "long!6000", 49)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
   expect(ended.modelCalls).toBe(3);
-});
-
-test("a failure that no retry cures is not retried: one call, then an extractive summary", async () => {
-  const { agent, calls } = newAgent(() => {
-    throw new APICallError({
-      message: "bad key",
-      url: "https://model.example",
-      requestBodyValues: {},
-      statusCode: 401,
-    });
-  });
-  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
-  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
-  expect(calls).toHaveLength(1);
 });
 
 const UNSOUND: readonly (readonly [string, Answer])[] = [

@@ -4,7 +4,7 @@ import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { settle, sound, withPolicy } from "../agent/runs.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
-import { say, talk } from "../conversation.ts";
+import { say } from "../conversation.ts";
 import { narrowModel, summaryOf, type Script } from "../scripted-model.ts";
 
 skipRetryDelays();
@@ -46,9 +46,11 @@ test.each(FAULTS)(
     const { agent, calls } = newAgent(script);
     const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
     expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
-    expect(calls.length).toBeLessThanOrEqual(most);
+    expect(calls).toHaveLength(most);
     const failures = ended.steps.flatMap(({ failure }) => failure ?? []);
     expect(failures).toMatchObject([{ code, reason: expect.stringMatching(/\w{3}/) }]);
+    const [overlay] = await agent.getCompactions({});
+    expect(overlay?.details).toMatchObject({ degraded: true, model: "extractive" });
   },
 );
 
@@ -79,16 +81,6 @@ test("a run that lays nothing over a view of more messages than one plan reads i
   expect(runs.length).toBeLessThan(12);
 });
 
-test("a policy that can never shrink anything ends in one line that says what to change, however it is asked", async () => {
-  const { agent, calls } = await withPolicy(sound, { tail: { messages: 1_000 } });
-  await agent.appendAll({ messages: talk(0, 40) });
-  const { run } = await agent.compact({ ignoreBudget: true });
-  await agent.waitForRun({ runId: run.id });
-  for (const each of await settle(agent)) expect(each.outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
-  expect((await agent.status({})).waiting).toMatchObject({ advice: expect.stringContaining("Lower head or tail") });
-  expect(calls).toEqual([]);
-});
-
 test("a source that no summary can be smaller than is left as it is, typed (V3)", async () => {
   const { agent } = await withPolicy((prompt) => summaryOf(prompt, "done"), {}, 260, {
     summaryTokens: 20,
@@ -106,16 +98,4 @@ test("a source that no summary can be smaller than is left as it is, typed (V3)"
     if (outcome?.kind === "stale") expect(outcome.reason).toBe("larger");
   }
   expect((await agent.getView({})).tokens).toBeLessThanOrEqual(tokens);
-});
-
-test.each([
-  [{ template: { sections: [] } }, /template\.sections must hold at least one section/],
-  [{ share: 0 }, /share is 0/],
-  [{ chunkTokens: 0 }, /chunkTokens is 0/],
-  [{ tail: 2_000 }, /a tail of 2000/],
-  [{ tail: { tokens: -1 } }, /tail\.tokens is -1/],
-  [{ head: 1.5 }, /head is 1\.5/],
-])("what can never work is refused where it is written: %j", async (options, message) => {
-  await expect(withPolicy(sound, options)).rejects.toThrow(message);
-  await expect(withPolicy(sound, options)).rejects.toThrow(/\[invalid_options\]/);
 });

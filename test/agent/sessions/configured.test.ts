@@ -15,7 +15,7 @@ skipRetryDelays();
 
 /** Names of methods that stand on a prototype. */
 const named = (prototype: object): string[] =>
-  Object.getOwnPropertyNames(prototype).filter((name) => !["constructor", "tell"].includes(name));
+  Object.getOwnPropertyNames(prototype).filter((name) => !["constructor", "collect"].includes(name));
 
 /** Members that rooms bring. What is not a builder stands on sessions alone. */
 const OF_ROOMS = new Set(Object.values(MEMBERS_OF_ROOMS).flat());

@@ -324,6 +324,8 @@ describe("policies", () => {
     [{ thresholdTokens: 1_000, tail: { tokens: 800 }, share: 1 / 4 }, /a tail of 800.*summaries of 250/],
     [{ thresholdTokens: 1_000, overheadTokens: 1_000 }, /thresholdTokens \(1000\).*overheadTokens \(1000\)/],
     [{ thresholdTokens: 1_000, chunkTokens: 0 }, /chunkTokens is 0/],
+    [{ thresholdTokens: 1_000, share: 0 }, /share is 0/],
+    [{ thresholdTokens: 1_000, tail: { tokens: -1 } }, /tail\.tokens is -1/],
     [{ thresholdTokens: 1_000, head: -1 }, /head is -1/],
     [{ thresholdTokens: 1_000, head: { messages: 0.5 } }, /head\.messages is 0\.5/],
     [{ thresholdTokens: 1_000, tail: { rows: 1 } as never }, /tail: rows: no such option/],
