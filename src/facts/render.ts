@@ -11,7 +11,7 @@ import type { UIMessage } from "ai";
 import { withoutEmptySections } from "../steps/draft/audit.ts";
 import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_PREFIX } from "../steps/view/view.ts";
 
-/** The heading of what the user's instructions are. Nothing else may stand under it (steps/text/text.ts). */
+/** The heading of what the user's instructions are. Nothing else may stand under these headings (steps/text/text.ts). */
 export const IN_FORCE_HEADING = "## Still in force";
 const IN_FORCE_NOTE = "Standing instructions of the user, word for word. Where two differ, the later holds.";
 const WITH_SYSTEM_NOTE =
@@ -155,7 +155,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
     frameOf(source),
     withoutHeading(withoutEmptySections(source.summary)),
     pinned === undefined ? "" : renderSaid(pinned.said),
-    withoutHeading(opened(source)),
+    opened(source),
     pinned === undefined ? "" : renderInstructions(pinned.instructions),
     pinned === undefined ? "" : renderLoaded(pinned.loaded),
   ];
@@ -184,7 +184,7 @@ export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metad
 
 /** The quoted opening of the conversation. */
 export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
-  return opening === null ? "" : `## How it began, word for word\n${opening}`;
+  return opening === null ? "" : `## How it began, word for word\n${withoutHeading(opening)}`;
 }
 
 /** The carried blocks and the caller's context, shown after the summary and the pinned facts. */

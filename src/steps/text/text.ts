@@ -16,7 +16,8 @@ const PROMPT_TAG =
 
 const LINE_ENDS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 const BLANK = `[^\\S${LINE_ENDS}]`;
-const STILL_IN_FORCE = `still${BLANK}+in${BLANK}+force`;
+/** The first words of the headings of what stands beside a summary (facts/render.ts). */
+const OWN_HEADING = `(?:${["still in force", "what the user said in these messages", "how it began, word for word", "loaded, and it holds"].map((words) => words.replaceAll(" ", `${BLANK}+`)).join("|")})`;
 
 /** What may stand before a heading, in a quotation, a list or a table. */
 const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
@@ -24,18 +25,18 @@ const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
 const MARK = "(?:[#*_`]|<[^<>]{1,200}>)";
 /** A line that makes a heading of the line above. */
 const UNDERLINE = `[${LINE_ENDS}]+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
-/** The start of a line that a reader could take for the heading of the facts in force. */
-const inForceLookalike = lazy(
+/** The start of a line that a reader could take for one of these headings. */
+const headingLookalike = lazy(
   () =>
     new RegExp(
-      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${STILL_IN_FORCE}|${STILL_IN_FORCE}[^${LINE_ENDS}]*${UNDERLINE}))`,
+      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${OWN_HEADING}|${OWN_HEADING}[^${LINE_ENDS}]*${UNDERLINE}))`,
       "gi",
     ),
 );
 
-/** Escapes headings that could pose as the heading of the facts in force, so that only pinned facts stand under it. */
+/** Escapes headings that could pose as those of facts beside a summary, so that only pinned facts stand under them. */
 export function withoutHeading(text: string): string {
-  return text.replaceAll(inForceLookalike(), "\\");
+  return text.replaceAll(headingLookalike(), "\\");
 }
 
 const CLOSING_TAG =
