@@ -71,7 +71,7 @@ function paragraphsOf(text: string): string[] {
 }
 
 /** Characters of a system message that stand beside a summary. */
-const SYSTEM_CHARS = 600;
+export const SYSTEM_CHARS = 600;
 
 /** Whether Think stored this as the outcome of an execution whose call is gone. It is a system message because nobody said it. */
 export function isOutcome({ id, role }: Pick<UIMessage, "id" | "role">): boolean {

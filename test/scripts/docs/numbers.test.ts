@@ -39,6 +39,7 @@ import { MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS, MAX_BAD_ENTRIES } from "../
 import { PART_CHARS } from "../../../src/import/parts.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS } from "../../../src/own-function/room.ts";
 import { SUMMARY_OF_WINDOW } from "../../../src/steps/plan/plan.ts";
+import { SYSTEM_CHARS } from "../../../src/facts/said.ts";
 import { STRIDE_SHARE } from "../../../src/fit/fit-steps.ts";
 import { RECALL_TOKENS } from "../../../src/recall/recall.ts";
 import { MAX_PHRASE_WORDS, SEARCH_MAX_BYTES } from "../../../src/recall/index-text.ts";
@@ -173,6 +174,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/ai-chat.md": [says`once for each ${Math.floor(STRIDE_SHARE * 10) * 10}% of the limit`],
   "docs/views.md": [
+    says`shortened to ${SYSTEM_CHARS} characters`,
     says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
     says`\`keepRecent\` (${TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${TRUNCATE_TEXT_CHARS}) and \`step\` (${TRUNCATE_STEP}),`,
   ],
