@@ -186,6 +186,7 @@ export interface ShownText {
 
 /** The hooks of several rooms as one. */
 export function joinHooks(rooms: readonly Hooks[]): Hooks {
+  if (rooms.length === 0) return {};
   const first = Object.assign({}, ...rooms.toReversed()) as Hooks;
   return {
     ...first,
