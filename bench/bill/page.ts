@@ -132,7 +132,7 @@ export class Chat extends withCompaction(Agent) {
 }
 \`\`\`
 
-A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the [room](../README.md#what-you-get) \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/cost.md](../bench/results/cost.md) has the effect on
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`status()\`, and \`plan()\` of the [room](../README.md#what-you-get) \`inspect()\`, show the sum, the price, and the saving of a summary at every later call. [bench/results/conversations/cost.md](../bench/results/conversations/cost.md) has the effect on
 real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-costs.md) has the reasons.
 
 ## What a conversation costs, live

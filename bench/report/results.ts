@@ -1,6 +1,7 @@
 /** The stored results, bench/results.json, and the pages and pictures that are made from them. */
+import { readdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isKept } from "./finding.ts";
 import { describeKept, renderHeadline, showFigures } from "./headline.ts";
 import { listMissed } from "./missed.ts";
@@ -15,8 +16,16 @@ import { listLosses, READ } from "./worse.ts";
 /** The folder of the benchmark. */
 const HERE = join(import.meta.dirname, "..");
 const FILE = join(HERE, "results.json");
-/** The folder with a page of each case. */
-const CASES = "results";
+/** The folder with a page of each case, in the folders of the cases. */
+const PAGES = "results";
+
+/** The path of a case's page, from the folder of the benchmark. */
+export function pageOf(name: string): string {
+  const cases = readdirSync(join(HERE, "cases"), { recursive: true, encoding: "utf8" });
+  const found = cases.find((path) => basename(path) === `${name}.ts`);
+  if (found === undefined) throw new Error(`The case "${name}" has no file of its name in bench/cases.`);
+  return `${PAGES}/${dirname(found)}/${name}.md`;
+}
 const README = join(HERE, "../README.md");
 
 /** The conditions of a measurement. */
@@ -54,11 +63,11 @@ export async function renderResults(): Promise<void> {
   await writeFile(README, showFigures(await readFile(README, "utf8"), results));
   await writeFile(join(HERE, "RESULTS.md"), renderPage(results));
   // Removes the page of a case that no longer exists.
-  await rm(join(HERE, CASES), { recursive: true, force: true });
-  await mkdir(join(HERE, CASES));
+  await rm(join(HERE, PAGES), { recursive: true, force: true });
   for (const [name, result] of Object.entries(results)) {
     const isKnown = await isInHistory(HERE, result.commit);
-    await writeFile(join(HERE, CASES, `${name}.md`), renderCase(result, isKnown));
+    await mkdir(dirname(join(HERE, pageOf(name))), { recursive: true });
+    await writeFile(join(HERE, pageOf(name)), renderCase(result, isKnown));
   }
   for (const plot of findings.flatMap(({ plots }) => plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
@@ -102,7 +111,7 @@ function renderCases(results: Results): string {
   const rows = Object.entries(results).map(([name, { finding }]) => {
     const kept = finding.checks.filter(isKept).length;
     const bounds = finding.checks.length === 0 ? "none" : `${kept} of ${finding.checks.length}`;
-    return `| [${finding.title}](${CASES}/${name}.md) | \`${name}\` | ${bounds} |`;
+    return `| [${finding.title}](${pageOf(name)}) | \`${name}\` | ${bounds} |`;
   });
   return ["| Case | Name | Bounds kept |", "| --- | --- | ---: |", ...rows].join("\n");
 }
@@ -110,7 +119,9 @@ function renderCases(results: Results): string {
 /** The page of one case. A commit that is not in the history is not named, because nobody could look at it. */
 export function renderCase(result: Results[string], isKnown: boolean): string {
   const stamp = isKnown ? result : { ...result, commit: "a commit that is not in the history any more" };
-  return `${renderFinding(result.finding, showPicture).replace(/^## /, "# ")}\n\n${describe(stamp)}.\n`;
+  // Findings name pages from the folder of the benchmark.
+  const page = renderFinding(result.finding, showPicture).replace(/^## /, "# ").replaceAll("](../", "](../../");
+  return `${page}\n\n${describe(stamp)}.\n`;
 }
 
 function renderMissed(results: Results): string {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Finding } from "../../bench/report/finding.ts";
 import { once } from "../../bench/report/noise.ts";
 import { renderFinding, tellSmall } from "../../bench/report/render.ts";
-import { readResults, renderCase, renderPage, type Results } from "../../bench/report/results.ts";
+import { pageOf, readResults, renderCase, renderPage, type Results } from "../../bench/report/results.ts";
 import { isInHistory } from "../../bench/versions.ts";
 import { listLosses } from "../../bench/report/worse.ts";
 
@@ -36,7 +36,7 @@ test("the page of a case is what bench/results.json says, and names no commit th
   const folder = join(import.meta.dirname, "../../bench");
   for (const [name, result] of Object.entries(await readResults())) {
     const isKnown = await isInHistory(folder, result.commit);
-    const page = await readFile(join(folder, "results", `${name}.md`), "utf8");
+    const page = await readFile(join(folder, pageOf(name)), "utf8");
     expect(page, name).toBe(renderCase(result, isKnown));
     expect(page.includes(` at ${result.commit} with `), name).toBe(isKnown);
   }
