@@ -15,7 +15,7 @@ import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_PREFIX } fr
 export const IN_FORCE_HEADING = "## Still in force";
 const IN_FORCE_NOTE = "Standing instructions of the user, word for word. Where two differ, the later holds.";
 const WITH_SYSTEM_NOTE =
-  "Standing instructions of the user, and what system messages said, word for word. Where two differ, a system message holds before the user, and then the later.";
+  "Of the user and of system messages, word for word. Where two differ, a system message holds, else the later.";
 export const SAID_HEADING = "## What the user said in these messages, word for word";
 
 const LOADED_HEADING = "## Loaded, and it holds unless something later changes it";

@@ -73,15 +73,13 @@ function paragraphsOf(text: string): string[] {
 /** Characters of a system message that stand beside a summary. */
 export const SYSTEM_CHARS = 600;
 
-/** Whether Think stored this as the outcome of an execution whose call is gone. It is a system message because nobody said it. */
-export function isOutcome({ id, role }: Pick<UIMessage, "id" | "role">): boolean {
-  return role === "system" && id.startsWith("exec-outcome-");
-}
+/** Begins the id of Think's outcome of an execution whose call is gone. It is a system message because nobody said it. */
+const OUTCOME = "exec-outcome-";
 
 /** What a system message says, shortened in the middle. Nothing for one that tells what a tool or an execution brought. */
 export function saidBySystem(message: UIMessage): Instruction[] {
   const { id, role, parts } = message;
-  if (role !== "system" || isOutcome(message) || isOfHarness(message) || parts.some(toolPart)) return [];
+  if (role !== "system" || id.startsWith(OUTCOME) || isOfHarness(message) || parts.some(toolPart)) return [];
   const text = withoutHarness(textsOf(parts).join("\n").trim());
   return text.length < LEAST_SIGNS
     ? []

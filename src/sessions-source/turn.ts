@@ -35,8 +35,6 @@ export interface HostTurn {
   readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;
   /** How the host shortens older messages by itself. */
   readonly truncate?: ViewOptions["truncate"];
-  /** Converts a message to the form in which the host shows it to a model. */
-  readonly show?: (message: UIMessage) => UIMessage;
   /** What a host's first prompt has beside its messages, where no step tells it. */
   readonly around?: Around;
   /** Adds the host's own messages to the view's. */

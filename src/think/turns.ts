@@ -9,9 +9,8 @@
  * that ends with a cut-off answer gets one message more.
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
-import type { ModelMessage, UIMessage } from "ai";
+import type { ModelMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
-import { isOutcome } from "../facts/said.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { wantsNineChars } from "../turn/nine-char-ids.ts";
@@ -73,7 +72,6 @@ async function beginTurn(agent: Think, hooks: TurnHooks, context: TurnContext): 
     fallback: () => whole,
     around: { instructions: system },
     truncate,
-    show: providerSafe,
     finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
   };
   const turn: { compacted: CompactedTurn | null; behind: Turn["behind"]; system: string } = {
@@ -127,9 +125,4 @@ function withReminder(messages: ModelMessage[], reminder: string | null, last?: 
   if (ends.role !== "user") return last?.role === "user" ? [...messages, last] : messages;
   const content = typeof ends.content === "string" ? [{ type: "text", text: ends.content } as const] : ends.content;
   return [...messages.slice(0, -1), { ...ends, content: [...content, { type: "text", text: reminder }] }];
-}
-
-/** Think shows an outcome as the user's, without a mark. */
-function providerSafe(message: UIMessage): UIMessage {
-  return isOutcome(message) ? { ...message, role: "user" } : message;
 }

@@ -63,8 +63,6 @@ export interface Prompt {
 export interface HostsTurn {
   /** Replaces a message of the view by its form of when the turn began. */
   readonly as: (message: UIMessage) => UIMessage;
-  /** Converts a message to the form in which the host shows it to a model. */
-  readonly show?: ((message: UIMessage) => UIMessage) | undefined;
   /** Adds the host's own messages to the view's. */
   readonly finish?: ((messages: ModelMessage[]) => ModelMessage[]) | undefined;
 }
@@ -192,14 +190,13 @@ export class Prompts {
     step: StepBegun | undefined,
   ): Promise<{ messages: ModelMessage[]; isActedOn: boolean }> {
     const { tools } = this.#options;
-    const { show, finish = (messages: ModelMessage[]) => messages } = this.#host ?? {};
-    const sent = show === undefined ? [...view] : view.map(show);
+    const { finish = (messages: ModelMessage[]) => messages } = this.#host ?? {};
     // Results of calls that are open in the view, or that the view closed without a result.
     const results = firstResults(step);
     const answered =
       results.size === 0
-        ? sent
-        : sent.map((each) => ({ ...each, parts: answerCalls(each.parts, (call) => results.get(call.toolCallId)) }));
+        ? [...view]
+        : view.map((each) => ({ ...each, parts: answerCalls(each.parts, (call) => results.get(call.toolCallId)) }));
     // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
     const canBeAnswered = (call: ToolPart): boolean =>
       call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;

@@ -8,8 +8,9 @@ import type { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
 import type { Script } from "../scripted-model.ts";
+import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import { expectLooks, until, user, type Person } from "./chat.ts";
-import { partOf, toolsIn, type Prompt } from "./chat-model.ts";
+import { given, partOf, toolsIn, type Prompt } from "./chat-model.ts";
 
 type Hosted = Agent & {
   readonly palimpsest: AgentCore & { session(): Session };
@@ -39,6 +40,24 @@ const lastPrompt = (name: string): Prompt | undefined => partOf<Hosted>(name).pr
 
 export function promisesOf(host: Host): void {
   const { newChat, inside, connect, messagesOf, ended, talkUntilCompacted, expectEqual } = host;
+  test.each(STOPS)(
+    "a turn that is stopped %s: what was said and done is stored, and known to the next prompt",
+    async (stop) => {
+      const { name } = newChat("idle");
+      const { model, tools, reached, expectKnown } = stoppable(stop);
+      given.set(name, { model, tools });
+      const person = await connect(name);
+      const id = person.request([user("u0", "Pay invoice 7, then read the log.")]);
+      await reached();
+      person.send({ type: "cf_agent_chat_request_cancel", id });
+      await person.finished(id);
+      await person.say(user("u1", "What now?"));
+      expectKnown();
+      const stored = JSON.stringify(await messagesOf(name));
+      if (stop !== "while the model thinks") expect(stored).toContain("I pay the invoice");
+    },
+  );
+
   test("the model is sent the summary and the recent messages; the person sees everything, before and after eviction", async () => {
     const { name, stub } = newChat();
     const seen = await talkUntilCompacted(name);

@@ -20,7 +20,6 @@ import { given, toolsIn } from "../ai-chat/chat-model.ts";
 import { promisesOf } from "../ai-chat/promises.ts";
 import { longTurn, REQUEST } from "../turn/long-turn.ts";
 import { signing } from "../turn/signing-provider.ts";
-import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import {
   connect,
   ended,
@@ -350,19 +349,6 @@ test("by cost, older outputs are shortened for the model alone, as Think does it
   expect(told(part.prompts.at(-1))).toContain("Shortened to save context");
   expect(told(await messagesOf(name))).not.toContain("Shortened to save context");
   await expectEqual(name);
-});
-
-test.each(STOPS)("a turn that is stopped %s: what was said and done is known to the next prompt", async (stop) => {
-  const { name } = newThinker("idle");
-  const { model, tools, reached, expectKnown } = stoppable(stop);
-  given.set(name, { model, tools });
-  const person = await connect(name);
-  const id = person.request([user("u0", "Pay invoice 7, then read the log.")]);
-  await reached();
-  person.send({ type: "cf_agent_chat_request_cancel", id });
-  await person.finished(id);
-  await person.say(user("u1", "What now?"));
-  expectKnown();
 });
 
 test("data of a message is said as the caller's `convertDataPart` says it", async () => {
