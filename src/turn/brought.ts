@@ -46,7 +46,9 @@ export function asTaken(
   };
   return brought.flatMap((message): ModelMessage[] => {
     if (typeof message.content === "string") return message.content.trim() === "" ? [] : [formed(message)];
-    const parts = message.content.flatMap((part) => taken(part as unknown as Fields));
+    const all = message.content.flatMap((part) => taken(part as unknown as Fields));
+    // A thought behind which its step says nothing is refused.
+    const parts = all.slice(0, all.findLastIndex(({ type }) => type !== "reasoning") + 1);
     if (parts.length === 0) return [];
     const isSame = parts.length === message.content.length && parts.every((part, at) => part === message.content[at]);
     return [formed(isSame ? message : ({ ...message, content: parts } as unknown as ModelMessage))];

@@ -2,12 +2,16 @@
 import { evictDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import type { Agent } from "agents";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AgentCore } from "../../src/agent/agent-core.ts";
 import type { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
 import type { Script } from "../scripted-model.ts";
+import { tries } from "../tries.ts";
+import { anyTalkOfHosts, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { judging } from "../turn/judging-model.ts";
 import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import { expectLooks, until, user, type Person } from "./chat.ts";
 import { given, partOf, toolsIn, type Prompt } from "./chat-model.ts";
@@ -27,6 +31,8 @@ export interface Host {
   readonly talkUntilCompacted: (name: string, says?: number) => Promise<UIMessage[]>;
   /** The index's messages equal the host's. */
   readonly expectEqual: (name: string) => Promise<void>;
+  /** Stores messages as they are behind those that the host has. */
+  readonly store: (name: string, messages: readonly UIMessage[]) => Promise<void>;
   /** Messages after which a summary that continues the prompt is the cheaper one. */
   readonly longTalk: number;
 }
@@ -39,7 +45,35 @@ const told = (value: unknown): string => JSON.stringify(value ?? null).replaceAl
 const lastPrompt = (name: string): Prompt | undefined => partOf<Hosted>(name).prompts.at(-1);
 
 export function promisesOf(host: Host): void {
-  const { newChat, inside, connect, messagesOf, ended, talkUntilCompacted, expectEqual } = host;
+  const { newChat, inside, connect, messagesOf, ended, talkUntilCompacted, expectEqual, store } = host;
+  test(
+    "any conversation, through each provider's package: the provider takes every request",
+    { timeout: 480_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(anyTalkOfHosts, async (talk) => {
+          const { name } = newChat("idle");
+          const { model, refused, bodies } = judging(talk.provider, (request) => stepAt(talk, request));
+          const session = {
+            addCompaction: async (...args: Parameters<Session["addCompaction"]>) =>
+              inside(name, ({ palimpsest }) => palimpsest.session().addCompaction(...args)),
+          };
+          given.set(name, { model, tools: anyTools(() => summarise(session, talk, talk.middle)) });
+          await store(name, talk.messages.slice(0, -1));
+          await summarise(session, talk, talk.summary);
+          const person = await connect(name);
+          await person.say(talk.messages.at(-1) as UIMessage);
+          if (talk.between === "undo") await inside(name, ({ palimpsest }) => undo(palimpsest.session()));
+          if (talk.between === "branch")
+            await person.submit((await messagesOf(name)).slice(0, -1), "regenerate-message");
+          else await person.say(user("again", "And now?"));
+          expect(refused).toEqual([]);
+        }),
+        { numRuns: tries(200) },
+      );
+    },
+  );
+
   test.each(STOPS)(
     "a turn that is stopped %s: what was said and done is stored, and known to the next prompt",
     async (stop) => {

@@ -11,7 +11,17 @@ import { connect, ended, expectEqual, inside, messagesOf, newChat, talkUntilComp
 
 skipRetryDelays();
 
-promisesOf({ newChat, inside, connect, messagesOf, ended, talkUntilCompacted, expectEqual, longTalk: 12 });
+promisesOf({
+  newChat,
+  inside,
+  connect,
+  messagesOf,
+  ended,
+  talkUntilCompacted,
+  expectEqual,
+  longTalk: 12,
+  store: (name, messages) => inside(name, (agent) => agent.persistMessages([...agent.messages, ...messages])),
+});
 
 test("version 6 of the AI SDK says less of a step: what the turn has brought is in the next prompt all the same", async () => {
   const { name } = newChat("idle");

@@ -2,7 +2,7 @@
 import { AIChatAgent } from "@cloudflare/ai-chat";
 import { Agent, routeAgentRequest } from "agents";
 import { classifyContextOverflow, ThinkHarness } from "agents/harness/think";
-import { Sessions } from "agents/sessions";
+import { Sessions, type Session as SdkSession } from "agents/sessions";
 import { isStepCount, streamText, type UIMessage } from "ai";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import type { Session } from "../../src/agent/sessions/session.ts";
@@ -95,6 +95,8 @@ function byMessages(ours: Session): void {
 
 /** An agent on the harness of the SDK. `idle` and `roomy` compact on request alone. */
 export class Harnessed extends withPlainCompaction(Agent) {
+  /** By id, the SDK's own sessions. */
+  readonly kept = new Map<string, SdkSession>();
   readonly harness = compactHarness(
     this,
     (compaction) => {
@@ -102,6 +104,8 @@ export class Harnessed extends withPlainCompaction(Agent) {
       return new ThinkHarness({ model, tools: own, maxSteps: 600, ...compaction });
     },
     {
+      model: () => given.get(this.name)?.model ?? chatModel(this),
+      configureSession: (session, id) => void this.kept.set(id, session),
       convertDataPart: ({ data }) => ({ type: "text", text: `Selected: ${String(data)}` }),
       hooks: {
         beforeTurn: () =>

@@ -3,7 +3,11 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { ThinkHarness } from "agents/harness/think";
 import { tool, type UIMessage } from "ai";
+import * as fc from "fast-check";
 import { z } from "zod";
+import { tries } from "../tries.ts";
+import { anyTalkOfHosts, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { judging } from "../turn/judging-model.ts";
 import { longTurn, REQUEST } from "../turn/long-turn.ts";
 import { signing } from "../turn/signing-provider.ts";
 import { STOPS, stoppable } from "../turn/stopped-step.ts";
@@ -38,6 +42,8 @@ const ask = (name: string, message: UIMessage, session = "") =>
     return answer.messages;
   });
 
+const ours = ({ palimpsest }: Harnessed): Session => Session.create({ palimpsest }).forSession("");
+
 async function talk(name: string, says: number, session = ""): Promise<void> {
   for (let n = 0; n < says; n++) await ask(name, user(`u${n}`), session);
 }
@@ -60,6 +66,38 @@ async function expectEqual(name: string, session = ""): Promise<void> {
     expect(ours).toEqual(await harness.session(session).messages());
   });
 }
+
+test(
+  "any conversation, through each provider's package: the provider takes every request",
+  { timeout: 480_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTalkOfHosts, async (talk) => {
+        const { name } = newHarnessed("idle");
+        const { model, refused, bodies } = judging(talk.provider, (request) => stepAt(talk, request));
+        const addCompaction = (...args: Parameters<Session["addCompaction"]>) =>
+          inside(name, (agent) => ours(agent).addCompaction(...args));
+        given.set(name, { model, tools: anyTools(() => summarise({ addCompaction }, talk, talk.middle)) });
+        const last = talk.messages.at(-1) as UIMessage;
+        await inside(name, async ({ harness, kept }) => {
+          await harness.session("").messages();
+          for (const message of talk.messages.slice(0, -1)) await kept.get("")?.appendMessage(message);
+        });
+        await summarise({ addCompaction }, talk, talk.summary);
+        await ask(name, last);
+        if (talk.between === "undo") await inside(name, (agent) => undo(ours(agent)));
+        if (talk.between === "branch") {
+          await inside(name, async ({ harness }) => {
+            const again = harness.session("");
+            await again.wait((await again.regenerate(last.id)).operationId);
+          });
+        } else await ask(name, user("again", "And now?"));
+        expect([refused, bodies.length >= 2]).toEqual([[], true]);
+      }),
+      { numRuns: tries(200) },
+    );
+  },
+);
 
 test("the model is sent the summary and the recent messages; the transcript stays whole, before and after eviction", async () => {
   const { name, part, stub } = newHarnessed();

@@ -50,6 +50,10 @@ promisesOf({
   talkUntilCompacted,
   expectEqual,
   longTalk: 30,
+  store: (name, messages) =>
+    inside(name, async ({ session }) => {
+      for (const message of messages) await session.appendMessage(message);
+    }),
 });
 
 test("steps of a turn begin with the same prompt, byte for byte, as long as no summary lands", async () => {

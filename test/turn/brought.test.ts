@@ -76,3 +76,11 @@ test("a blank text is left out, and a message of nothing else too", () => {
   ] as ModelMessage[];
   expect(asTaken(brought, [])).toEqual([brought[2]]);
 });
+
+test("thoughts behind which a step says nothing are left out, and the others stay", () => {
+  const thought = { type: "reasoning", text: "Hm.", providerOptions: { anthropic: { signature: "s" } } };
+  const brought = step([thought, call("c1", "look"), thought, thought], [result("c1", "look", "found")]);
+  const alone = [{ role: "assistant", content: [thought] }] as ModelMessage[];
+  expect(parts(asTaken([...brought, ...alone], []), "reasoning")).toHaveLength(1);
+  expect(asTaken(alone, [])).toEqual([]);
+});

@@ -233,7 +233,9 @@ function chat(body: Json): string[] {
 
 /** Templates that raise unless user and assistant alternate, from the user on. Calls and their results are not counted. */
 function alternating(body: Json): string[] {
-  const messages = list(body["messages"]);
+  const all = list(body["messages"]);
+  // Instructions come first.
+  const messages = all[0]?.["role"] === "system" ? all.slice(1) : all;
   const counted = messages.filter((each) => each["role"] !== "tool" && list(each["tool_calls"]).length === 0);
   const bad: string[] = counted.some(({ role }, at) => role === "user" && counted[at - 1]?.["role"] === "user")
     ? ["two messages of user around results"]
