@@ -67,7 +67,7 @@ export function promisesOf(host: Host): void {
           if (talk.between === "branch")
             await person.submit((await messagesOf(name)).slice(0, -1), "regenerate-message");
           else await person.say(user("again", "And now?"));
-          expect(refused).toEqual([]);
+          expect([refused, bodies.length >= 2]).toEqual([[], true]);
         }),
         { numRuns: tries(200) },
       );

@@ -46,9 +46,10 @@ async function turn(session: FullSession, door: Door, replyId: string, talk: Tal
   return refused;
 }
 
+const reply = (id: string): UIMessage => ({ id, role: "assistant", parts: [] });
+
 async function turns(manager: FullManager, session: FullSession, door: Door, talk: Talk): Promise<readonly string[]> {
   const { messages, summary, between } = talk;
-  const reply = (id: string): UIMessage => ({ id, role: "assistant", parts: [] });
   for (const message of messages) await session.appendMessage(message);
   await summarise(session, talk, summary);
   await session.appendMessage(reply("reply"));

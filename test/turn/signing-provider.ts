@@ -2,11 +2,10 @@
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4GenerateResult,
-  LanguageModelV4Message,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
-import { digest } from "../../src/steps/text/digest.ts";
+import { hashId } from "../../src/steps/message/message.ts";
 
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -14,16 +13,10 @@ const usage = {
 };
 
 /** What the provider binds a thought to: the tools, the speakers and what they said, one after the other. */
-function seal(tools: unknown, messages: readonly LanguageModelV4Message[], ofLast = 0): string {
-  const said = messages.flatMap(({ role, content }, at) => {
-    const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-    const shown = at === messages.length - 1 && ofLast > 0 ? parts.slice(0, ofLast - 1) : parts;
-    return shown.map((part) => {
-      const { providerOptions: _options, ...rest } = part as { providerOptions?: unknown };
-      return [role === "assistant" ? "assistant" : role === "system" ? "system" : "user", rest];
-    });
-  });
-  return digest(JSON.stringify([tools, said]));
+function bind(before: string, role: string, part: object): string {
+  const { providerOptions: _options, ...rest } = part as { providerOptions?: unknown };
+  const speaker = role === "assistant" || role === "system" ? role : "user";
+  return String(hashId(`${before}${speaker}${JSON.stringify(rest)}`));
 }
 
 /**
@@ -35,23 +28,29 @@ export function signing(perTurn: number) {
   /** By call id or text, the signature of the thought before it. */
   const thoughts = new Map<string, string>();
   let [step, steps] = [0, perTurn];
-  const answer = async ({ prompt, tools }: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
-    for (const [at, { role, content }] of prompt.entries()) {
-      if (role !== "assistant") continue;
-      for (const [n, part] of content.entries()) {
-        if (part.type !== "reasoning") continue;
-        told.sent++;
-        const { signature } = part.providerOptions?.["anthropic"] ?? {};
-        if (typeof signature !== "string" || signature.split(" ")[0] !== seal(tools, prompt.slice(0, at + 1), n + 1))
-          told.refused++;
-      }
-      const [first] = content;
+  /** Counts what is wrong in a prompt, and returns what a thought behind it is bound to. */
+  const judge = (prompt: LanguageModelV4CallOptions["prompt"], tools: unknown): string => {
+    let before = JSON.stringify(tools).replaceAll(" ", "");
+    for (const { role, content } of prompt) {
+      const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
+      const [first] = parts;
       const said = first?.type === "tool-call" ? first.toolCallId : first?.type === "text" ? first.text : "";
-      const left = thoughts.get(said);
-      if (left?.split(" ")[0] === seal(tools, prompt.slice(0, at))) told.needless++;
+      if (role === "assistant" && thoughts.get(said)?.split(" ")[0] === before) told.needless++;
+      for (const part of parts) {
+        if (part.type === "reasoning") {
+          told.sent++;
+          const { signature } = part.providerOptions?.["anthropic"] ?? {};
+          if (typeof signature !== "string" || signature.split(" ")[0] !== before) told.refused++;
+        }
+        before = bind(before, role, part);
+      }
     }
+    return before;
+  };
+  const answer = async ({ prompt, tools }: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
+    const before = judge(prompt, tools);
     const n = step++ % (steps + 1);
-    const signature = `${seal(tools, prompt)} ${told.made++}`;
+    const signature = `${before} ${told.made++}`;
     const thought = {
       type: "reasoning",
       text: `Thought ${told.made}.`,
