@@ -145,20 +145,6 @@ test("a function's summary is committed through the same fence and ledger (C2, V
   expect(await agent.getHistory({ sessionId: "inline" })).toHaveLength(17 - 9 + 1);
 });
 
-test("a function may summarise its own earlier summary, by the id that the view shows", async () => {
-  const { agent } = await newBuilt(async (messages) => ({
-    summary: `of ${messages[0]?.id.slice(0, 10)}`,
-    fromMessageId: messages[0]?.id ?? "",
-    toMessageId: messages[8]?.id ?? "",
-  }));
-  const first = await startInline(agent);
-  await agent.waitForRun({ runId: first?.id ?? "" });
-  const { run } = await agent.compact({ sessionId: "inline" });
-  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
-  expect(textOf((await agent.getView({ sessionId: "inline" })).messages)).toContain("of palimpsest");
-  expect((await agent.getView({ sessionId: "inline" })).messages).toHaveLength(1);
-});
-
 test("an append does not wait for the function", async () => {
   const gate = makeGate();
   const { agent } = await newBuilt(async () => {
@@ -172,14 +158,6 @@ test("an append does not wait for the function", async () => {
   expect(await agent.waitForRun({ runId: run?.id ?? "" })).toMatchObject({
     outcome: { kind: "nothing", reason: "declined" },
   });
-});
-
-test("a function that returns nothing is a run with nothing to do", async () => {
-  const { agent, inside } = await newBuilt(async () => null);
-  const run = await startInline(agent);
-  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
-  expect(ended.outcome).toMatchObject({ kind: "nothing", reason: "declined" });
-  expect(await inside((instance) => instance.reported)).toEqual([]);
 });
 
 test("a function that throws is a failed run, reported once (R1)", async () => {
@@ -254,18 +232,4 @@ test("what was appended while the function thought starts its next run when it e
   expect(await agent.waitForRun({ runId: next?.id ?? "", timeoutMs: 2_000 })).toMatchObject({
     outcome: { kind: "nothing" },
   });
-});
-
-test("a function whose object died is called again by the watchdog (R1)", async () => {
-  const { agent, stub, inside } = await newBuilt(async () => null);
-  // The state after a crash in the middle of the function, a live run without anybody working on it.
-  await inside((instance) => {
-    instance.palimpsest.dispatcher.dispatch = () => undefined;
-  });
-  const run = await startInline(agent);
-  await inside((instance) => instance.palimpsest.runs.change(run?.id ?? "", { state: "running" }));
-  await evictDurableObject(stub);
-  await agent.watchCompactions();
-  await agent.watchCompactions();
-  expect(await agent.waitForRun({ runId: run?.id ?? "" })).toMatchObject({ outcome: { kind: "nothing" } });
 });
