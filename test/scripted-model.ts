@@ -78,6 +78,9 @@ export function summaryOf(prompt: Pick<ParsedPrompt, "sections">, words: string)
   return prompt.sections.map(({ title }) => `## ${title}\n${words}\n- as ${title.toLowerCase()}`).join("\n\n");
 }
 
+/** Numbers of all messages of a transcript, for a model that names each. */
+const ALL = Array.from({ length: 200 }, (_, n) => `#${n + 1}`).join(", ");
+
 /** The answer of a model that names instructions behind its summary. `ended` has pairs of an instruction and the words that end it. */
 export function withInstructions(
   summary: string,
@@ -88,7 +91,7 @@ export function withInstructions(
 ): string {
   const lists: (readonly [string, readonly string[]])[] = [
     ["Standing", standing.map((words) => `- "${words}"`)],
-    ["Ended", ended.map(([old, by]) => `- "${old}" ended by "${by}"`)],
+    ["Ended", ended.map(([old, by]) => `- "${old}" ended by "${by}" [${ALL}]`)],
   ];
   const told = lists.flatMap(([name, lines]) =>
     lines.length === 0 ? [] : [[`## ${name} instructions`, ...lines].join("\n")],

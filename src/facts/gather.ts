@@ -4,7 +4,8 @@ import { isSummary, storedId } from "../steps/view/view.ts";
 import { recordedInstructions } from "./render.ts";
 import { NO_FACTS, type Facts, type Loaded } from "./fact.ts";
 import { mergeInstructions, unique } from "./instructions.ts";
-import { mergeLoaded, readLoaded } from "./loaded.ts";
+import { isOfHarness } from "../steps/message/message.ts";
+import { calledSkills, mergeLoaded, readLoaded } from "./loaded.ts";
 import { readSaid, saidBySystem, shorten } from "./said.ts";
 
 /** Most of each kind that is kept with a draft. They exceed what any budget shows. */
@@ -19,9 +20,23 @@ export function gatherFacts(messages: readonly UIMessage[]): Facts {
     // A session that continues another one begins with its summary, which brings its instructions.
     instructions: unique(messages.flatMap((each) => [...recordedInstructions(each), ...saidBySystem(each)])),
     ended: [],
-    said: readSaid(own).flatMap(({ messageId, text }) => shorten(messageId, text)),
-    loaded: own.reduce<readonly Loaded[]>((all, each) => mergeLoaded(all, readLoaded(each, storedId(each.id))), []),
+    said: readSaid(own).map(({ messageId, text }) => shorten(messageId, text)),
+    loaded: gatherLoaded(own),
   });
+}
+
+function gatherLoaded(messages: readonly UIMessage[]): readonly Loaded[] {
+  let loaded: readonly Loaded[] = [];
+  let skills: string[] = [];
+  for (const message of messages) {
+    const found = readLoaded(message, storedId(message.id), skills[0]);
+    loaded = mergeLoaded(loaded, found);
+    // The texts of skills come in messages of their own behind their calls, in the same order.
+    if (message.role === "assistant") skills.push(...calledSkills(message));
+    else if (!isOfHarness(message)) skills = [];
+    else if (found.length > 0) skills = skills.slice(1);
+  }
+  return loaded;
 }
 
 /** The facts of all parts, given oldest first. A later part may end an instruction of an earlier one. */

@@ -6,15 +6,17 @@
  * that a tool, a page, a file or an earlier summary says can become an instruction or end one. Without an answer all stay.
  */
 import type { UIMessage } from "ai";
-import { normalForm } from "../steps/text/text.ts";
-import { ENDED_TITLE, STANDING_TITLE } from "../steps/draft/prompt.ts";
+import { LIST_MARK, normalForm } from "../steps/text/text.ts";
+import { ENDED_TITLE, normalizeTitle, STANDING_TITLE } from "../steps/draft/prompt.ts";
 import { storedId } from "../steps/view/view.ts";
 import { isNothing } from "../steps/draft/audit.ts";
+import { wholeCharacters } from "../steps/draft/render.ts";
 import type { EndedInstruction, Facts, Instruction } from "./fact.ts";
-import { wordsOfUser } from "./said.ts";
+import { withoutMiddle, wordsOfUser } from "./said.ts";
 
-/** Most characters of one instruction. A longer quotation is a document. */
+/** Most characters of one instruction that are shown, and of a quotation that is read. */
 const MAX_CHARS = 600;
+const MAX_QUOTED = 4_000;
 const LEAST_CHARS = 3;
 /** Most entries of a list that are read, because each is compared with all others. */
 const MAX_NAMED = 100;
@@ -36,7 +38,9 @@ interface Named {
   readonly numbers: readonly number[];
 }
 
-const HEADING = /^ {0,3}(?:#{1,6}[ \t]|\*\*.*\*\*:?$)/;
+const HEADING = /^ {0,3}(?:#{1,6}[ \t]|\*\*.*\*\*[:：]?$)/;
+/** A line over a list, in whatever form. */
+const OVER_LIST = /^\s*(?:#|\*\*)|[:：]\s*$/;
 /** Bounded, because a mark may have no other. A piece holds no mark that begins it, or a text of such marks would be read for each. */
 const QUOTED =
   /"((?:[^"\\]|\\.){1,700})"|“([^“”]{1,700})”|„([^„“”]{1,700})[“”]|«([^«»]{1,700})»|「([^「」]{1,700})」|『([^『』]{1,700})』/g;
@@ -44,27 +48,54 @@ const FIRST_MARK = /["“„«「『]/;
 const LAST_MARK = /["”“»」』][^"”“»」』]*$/;
 const ENDED_BY = / ended by /i;
 const NUMBER = /#(\d{1,9})/g;
-const MARKS = /[*_#:]/g;
+/** Behind the last quotation of an entry stand its references alone. */
+const REFERENCES = /^[\s.,;、]*[[(（【]?\s*(?:#\d{1,9}[\s,;、]*)+[\])）】]?[\s.。]*$/;
 
-/** Takes the two lists out of an answer. Lines that name nothing are dropped with them. */
-export function readAnswer(text: string): Answered {
-  const lists = new Map<string, Named[]>([
-    [STANDING_TITLE.toLowerCase(), []],
-    [ENDED_TITLE.toLowerCase(), []],
-  ]);
-  let list: Named[] | undefined;
-  const summary = text.split(/\r?\n/).filter((line) => {
-    const own = lists.get(line.replaceAll(MARKS, "").trim().toLowerCase());
+/**
+ * Takes the two lists out of an answer. Lines that name nothing are dropped with them. A list is known by its title, or else by its place and its
+ * form, because a model may write titles in another language. `titles` are those of the summary's own sections, which are no lists.
+ */
+export function readAnswer(text: string, titles: readonly string[] = []): Answered {
+  const lists: Record<"standing" | "ended", string[]> = { standing: [], ended: [] };
+  let list: string[] | undefined;
+  const lines = text.split(/\r?\n/).filter((line) => {
+    const title = normalizeTitle(line);
+    const own = title === STANDING ? lists.standing : title === ENDED ? lists.ended : undefined;
     if (own !== undefined || HEADING.test(line.trimEnd())) {
       list = own;
       return own === undefined;
     }
-    if (list === undefined) return true;
-    if (list.length < MAX_NAMED && !isNothing(line)) list.push(readLine(line));
-    return false;
+    list?.push(line);
+    return list === undefined;
   });
-  const [standing = [], ended = []] = [...lists.values()];
-  return { summary: summary.join("\n").trimEnd(), standing, ended };
+  const known = new Set(titles.map(normalizeTitle));
+  for (const some of [lastList(lines, known), lastList(lines, known)])
+    lists[some.every((line) => readQuotes(line).length > 2) ? "ended" : "standing"].push(...some);
+  const [standing = [], ended = []] = [lists.standing, lists.ended].map((some) =>
+    some
+      .filter((line) => !isNothing(line))
+      .slice(0, MAX_NAMED)
+      .map(readLine),
+  );
+  return { summary: lines.join("\n").trimEnd(), standing, ended };
+}
+
+const [STANDING, ENDED] = [normalizeTitle(STANDING_TITLE), normalizeTitle(ENDED_TITLE)];
+
+/** Takes the list at the end of `lines`, in which each line is a quotation with its message. Empty where there is none. */
+function lastList(lines: string[], titles: ReadonlySet<string>): string[] {
+  let from = lines.length;
+  while (from > 0 && (lines[from - 1]?.trim() === "" || isEntry(lines[from - 1] ?? ""))) from--;
+  const [over = ""] = lines.slice(Math.max(0, from - 1), from);
+  const entries = lines.slice(from).filter(isEntry);
+  if (entries.length === 0 || !OVER_LIST.test(over) || titles.has(normalizeTitle(over))) return [];
+  lines.length = from - 1;
+  return entries;
+}
+
+function isEntry(line: string): boolean {
+  const bare = line.trim().replace(LIST_MARK, "");
+  return bare.search(FIRST_MARK) === 0 && REFERENCES.test(bare.slice(bare.search(LAST_MARK) + 1));
 }
 
 function readLine(line: string): Named {
@@ -85,7 +116,8 @@ function readQuotes(line: string): string[] {
 
 function withoutMarks(line: string): string {
   return line
-    .replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "")
+    .trim()
+    .replace(LIST_MARK, "")
     .replaceAll(/\[[^\][]*\]/g, "")
     .trim();
 }
@@ -111,28 +143,29 @@ export function checkInstructions(
     const text = wordsOfUser(message);
     return text === "" ? [] : [{ at, messageId: storedId(message.id), text: plainText(text) }];
   });
-  /** Where a quotation stands. The messages that the line names come first. */
-  const find = (quote: string, named: readonly number[]): Placed<Instruction>[] => {
-    const cited = new Set(named.flatMap((number) => numbers.get(number) ?? []));
+  /** Where a quotation stands. Those in messages that its line names come first, and stand alone where it must name them. */
+  const find = (quote: string, line: Named, mustName = false): Placed<Instruction>[] => {
     const found = words.flatMap(({ at, messageId, text }) => {
       const slice = sliceOf(text, quote);
       return slice === null ? [] : [{ quote: slice, messageId, at }];
     });
-    return [
-      ...found.filter((each) => cited.has(each.messageId)),
-      ...found.filter((each) => !cited.has(each.messageId)),
-    ];
+    const named = new Set(line.numbers.flatMap((number) => numbers.get(number) ?? []));
+    const [cited = [], others = []] = [true, false].map((is) =>
+      found.filter((each) => named.has(each.messageId) === is),
+    );
+    return mustName ? cited : [...cited, ...others];
   };
-  const found = standing.flatMap(({ quotes: [all = "", ...pieces], numbers: named }) => {
-    const whole = find(all, named).slice(0, 1);
-    return whole.length > 0 ? whole : pieces.flatMap((piece) => find(piece, named).slice(0, 1));
+  const found = standing.flatMap((line) => {
+    const [all = "", ...pieces] = line.quotes;
+    const whole = find(all, line).slice(0, 1);
+    return whole.length > 0 ? whole : pieces.flatMap((piece) => find(piece, line).slice(0, 1));
   });
-  const placeOf = ({ restored }: Instruction): number =>
-    words.find(({ messageId }) => messageId === restored)?.at ?? -1;
+  const placeOf = ({ messageId, restored }: Instruction): number =>
+    Math.max(...words.map((each) => (each.messageId === messageId || each.messageId === restored ? each.at : -1)), -1);
   const known = [...before.filter(({ system }) => !system).map((each) => ({ ...each, at: placeOf(each) })), ...found];
-  const over = ended.flatMap(({ quotes, by, numbers: named }): Placed<EndedInstruction>[] => {
-    const later = by.flatMap((quote) => find(quote, named));
-    return meant(known, quotes).flatMap((each) => {
+  const over = ended.flatMap((line): Placed<EndedInstruction>[] => {
+    const later = line.by.flatMap((quote) => find(quote, line, true));
+    return meant(known, line.quotes).flatMap((each) => {
       const end = later.find(({ at }) => at > each.at);
       return end === undefined ? [] : [{ ...each, by: { messageId: end.messageId, quote: end.quote } }];
     });
@@ -262,11 +295,11 @@ function sliceOf(given: Plain, quote: string): string | null {
     .filter((piece) => piece !== "");
   const [first = ""] = pieces;
   const all = pieces.join("");
-  if (first === "" || all.length > MAX_CHARS || (all.length < LEAST_CHARS && !/\P{ASCII}/u.test(all))) return null;
+  if (first === "" || all.length > MAX_QUOTED || (all.length < LEAST_CHARS && !/\P{ASCII}/u.test(all))) return null;
   let short: string | null = null;
   let begin = findWhole(flat, first, 0);
   for (let tries = 0; begin >= 0 && tries < MAX_TRIES; tries++) {
-    const near = flat.slice(0, begin + MAX_CHARS);
+    const near = flat.slice(0, begin + Math.max(MAX_CHARS, all.length * 2));
     let end = begin;
     for (const piece of pieces) {
       const at = end < 0 ? -1 : findWhole(near, piece, end);
@@ -293,24 +326,86 @@ function cutsWord(flat: string, at: number): boolean {
   return OF_A_WORD.test(before) && OF_A_WORD.test(behind) && !UNSPACED.test(before) && !UNSPACED.test(behind);
 }
 
-/** Words that turn a sentence round, in the languages that most people write. */
-const NOT =
-  /(?<![\p{L}\p{M}])(?:not|cannot|never|no|without|avoid|stop|\p{L}+n['’]t|dont|nicht|nie|niemals|kein\p{L}*|ohne|ne|pas|jamais|sans|sin|nunca|jamás|não|nem|sem|non|mai|senza|niet|nooit|geen|nie|не|никогда|нельзя|без|ніколи|لا|لن|ليس|بدون|मत|नहीं|न|कभी|không|đừng|chớ|jangan|tidak|değil|asla)(?![\p{L}\p{M}])|n['’](?=\p{L})|[不别別勿没沒禁]|ない|ません|なく|않|지 ?마|말 ?것|말아/giu;
-/** Where a clause begins or ends. */
-const CLAUSE = /[.,;:!?\n。、，！？；：،؛؟।()]/u;
-const WIDENED_CHARS = 60;
+/** The mark of an item of a list. */
+const MARK = String.raw`(?:(?:[-*+•–‣◦▪●]|\d{1,3}[.)])[ \t]+|(?:・|\d{1,3}、)[ \t]*)`;
+/** A mark that may end a sentence, with what it closes, or the end of a line with the mark of an item behind it. */
+const END = new RegExp(
+  String.raw`[.!?]+[\p{Pe}\p{Pf}"'*_${"`"}]*(?=\s|$)|(?![.!?])\p{Sentence_Terminal}[\p{Pe}\p{Pf}]*|[ \t]*\n\s*(?:>[ \t]*)?${MARK}?`,
+  "gu",
+);
+/** What stands before a full stop that ends no sentence: the number of an item, one letter, or several with full stops between. */
+const SHORT = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*)$/u;
+const NEW_BLOCK = /\n[^\n]*\n|[^\s>]/;
+/** Where a clause begins or ends. After such a mark at the end of a line the sentence goes on. */
+const CLAUSE = /[,;:(–—、，：；，،؛]/;
+const ITEM = new RegExp(String.raw`^([>\s]*)${MARK}(.*)$`);
+/** Characters around a quotation in which its sentence is looked for, of each end of a long one, and of the line over a list. */
+const NEAR_CHARS = 10_000;
+const EDGE_CHARS = 120;
+const LEAD_CHARS = 300;
 
-/** A slice of a text on one line, with the words of its clause that turn it round. Else a part of "never do this" would say "do this". */
+/**
+ * The sentence in which a slice stands, on one line, behind the lines that its list stands under. Else a part of "do not, ever, do this" would
+ * say "do this". What may be an abbreviation ends no sentence, because a longer text turns nothing round.
+ */
 function widen(text: string, from: number, to: number): string {
-  const before =
-    text
-      .slice(Math.max(0, from - WIDENED_CHARS), from)
-      .split(CLAUSE)
-      .at(-1) ?? "";
-  const behind = text.slice(to, to + WIDENED_CHARS).split(CLAUSE)[0] ?? "";
-  const [first] = before.matchAll(NOT);
-  const last = [...behind.matchAll(NOT)].at(-1);
-  const begin = first === undefined ? from : from - before.length + first.index;
-  const end = last === undefined ? to : to + last.index + last[0].length;
-  return text.slice(begin, end).replaceAll(/\s+/g, " ").trim();
+  const start = Math.max(0, from - NEAR_CHARS);
+  const near = text.slice(start, to + NEAR_CHARS);
+  let [begin, end] = [0, near.length];
+  for (const { index, 0: mark } of near.matchAll(END)) {
+    const isLine = mark.includes("\n");
+    if (isLine ? !endsLine(near, index, mark) : !endsSentence(near, index, mark)) continue;
+    if (start + index < from) begin = Math.min(index + mark.length, from - start);
+    // What follows a question says what it is for.
+    if (start + index < to || /[?？؟]/.test(mark)) continue;
+    end = isLine ? index : index + mark.length;
+    break;
+  }
+  const place = { from: from - start - begin, to: to - start - begin };
+  const sentence = fitSentence(near.slice(begin, end), place).replaceAll(/\s+/g, " ").trim();
+  return [...leadsOf(near.slice(0, begin)), ITEM.exec(sentence)?.[2] ?? sentence].join(" […] ");
+}
+
+function endsSentence(text: string, at: number, mark: string): boolean {
+  return !mark.startsWith(".") || !(mark.startsWith("..") || SHORT.test(text.slice(Math.max(0, at - 12), at)));
+}
+
+function endsLine(text: string, at: number, mark: string): boolean {
+  return NEW_BLOCK.test(mark) || !CLAUSE.test(text.charAt(at - 1));
+}
+
+/** A long sentence with its beginning, its end, and the clauses around a slice, because any of them may turn it round. */
+function fitSentence(sentence: string, { from, to }: Readonly<Record<"from" | "to", number>>): string {
+  const room = MAX_CHARS - 2 * EDGE_CHARS - (to - from);
+  if (sentence.length <= MAX_CHARS || room < 0) return withoutMiddle(sentence, MAX_CHARS).text;
+  const left = Math.max(0, from - Math.floor(room / 2));
+  const before = sentence.slice(left, from);
+  const behind = sentence.slice(to, left + to - from + room);
+  const begin = from - before.length + (before.search(CLAUSE) + 1 || before.length);
+  const end = to + behind.split(CLAUSE).slice(0, -1).join(" ").length;
+  const first = begin <= EDGE_CHARS ? sentence.slice(0, begin) : `${wholeCharacters(sentence, 0, EDGE_CHARS)} […] `;
+  const last =
+    sentence.length - end <= EDGE_CHARS
+      ? sentence.slice(end)
+      : ` […] ${wholeCharacters(sentence, sentence.length - EDGE_CHARS, sentence.length)}`;
+  return first + sentence.slice(begin, end) + last;
+}
+
+/** The lines that an item of a list stands under, outermost first. `before` is the text up to the item's words. */
+function leadsOf(before: string): string[] {
+  const [own = "", ...above] = before.split("\n").toReversed();
+  let indent = ITEM.exec(own)?.[1]?.length ?? -1;
+  const leads: string[] = [];
+  for (const [at, line] of indent < 0 ? [] : above.entries()) {
+    const [, blanks = "", words] = ITEM.exec(line) ?? [];
+    if (words !== undefined && blanks.length < indent) leads.unshift(words);
+    if (words !== undefined) indent = Math.min(indent, blanks.length);
+    // A line behind an item goes on with it.
+    if (words !== undefined || /^(?:[\s>]|$)/.test(line)) continue;
+    const isOver = OVER_LIST.test(line);
+    if (!isOver && ITEM.test(above[at + 1] ?? "")) continue;
+    if (isOver || (above[at - 1] ?? "-") !== "") leads.unshift(line.replace(/^#+/, "").trim());
+    break;
+  }
+  return leads.map((lead) => withoutMiddle(lead, LEAD_CHARS).text);
 }

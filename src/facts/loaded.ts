@@ -10,15 +10,18 @@ import {
   type CountTokens,
   changeResult,
   hasErrorField,
+  isOfHarness,
   outputText,
   readResult,
   jsonText,
+  textsOf,
   toolName,
   toolPart,
   type ToolPart,
 } from "../steps/message/message.ts";
 import type { Edit, Loaded, Pinned, Task } from "./fact.ts";
 import { renderLoaded } from "./render.ts";
+import { SKILL } from "./said.ts";
 
 /** The tool of context blocks, and the prefix of an answer that brought no text. */
 export const LOAD_TOOL = "load_context";
@@ -106,18 +109,21 @@ const PARTS = [
 ];
 /** A file that stands there is somewhere else. */
 const ELSEWHERE = ["owner", "repo", "repository", "bucket", "url", "uri"];
+const SKILL_NAMES = ["skill", "name", "skillname", "command", "id"];
 const LIST_NAME = "list of tasks";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Found = Pick<Loaded, "kind" | "name" | "text"> & Partial<Loaded>;
 
-/** The texts that a message loads, in order. Only an assistant's tools load anything. */
-export function readLoaded(message: UIMessage, messageId: string): readonly Loaded[] {
-  if (message.role !== "assistant") return [];
-  const found = message.parts.flatMap((part) => {
-    const tool = toolPart(part);
-    return tool === null ? [] : readTool(tool);
-  });
+/**
+ * The texts that a message loads, in order. An assistant's tools load them, and a harness that puts the text of a skill into a message of its
+ * own. `skill` is the one that was called last, where its text has not come yet.
+ */
+export function readLoaded(message: UIMessage, messageId: string, skill = ""): readonly Loaded[] {
+  const isTold = message.role === "user" && isOfHarness(message, ["isMeta"]);
+  const found = isTold
+    ? readSkill(textsOf(message.parts).join("\n").trim(), skill)
+    : toolsOf(message).flatMap(readTool);
   const told = found.map((each): Loaded => ({
     characters: each.text.length,
     messageId,
@@ -127,12 +133,28 @@ export function readLoaded(message: UIMessage, messageId: string): readonly Load
   return mergeLoaded([], told);
 }
 
+function toolsOf({ role, parts }: UIMessage): ToolPart[] {
+  return role === "assistant" ? parts.flatMap((part) => toolPart(part) ?? []) : [];
+}
+
+function readSkill(text: string, called: string): Found[] {
+  const folder = tidy(SKILL.exec(text)?.[1]?.trim() ?? "");
+  const name = folder === "" ? called : folder.replace(/\/+$/, "").replace(/^.*\//, "");
+  return name === "" || text.length < LEAST_TEXT_CHARS || text.startsWith("<") ? [] : asText("skill", name, text);
+}
+
+/** The skills that a message calls without an answer that brings their texts. */
+export function calledSkills(message: UIMessage): string[] {
+  const calls = toolsOf(message).filter((tool) => SKILL_TOOL.test(plainName(tool)) && readTool(tool).length === 0);
+  return calls.map(({ input }) => firstOf(fieldsOf(input), SKILL_NAMES)).filter((name) => name !== "");
+}
+
 function readTool(tool: ToolPart): Found[] {
   const input = fieldsOf(typeof tool.input === "string" ? { input: tool.input } : tool.input);
   // A command that failed may have done a part of its work.
   if (tool.state === "output-error") return mentioned("", input);
   if (tool.state !== "output-available" || ("preliminary" in tool && tool.preliminary)) return [];
-  const name = plain(toolName(tool).replace(/^.*__/, ""));
+  const name = plainName(tool);
   const output = fieldsOf(tool.output);
   const answer =
     firstOf(output, ["content", "text", "output", "stdout"]) || outputText(output["contents"] ?? tool.output);
@@ -147,7 +169,7 @@ function readTool(tool: ToolPart): Found[] {
   if (!SKILL_TOOL.test(name)) return readFile(name, input, answer);
   // A shorter answer only reports that something was done.
   const isText = answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
-  const skill = firstOf(input, ["skill", "name", "skillname", "command", "id"]);
+  const skill = firstOf(input, SKILL_NAMES);
   return isText && skill !== "" ? asText("skill", skill, answer) : [];
 }
 
@@ -316,6 +338,10 @@ function asText(kind: Loaded["kind"], name: string, text: string): Found[] {
 function fieldsOf(value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [plain(name), each]));
+}
+
+function plainName(tool: ToolPart): string {
+  return plain(toolName(tool).replace(/^.*__/, ""));
 }
 
 function plain(name: string): string {

@@ -11,9 +11,10 @@ import { fallbackSummary } from "../steps/draft/fallback.ts";
 import { type CountTokens, referenceTo, fieldText, toolPart } from "../steps/message/message.ts";
 import type { Loaded } from "../facts/fact.ts";
 import { readLoaded } from "../facts/loaded.ts";
+import { elementInOwnWords } from "../facts/said.ts";
 import { readLoadedNames } from "../facts/render.ts";
 import { safeLine } from "../steps/text/text.ts";
-import { elementOf, renderTranscript } from "../steps/draft/render.ts";
+import { renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/prompt.ts";
 import { fittedMessageId, isSummary } from "../steps/view/view.ts";
@@ -44,7 +45,7 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
   const summary = fallbackSummary({
-    transcript: renderTranscript(gap.map(elementOf), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
+    transcript: renderTranscript(gap.map(elementInOwnWords), { maxChars: FIT_EXTRACT_SOURCE_CHARS }),
     previous: null,
     drafts: [],
     titles: template.sections.map(({ title }) => title),

@@ -25,7 +25,8 @@ import { findUnfounded, withoutLooseQuotes } from "../facts/founded.ts";
 import { gatherFacts, mergeFacts } from "../facts/gather.ts";
 import { checkInstructions, mergeInstructions, readAnswer, type Shown } from "../facts/instructions.ts";
 import { renderInstructions } from "../facts/render.ts";
-import { hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
+import { elementInOwnWords } from "../facts/said.ts";
+import { EXTRACTIVE_NAME, hasWords, STAND_IN_NAME } from "../steps/draft/fallback.ts";
 import { buildPrompt, type PromptAround, type PromptInput } from "../steps/draft/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, referencesIn } from "../steps/draft/provenance.ts";
 import { referenceTo } from "../steps/message/message.ts";
@@ -80,7 +81,9 @@ export async function summarizeChunk(by: Drafting, index: number, again?: NextTr
   });
   if (source.kind !== "source") return source;
   const { messages, previous, around } = source;
-  const transcript = render(messages, source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN);
+  const isOffline = by.model === EXTRACTIVE || by.model.name === EXTRACTIVE_NAME;
+  const maxChars = source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN;
+  const transcript = renderTranscript(messages.map(isOffline ? elementInOwnWords : elementOf), { maxChars });
   const numbers = numberMessages(messages);
   const named = [...numbers.values()].map(referenceTo);
   const known = [...named, ...[previous ?? "", ...around.earlier].flatMap(referencesIn)];
@@ -109,16 +112,18 @@ function withoutNumbers(transcript: string): string {
 }
 
 function tellAround(
-  { head, earlier, following }: AroundSource,
+  { head, earlier, following, kept }: AroundSource,
   held: readonly Instruction[],
   { loaded }: Facts,
 ): PromptAround {
+  const names = new Set([...kept, ...loaded.flatMap(({ name, text }) => (text === "" ? [] : [name]))]);
+  for (const { name, doubted } of loaded) if (doubted === true) names.delete(name);
   return {
     before: withoutNumbers(render(head, AROUND_CHARS * 2)),
     earlier: earlier.join("\n\n"),
     after: withoutNumbers(render(following, AROUND_CHARS)),
     instructions: renderInstructions(held),
-    kept: loaded.flatMap(({ name, text }) => (text === "" ? [] : [`- ${name}`])).join("\n"),
+    kept: [...names].map((name) => `- ${name}`).join("\n"),
   };
 }
 
@@ -237,7 +242,10 @@ async function ask(
   const asked = chooseCall(model, source, promptInput);
   const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const answered = readAnswer(stripInvisible(answer.text));
+  const answered = readAnswer(
+    stripInvisible(answer.text),
+    brief.template.sections.map(({ title }) => title),
+  );
   const extracted = model === EXTRACTIVE;
   const { transcript = null, previous = null, drafts = [] } = input;
   const found = source.shown === undefined || extracted ? [] : [checkInstructions(answered, source.shown)];

@@ -154,6 +154,8 @@ export interface AroundSource {
   readonly following: readonly UIMessage[];
   /** The instructions of summaries before the source, in parts, oldest first. */
   readonly instructions: readonly Pick<Facts, "instructions" | "ended">[];
+  /** Names of the texts that those keep. */
+  readonly kept: readonly string[];
 }
 
 export type ChunkReading =

@@ -60,7 +60,10 @@ describe("the facts of a conversation", () => {
       { type: "dynamic-tool" },
     ];
     for (const role of ["user", "assistant", "system"] as const)
-      expect(gatherFacts([{ id: "m", role, parts: odd as never, metadata: 3 }])).toEqual(NO_FACTS);
+      expect(gatherFacts([{ id: "m", role, parts: odd as never, metadata: 3 }])).toEqual({
+        ...NO_FACTS,
+        said: role === "user" ? [{ messageId: "m", text: "3", left: 0 }] : [],
+      });
   });
 });
 

@@ -35,6 +35,7 @@ function quotes({ instructions }: Pick<Facts, "instructions">): string[] {
   return instructions.map(({ quote }) => quote);
 }
 
+const pad = (word: string): string => `${`${word} `.repeat(60).trim()}, `;
 const user = (id: string, words: string): UIMessage => say(id, "user", text(words));
 const RULE = "Never touch the harbour ledger without asking me.";
 const held: Instruction = { quote: RULE, messageId: "m0" };
@@ -78,13 +79,15 @@ describe("an instruction is taken where its words stand in a message of the user
   });
 
   test.each([
-    ["within it", '"Keep the titles […] in lists" [#1]', "Keep the titles of all chapters short in lists"],
-    ["of dots", '"Keep the titles ... in lists"', "Keep the titles of all chapters short in lists"],
-    ["at its end", '"Keep the titles of all…"', "Keep the titles of all"],
-    ["with words behind it that stand nowhere", '"Keep the titles of all … at sea"', "Keep the titles of all"],
-  ])("with a gap %s, as the user said it", (_, line, expected) => {
+    ["within it", '"Keep the titles […] in lists" [#1]'],
+    ["of dots", '"Keep the titles ... in lists"'],
+    ["at its end", '"Keep the titles of all…"'],
+    ["with words behind it that stand nowhere", '"Keep the titles of all … at sea"'],
+  ])("with a gap %s, as the user said it", (_, line) => {
     const said = "Please note. Keep the titles of all chapters short in lists. Thanks.";
-    expect(quotes(read(standing(line), [user("m1", said)]))).toEqual([expected]);
+    expect(quotes(read(standing(line), [user("m1", said)]))).toEqual([
+      "Keep the titles of all chapters short in lists.",
+    ]);
   });
 
   test("of the message that the answer names, where the words stand in several", () => {
@@ -96,8 +99,8 @@ describe("an instruction is taken where its words stand in a message of the user
   test("from several quotations of one line", () => {
     const messages = [user("m1", "use tabs. also, answer in Welsh")];
     expect(quotes(read(standing('"use tabs" and "answer in Welsh" [#1]'), messages))).toEqual([
-      "use tabs",
-      "answer in Welsh",
+      "use tabs.",
+      "also, answer in Welsh",
     ]);
   });
 
@@ -111,25 +114,80 @@ describe("an instruction is taken where its words stand in a message of the user
     ["nothing", "None."],
     ["nothing in other words", "*none so far*"],
     ["nothing in quotation marks", '"" [#1]'],
-    ["longer than an instruction", `"${RULE} ${"and so on ".repeat(80)}" [#1]`],
+    ["longer than its message", `"${RULE} ${"and so on ".repeat(90)}" [#1]`],
   ])("but none that is %s", (_, line) => {
     const more = "none so far. ".repeat(2) + "and so on ".repeat(80);
     expect(quotes(read(standing(line), [user("m1", `${RULE} ${more}`), user("m2", "count the boats")]))).toEqual([]);
   });
 
   test.each([
-    ["Never touch the harbour ledger.", "touch the harbour ledger", "Never touch the harbour ledger"],
-    ["Please do not, ever, use npm here. Do not use pnpm.", "use pnpm", "not use pnpm"],
-    ["Benutze npm bitte nicht.", "Benutze npm", "Benutze npm bitte nicht"],
-    ["N'utilise jamais le registre", "le registre", "N'utilise jamais le registre"],
-    ["no uses el registro", "uses el registro", "no uses el registro"],
-    ["绝对不要改动账本", "改动账本", "不要改动账本"],
-    ["台帳を変更しないでください", "台帳を変更し", "台帳を変更しない"],
-    ["रजिस्टर कभी मत छूना", "छूना", "कभी मत छूना"],
+    ["Do not, under any circumstances, push to main", "push to main"],
+    ["Nobody may push to main.", "push to main"],
+    ["It is forbidden to push to main.", "push to main"],
+    ["You should never, ever, skip tests", "skip tests"],
+    ["Never, e.g. on Fridays, touch app.ts (v1.2.3) or main.go.", "main.go"],
+    ["Niemals, z. B. am Freitag, das Hafenbuch ändern!", "das Hafenbuch ändern"],
+    ["Do not... ever... push to main.", "push to main"],
+    ["Benutze npm bitte nicht.", "Benutze npm"],
+    ["N'utilise jamais le registre", "le registre"],
+    ["Push to main? Never.", "Push to main"],
+    ["Push to main? Skip the tests? Never!", "Push to main"],
+    ["push to main: forbidden", "push to main"],
+    ["Do not, whatever happens,\npush to main", "push to main"],
+    ["Under no circumstances:\npush to main", "push to main"],
+    ["絶対に本番を触るな", "本番を触る"],
+    ["絶対に、何があっても、本番を触るな。", "本番を触る"],
+    ["绝对不要改动账本！", "改动账本"],
+    ["台帳を変更しないでください。", "台帳を変更し"],
+    ["रजिस्टर कभी मत छूना।", "छूना"],
+    ["لا تلمس، مهما حدث، سجل الميناء", "سجل الميناء"],
+    ["никогда, слышишь, не трогай журнал", "трогай журнал"],
+    ["hiçbir koşulda, asla, deftere dokunma", "deftere dokunma"],
+  ])("as the whole sentence of it: of %j an answer quotes %j", (said, quoted) => {
+    const one = said.replaceAll(/\s+/g, " ");
+    for (const message of [said, `Count the boats.\n${said}\nThanks`, `- Count the boats\n- ${said}\n- Thanks`])
+      expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", message)]))).toEqual([one]);
+    const inLine = /[。！।]$/u.test(said)
+      ? `数えて。${said}次`
+      : `Count the boats now. ${said}${/[.!?]$/.test(said) ? " Thanks" : ""}`;
+    expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", inLine)]))).toEqual([one]);
+  });
+
+  test.each([
     ["I did not say that. use pnpm", "use pnpm", "use pnpm"],
-    ["not now, use pnpm", "use pnpm", "use pnpm"],
-  ])("never without the word that turns it round: of %j the answer quotes %j", (said, quoted, expected) => {
+    ["Never use npm.\nuse pnpm", "use pnpm", "use pnpm"],
+    ["1. never use npm\n2. use pnpm\n3. count", "use pnpm", "use pnpm"],
+    ["1. never use npm\n2. use pnpm\n3. count", "2. use pnpm", "use pnpm"],
+    ["不要用 npm。请用 pnpm。谢谢", "用 pnpm", "请用 pnpm。"],
+    ["Never, ever. (Use pnpm in a.ts.) Thanks", "Use pnpm in a.ts", "(Use pnpm in a.ts.)"],
+  ])("as no more than its sentence: of %j an answer quotes %j", (said, quoted, expected) => {
+    const [found] = quotes(read(standing(`"${quoted}" [#1]`), [user("m1", said)]));
+    expect(found).toBe(expected);
+  });
+
+  test.each([
+    ["Never:\n- push to main\n- skip tests", "skip tests", "Never: […] skip tests"],
+    ["Never do these:\n\n1. push to main\n2. skip tests", "push to main", "Never do these: […] push to main"],
+    ["## Forbidden\n\n- push to main\n- skip\n  the tests\n- force", "force", "Forbidden […] force"],
+    ["Don't\n- push to main\nor to next\n- skip tests", "skip tests", "Don't […] skip tests"],
+    ["- Never\n  - push\n    to main\n  - skip tests\n- use tabs", "skip tests", "Never […] skip tests"],
+    ["- Never\n  - push to main\n- use tabs", "use tabs", "use tabs"],
+    ["禁止事項：\n・本番を触る\n・削除", "削除", "禁止事項： […] 削除"],
+    ["Never:\n- push to main\n\nUse tabs", "Use tabs", "Use tabs"],
+  ])("behind the line that its list stands under: of %j an answer quotes %j", (said, quoted, expected) => {
     expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", said)]))).toEqual([expected]);
+  });
+
+  test("and a long sentence is shortened around it, with its beginning and its end, and never dropped", () => {
+    const said = `Do not under any circumstances, ${pad("quay")}${pad("boat")}push to main, ${pad("light")}${pad("rope")}not even once`;
+    const [short = ""] = quotes(read(standing('"push to main" [#1]'), [user("m1", said)]));
+    expect(short).toMatch(/^Do not under any circumstances, .* \[…\] .*push to main,? .*\[…\] .*not even once$/);
+    expect(short.length).toBeLessThan(640);
+    const all = `Never touch the ledger. ${"Count the boats of each quay, ".repeat(50)}and tell nobody`;
+    const [long = ""] = quotes(read(standing(`"${all}" [#1]`), [user("m1", all)]));
+    expect(long).toMatch(/^Never touch the ledger\. .* \[…\] .*and tell nobody$/);
+    expect(long.length).toBeLessThan(640);
+    expect(quotes(read(standing(`"${all.slice(0, 900)}…" [#1]`), [user("m1", all)]))).toEqual([long]);
   });
 
   test("said in the middle of an agent's work, or in an argument of a command", () => {
@@ -164,6 +222,43 @@ describe("the lists of an answer", () => {
     });
   });
 
+  test.each([
+    ["German", "## Dauerhafte Anweisungen", "## Beendete Anweisungen", "beendet durch", ["„", "“"]],
+    ["Japanese", "## 継続中の指示", "## 終了した指示", "終了：", ["「", "」"]],
+    ["French, in bold", "**Consignes permanentes :**", "**Consignes terminées :**", "remplacée par", ["« ", " »"]],
+    ["Russian, without marks", "Постоянные указания:", "Отменённые указания:", "отменено:", ["«", "»"]],
+    ["Arabic", "# تعليمات دائمة", "# تعليمات منتهية", "انتهت بـ", ["“", "”"]],
+  ])("are found by their place and their form where their titles are in another language: %s", (...given) => {
+    const [, one, two, by, [open, close]] = given;
+    const summary = `## Ziel\n- ${open}Ship${close} war bestellt [#1].\n\n## Stand\n- Halb fertig [#2].`;
+    const list = `${one}\n- ${open}use tabs${close} [#1]\n* ${open}answer in Welsh${close} (#3)`;
+    const over = `${two}\n- ${open}use npm${close} ${by} ${open}use pnpm now${close} [#4, #5]`;
+    const read = readAnswer(`${summary}\n\n${list}\n\n${over}\n`);
+    expect(read.summary).toBe(summary);
+    expect(read.standing.map(({ quotes: [all] }) => all?.trim())).toEqual(["use tabs", "answer in Welsh"]);
+    expect(read.ended).toMatchObject([{ numbers: [4, 5] }]);
+    expect(read.ended[0]?.by.map((each) => each.trim())).toEqual(["use pnpm now"]);
+    expect(readAnswer(`${summary}\n\n${list}`)).toMatchObject({
+      summary,
+      ended: [],
+      standing: [{ numbers: [1] }, {}],
+    });
+    expect(readAnswer(`${summary}\n\n${over}`)).toMatchObject({ summary, standing: [], ended: [{}] });
+  });
+
+  test("are no section of the summary that quotes, and no list that says more than quotations", () => {
+    for (const section of [
+      '## Failures\n- "connection refused" [#4]',
+      '## Ziel\n- "use tabs" was ordered [#1]',
+      '- "use tabs" [#1]',
+      "## Stand\n- „use tabs“ [#1]\n- Half done [#2]",
+      "## Leer",
+    ]) {
+      const text = `## Goal\n- Ship.\n\n${section}`;
+      expect(readAnswer(text, ["Goal", "Failures"])).toEqual({ summary: text, standing: [], ended: [] });
+    }
+  });
+
   test("are none where there are none, and the text stays as it is", () => {
     const plain = 'It went well.\n\n**Bold words** in prose: standing instructions were given.\n- "use tabs"';
     expect(readAnswer(plain)).toEqual({ summary: plain, standing: [], ended: [] });
@@ -182,7 +277,22 @@ describe("the lists of an answer", () => {
   });
 
   test("are searched in time that grows with the messages alone", () => {
-    for (const piece of ["a", "a ", "ab ", "e\u0301", "不", "not ", "… "]) {
+    for (const piece of [
+      "a",
+      "a ",
+      "ab ",
+      "e\u0301",
+      "不",
+      "a. ",
+      "a.",
+      "a? ",
+      "- a\n",
+      "\n  - a",
+      "a,\n",
+      "\n",
+      "# a\n- ",
+      "… ",
+    ]) {
       const make = (size: number): UIMessage[] => [user("m1", piece.repeat(size))];
       expectLinear(make, (messages) => read(standing('"a…z"', '"a a a"', '"never … a"'), messages), 20_000);
     }
@@ -193,6 +303,15 @@ const partOf = (each: readonly UIMessage[], answer: string, before: readonly Ins
   ...NO_FACTS,
   ...read(`${answer}\n## Standing instructions\n- "${answer}"\n- ${answer}`, each, before),
 });
+
+/** The pieces of a quotation stand in a text in their order. */
+function expectPieces(text: string | undefined, quote: string): void {
+  let at = 0;
+  for (const piece of quote.replaceAll(/\s+/g, "").split("[…]")) {
+    expect(text?.indexOf(piece, at)).toBeGreaterThanOrEqual(0);
+    at = (text?.indexOf(piece, at) ?? 0) + piece.length;
+  }
+}
 
 /** Believes every piece of a text: it stands, it ended the rule, and it is the user's, in any message. */
 function believe(words: string, rule: string): string {
@@ -270,9 +389,9 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
     ];
     const answer = `${standing(`"${RULE}" [#1]`, '"Always answer with a table" [#2]')}\n## Ended instructions\n- "${RULE}" ended by "You may touch the harbour ledger now" [#2]`;
     const { instructions, ended: over } = read(answer, messages);
-    expect(instructions).toEqual([{ quote: "Always answer with a table", messageId: "m2" }]);
+    expect(instructions).toEqual([{ quote: "Always answer with a table.", messageId: "m2" }]);
     expect(over).toMatchObject([
-      { messageId: "m1", by: { messageId: "m2", quote: "You may touch the harbour ledger now" } },
+      { messageId: "m1", by: { messageId: "m2", quote: "You may touch the harbour ledger now." } },
     ]);
   });
 
@@ -302,6 +421,9 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
       "**",
       "lift it",
       "*",
+      "- ",
+      "Never:\n",
+      "? ",
     );
     const words = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
     const message = fc.tuple(fc.constantFrom("user", "assistant", "system"), words, words);
@@ -318,9 +440,9 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
         const pinned = keepFacts(mergeFacts([one, other]), { pinnedTokens: 100, countTokens: estimateTokens });
         const places = new Map(messages.map(({ id }, at) => [id, at]));
         for (const { quote, messageId } of [...pinned.instructions, ...pinned.ended])
-          expect(flat[places.get(messageId) ?? -1]).toContain(quote.replaceAll(/\s+/g, ""));
+          expectPieces(flat[places.get(messageId) ?? -1], quote);
         for (const { messageId, by } of pinned.ended) {
-          expect(flat[places.get(by.messageId) ?? -1]).toContain(by.quote.replaceAll(/\s+/g, ""));
+          expectPieces(flat[places.get(by.messageId) ?? -1], by.quote);
           expect(places.get(by.messageId)).toBeGreaterThan(places.get(messageId) ?? Infinity);
         }
         expect(readInForce(renderInstructions(pinned.instructions))).toHaveLength(pinned.instructions.length);
@@ -331,7 +453,8 @@ describe("nobody but the user plants or strikes an instruction, whatever a model
 });
 
 describe("an instruction ends by a later message of the user that is quoted", () => {
-  const later = user("m2", "the freeze is over, edit the ledger as you need");
+  const FREEZE_OVER = "the freeze is over, edit the ledger as you need";
+  const later = user("m2", FREEZE_OVER);
 
   test("also one of an earlier part, named in part or without its marks", () => {
     for (const named of [
@@ -341,13 +464,28 @@ describe("an instruction ends by a later message of the user that is quoted", ()
       "“NEVER touch the harbour ledger without asking me”",
     ]) {
       const found = read(ended(`${named} ended by "the freeze is over" [#1]`), [later], [held]);
-      expect(found.ended).toEqual([{ ...held, by: { messageId: "m2", quote: "the freeze is over" } }]);
+      expect(found.ended).toEqual([{ ...held, by: { messageId: "m2", quote: FREEZE_OVER } }]);
     }
   });
 
   test.each([
-    ["an earlier message", ended(`"${RULE}" ended by "the freeze is over"`), [later, user("m3", RULE)]],
-    ["its own message", ended(`"${RULE}" ended by "the freeze is over"`), [user("m1", `${RULE} the freeze is over`)]],
+    ["an earlier message", ended(`"${RULE}" ended by "the freeze is over" [#1]`), [later, user("m3", RULE)]],
+    [
+      "its own message",
+      ended(`"${RULE}" ended by "the freeze is over" [#1]`),
+      [user("m1", `${RULE} the freeze is over`)],
+    ],
+    ["no message", ended(`"${RULE}" ended by "the freeze is over"`), [user("m1", RULE), later]],
+    [
+      "another message than the one that it quotes",
+      ended(`"${RULE}" ended by "the freeze is over" [#1]`),
+      [user("m1", RULE), later],
+    ],
+    [
+      "its own message, whose words a later one has, too",
+      ended(`"${RULE}" ended by "go on then" [#1]`),
+      [user("m1", `${RULE} go on then`), user("m2", "go on then")],
+    ],
     [
       "a message that is not quoted",
       ended(`"${RULE}" [#2]`, `"${RULE}" ended by the user [#2]`),
@@ -362,8 +500,14 @@ describe("an instruction ends by a later message of the user that is quoted", ()
   ])("and stays where the answer names %s", (_, answer, messages) => {
     const given = `${standing('"Show me the ledger each day" [#1]', `"${RULE}"`)}\n${answer}`;
     const found = read(given, messages);
-    expect(quotes(found)).toContain(RULE.slice(0, -1));
+    expect(quotes(found)).toContain(RULE);
     expect(found.ended).toEqual([]);
+  });
+
+  test("and stays where the message that is named is earlier than an instruction of an earlier part", () => {
+    const messages = [user("m1", "go on then"), user("m2", RULE)];
+    const before = [{ quote: RULE, messageId: "m2" }];
+    expect(read(ended(`"${RULE}" ended by "go on then" [#1]`), messages, before).ended).toEqual([]);
   });
 
   test("and stays where the answer names none, has no lists, or there is none", () => {
@@ -373,9 +517,9 @@ describe("an instruction ends by a later message of the user that is quoted", ()
     }
   });
 
-  test("by the latest that fits where the words that end it stand in an earlier message, too", () => {
+  test("by the one that is named where the words that end it stand in an earlier message, too", () => {
     const messages = [user("m1", "go on then"), user("m2", RULE), user("m3", "go on then")];
-    const answer = `${standing(`"${RULE}" [#2]`)}\n## Ended instructions\n- "${RULE}" ended by "go on then"`;
+    const answer = `${standing(`"${RULE}" [#2]`)}\n## Ended instructions\n- "${RULE}" ended by "go on then" [#1, #3]`;
     expect(read(answer, messages).ended).toMatchObject([{ messageId: "m2", by: { messageId: "m3" } }]);
   });
 
@@ -431,7 +575,10 @@ describe("instructions of several parts", () => {
     expect(again.instructions).toEqual([restored]);
     const messages = [user("m4", "never mind the ledger"), user("m5", "the freeze is over"), user("m8", "write to it")];
     const reads = (by: string): Facts =>
-      mergeFacts([part([restored]), part([], read(ended(`"${RULE}" ended by "${by}"`), messages, [restored]).ended)]);
+      mergeFacts([
+        part([restored]),
+        part([], read(ended(`"${RULE}" ended by "${by}" [#1, #2, #3]`), messages, [restored]).ended),
+      ]);
     expect(reads("the freeze is over").instructions).toEqual([restored]);
     expect(reads("never mind the ledger").instructions).toEqual([restored]);
     expect(reads("write to it").instructions).toEqual([]);

@@ -156,6 +156,46 @@ describe("a loaded text", () => {
   });
 });
 
+const skill = (name: string): UIMessage => asked("Skill", { skill: name }, `Launching skill: ${name}`);
+const meta = (text: string, id = "text"): UIMessage => ({
+  id,
+  role: "user",
+  metadata: { isMeta: true },
+  parts: [{ type: "text", text }],
+});
+const user = { ...meta("Thanks."), metadata: {} };
+const inFolder = (name: string): string => `Base directory for this skill: /home/ada/skills/${name}\n\n${RULES}`;
+
+describe("a skill whose text a harness puts behind its call", () => {
+  test("stays word for word, under the name of its folder, wherever the conversation is cut", () => {
+    const said = shown([skill("team:release"), meta(inFolder("release")), user]);
+    expect(said).toContain(inFolder("release"));
+    expect(said).toMatch(/^### release \(@[0-9a-z]{7}\), a skill/m);
+  });
+
+  test("stays under the name of its call where it names no folder, each of several calls with its own", () => {
+    const { loaded } = gatherFacts([
+      skill("release"),
+      skill("letters"),
+      meta("<system-reminder>Go on.</system-reminder>"),
+      meta(`1 ${RULES}`),
+      meta(`2 ${RULES}`),
+      meta(`3 ${RULES}`),
+    ]);
+    expect(loaded.map(({ name, text }) => [name, text.slice(0, 1)])).toEqual([
+      ["release", "1"],
+      ["letters", "2"],
+    ]);
+  });
+
+  test("is none that a person writes, or a harness without a call before it", () => {
+    expect(shown([meta(RULES)])).toBe("");
+    expect(shown([skill("release"), { ...user, parts: [{ type: "text", text: inFolder("release") }] }])).toBe("");
+    expect(shown([skill("release"), user, meta(RULES)])).toBe("");
+    expect(shown([asked("load_skill", { name: "release" }, SHORT.repeat(9)), meta(RULES)])).not.toContain("Every");
+  });
+});
+
 describe("a newer text", () => {
   test.each([
     ["a read", read("AGENTS.md", SHORT)],

@@ -60,15 +60,13 @@ async function ruled(script: Script = reading) {
   return { ...made, become: (next: Script): void => void (now = next) };
 }
 
-/** As it stands in the view, without its last mark. */
-const QUOTE = RULE.slice(0, -1);
-const STANDS = [expect.stringContaining(`"${QUOTE}"`) as unknown];
+const STANDS = [expect.stringContaining(`"${RULE}"`) as unknown];
 
 test("an instruction that the model names stands word for word beside its summary, and not in it", async () => {
   const { agent } = await ruled();
   expect(await inForce(agent)).toEqual(STANDS);
   const [overlay] = await agent.getCompactions({});
-  expect(overlay?.details.pinned.instructions).toEqual([{ quote: QUOTE, messageId: "m4" }]);
+  expect(overlay?.details.pinned.instructions).toEqual([{ quote: RULE, messageId: "m4" }]);
   expect(overlay?.summary).not.toMatch(/billing|instructions/i);
 });
 
@@ -85,7 +83,7 @@ test("each later summary knows it, is asked with it, and shows it once, also whe
   expect(Math.max(...overlays.map(({ details }) => details.level))).toBeGreaterThan(1);
   const asked = calls.filter(({ kind }) => kind === "chunk");
   expect(asked.length).toBeGreaterThan(4);
-  for (const { around, transcript } of asked) expect([around.standing, transcript].join()).toContain(QUOTE);
+  for (const { around, transcript } of asked) expect([around.standing, transcript].join()).toContain(RULE);
 });
 
 test("it outlasts a summary that is made from the messages again, by a model that lists what stands no more", async () => {
@@ -95,7 +93,7 @@ test("it outlasts a summary that is made from the messages again, by a model tha
   });
   await agent.compact({ rebuild: true, fresh: true });
   await settle(agent);
-  const again = calls.find(({ around }) => around.standing?.includes(QUOTE));
+  const again = calls.find(({ around }) => around.standing?.includes(RULE));
   expect(again?.transcript).toContain(RULE);
   for (let n = 17; n < 65; n += 12) {
     await agent.appendAll({ messages: talk(n, n + 12) });
@@ -137,7 +135,7 @@ test("a later message of the user ends it, and its end is kept for a person to s
   expect(await inForce(agent)).toEqual([]);
   const last = (await agent.getCompactions({})).at(-1);
   expect(last?.details.pinned.ended).toMatchObject([
-    { quote: QUOTE, messageId: "m4", by: { messageId: "m18", quote: LIFTED.slice(0, -1) } },
+    { quote: RULE, messageId: "m4", by: { messageId: "m18", quote: LIFTED } },
   ]);
   // It does not come back with what comes later.
   await agent.appendAll({ messages: talk(30, 60) });

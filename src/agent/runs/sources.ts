@@ -14,6 +14,7 @@ import { earlierSummary, toRecord, type Leaf, type OverlayRecord } from "../../m
 import type { SpanDigest } from "../../memory/overlays/spans.ts";
 import { planOf, type LiveRun, type RunRecord } from "../../memory/runs/runs.ts";
 import { NO_FACTS, type Facts } from "../../facts/fact.ts";
+import { mergeFacts } from "../../facts/gather.ts";
 import { type PlanPart, type SpanPlan, carriedBy } from "../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../steps/plan/cut.ts";
 import type { CommitRequest, FoldSource, PlannedChunk, PlannedOverlay, AroundSource } from "../../workflows/port.ts";
@@ -231,6 +232,7 @@ export function readAround(
     earlier: front.map((overlay) => redaction.text(earlierSummary(overlay))),
     following: (found?.behind.messages ?? []).slice(0, SHOWN_MESSAGES).map(redaction.message),
     instructions: facts.map(({ instructions, ended }) => ({ instructions, ended })),
+    kept: mergeFacts(facts).loaded.flatMap(({ name, text }) => (text === "" ? [] : [name])),
   };
 }
 

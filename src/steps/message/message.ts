@@ -35,9 +35,9 @@ export function toolName(part: ToolPart): string {
 /** Fields in the metadata of messages that a harness wrote in the user's name. */
 const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
 
-export function isOfHarness({ metadata }: UIMessage): boolean {
+export function isOfHarness({ metadata }: UIMessage, marks: readonly string[] = BY_HARNESS): boolean {
   if (typeof metadata !== "object" || metadata === null) return false;
-  return BY_HARNESS.some((field) => (metadata as Record<string, unknown>)[field] === true);
+  return marks.some((field) => (metadata as Record<string, unknown>)[field] === true);
 }
 
 /** The text of a field. Empty when it is missing or null, and JSON for a value of another type. */

@@ -6,7 +6,7 @@ import { Session } from "../../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say } from "../../conversation.ts";
 import type { FullSession } from "../../rooms.ts";
-import { summaryOf, withInstructions } from "../../scripted-model.ts";
+import { summaryOf, withInstructions, type AskedPrompt } from "../../scripted-model.ts";
 import { withNumbers } from "../runs.ts";
 
 skipRetryDelays();
@@ -14,6 +14,8 @@ skipRetryDelays();
 const DEPTHS = new Set([1, 5, 10, 20]);
 const RULES = `# House rules\n\n${Array.from({ length: 20 }, (_, n) => `- Rule ${n}: every ${n}th number has a unit.`).join("\n")}`;
 const RULE = "Never touch the billing table";
+const LETTERS =
+  `Base directory for this skill: /skills/letters\n\n# Letters\n${"Answer each within a day. ".repeat(8)}`.trim();
 const SKILL = `---\nname: release\n---\n\n${"Tag it, build it, and tell Ada. ".repeat(8)}`;
 
 function used(id: string, tool: string, input: unknown, output?: unknown): UIMessage {
@@ -28,12 +30,16 @@ function used(id: string, tool: string, input: unknown, output?: unknown): UIMes
   };
 }
 
+const user = (id: string, text: string): UIMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
 const list = (id: string, status: string): UIMessage =>
   used(id, "TodoWrite", { todos: [{ content: "Mend the lock", status }] }, "ok");
 
 /** A chat that loads everything at its start, and a summariser that mentions none of it. */
-async function chat(loadedTokens: number, look: (session: FullSession, depth: number) => Promise<void>): Promise<void> {
-  const { stub } = newAgent((prompt) =>
+async function chat(
+  loadedTokens: number,
+  look: (session: FullSession, depth: number) => Promise<void>,
+): Promise<readonly AskedPrompt[]> {
+  const { stub, calls } = newAgent((prompt) =>
     withInstructions(summaryOf(prompt, "Done."), {
       standing: prompt.transcript?.includes(RULE) === true ? [RULE] : [],
     }),
@@ -46,8 +52,10 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
       used("old-rules", "read_file", { path: "AGENTS.md" }, `An older version.\n${RULES}`),
       used("rules", "read_file", { path: "AGENTS.md" }, RULES),
       used("skill", "load_skill", { name: "release" }, SKILL),
+      used("letters", "Skill", { skill: "team:letters" }, "Launching skill: team:letters"),
+      { ...user("letters-text", LETTERS), metadata: { isMeta: true } },
       list("list", "pending"),
-      { id: "ruled", role: "user", parts: [{ type: "text", text: `${RULE}. Thanks for all of it.` }] },
+      user("ruled", `${RULE}. Thanks for all of it.`),
     ]);
     for (let [depth, n] = [1, 1]; depth <= 20; depth++) {
       await session.appendAll(Array.from({ length: 8 }, () => say(n++)));
@@ -57,6 +65,7 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
       if (DEPTHS.has(depth)) await look(session, depth);
     }
   });
+  return calls;
 }
 
 async function shown(session: FullSession): Promise<string> {
@@ -65,15 +74,19 @@ async function shown(session: FullSession): Promise<string> {
 }
 
 test("instruction files, skills, an instruction and the list of tasks are in view word for word, once, at depth 1, 5, 10 and 20", async () => {
-  await chat(2_000, async (session, depth) => {
+  const asked = await chat(2_000, async (session, depth) => {
     const view = await shown(session);
-    for (const text of [RULES, SKILL, `- "${RULE}"`]) {
+    for (const text of [RULES, SKILL, LETTERS, `- "${RULE}."`]) {
       expect(view.split(text).length - 1, `depth ${depth}: ${text.slice(0, 20)}`).toBe(1);
     }
     expect(view).not.toContain("An older version.");
     expect(view).toContain(depth < 5 ? "[pending] Mend the lock" : "[in_progress] Mend the lock");
     expect(view.match(/Mend the lock/g)).toHaveLength(1);
   });
+  expect(asked.length).toBeGreaterThan(10);
+  // The summariser is told so in each prompt, also where they were loaded long before.
+  for (const { around } of asked)
+    expect(around.kept?.split("\n").toSorted()).toEqual(["- AGENTS.md", "- letters", "- list of tasks", "- release"]);
 });
 
 test("without room for them they are lost", async () => {

@@ -10,12 +10,12 @@ import { settle } from "../runs.ts";
 
 skipRetryDelays();
 
-const RULE = "Never touch the billing table";
-const MEANT_ELSE = "You may touch the shipping table now";
-const LIFTED = "From today on the billing table is yours to change";
+const RULE = "Never touch the billing table.";
+const MEANT_ELSE = "You may touch the shipping table now.";
+const LIFTED = "From today on the billing table is yours to change.";
 
 function told(n: number, words: string): UIMessage {
-  return { ...say(n), role: "user", parts: [{ type: "text", text: `${words}. Thanks for all of it.` }] };
+  return { ...say(n), role: "user", parts: [{ type: "text", text: `${words} Thanks for all of it.` }] };
 }
 
 /** A conversation in which some messages are the user's own words. */
