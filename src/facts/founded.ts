@@ -1,14 +1,19 @@
 /**
  * Finds identifiers and quotations of an answer that stand nowhere in what the model was shown.
  *
- * Texts in, a list out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, long numbers, and
- * quoted sentences. Words, small numbers and sums are not judged.
+ * Texts in, two lists out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, numbers, dates, names
+ * in code marks, and quoted sentences. What may be told in another form (an amount, a date, a short id, a name in code marks) is compared
+ * in one form, and is marked without asking for a repair, because a wrong alarm would cost a call. Not judged are words, small numbers, a path
+ * without the ending of a file (as "and/or"), and amounts that follow from others in the answer.
  */
+import { lazy } from "../lazy.ts";
 import { normalForm } from "../steps/text/text.ts";
 
 /** Quoted pieces, which must be copies where they have a few words. Code is one too. Short ones are read as well, so that none opens at the end of another. */
 const QUOTED =
-  /`([^`\n]{1,200})`|"(?![\s.,;:!?)\]}…])([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,200})」/g;
+  /`([^`\n]{1,200})`|"(?![\s.,;:!?)\]}…])([^"\n]{1,300})"|“([^”\n]{1,300})”|„([^“”\n]{1,300})[“”]|«([^»\n]{1,300})»|「([^」\n]{1,200})」|『([^』\n]{1,200})』|‘((?:[^’\n]|’(?=\p{L})){1,300})’|‚([^‘’\n]{1,300})[‘’]|(?<![\p{L}\p{N}])'(?=[\p{L}\p{N}])((?:[^'\n]|(?<=\p{L})'(?=\p{L})){1,300})'(?![\p{L}\p{N}])/gu;
+/** One more than the marks of {@link QUOTED}. */
+const QUOTE_FORMS = 10;
 const LEAST_WORDS = 4;
 /** Letters of scripts in which names of files, ids and addresses are written. In others a name has no end. */
 const LETTER = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}_`;
@@ -23,7 +28,7 @@ const NAMES = [
   /^(?=.*\d)(?=.*\p{L})[\p{L}\p{N}_-]{7,}$/u,
   /^[#$]?\d{5,}$/,
   /^v?\d+\.\d+\.\d+[\w.-]*$/i,
-  /^[\p{L}\p{N}_-]+\.(?:[cm]?[jt]sx?|json|md|py|rs|go|java|rb|sql|ya?ml|toml|sh|css|html?|csv|txt|pdf)$/u,
+  /^(?:[\p{L}\p{N}_@.-]+\/)?[\p{L}\p{N}_-][\p{L}\p{N}_.-]*\.(?:[cm]?[jt]sx?|json[lc5]?|mdx?|rst|py|ipynb|rs|go|java|kts?|swift|rb|php|cs|cpp|hpp|vue|svelte|sql|prisma|proto|ya?ml|toml|ini|conf|env|lock|sh|ps1|bat|s?css|less|html?|xml|csv|tsv|txt|log|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|zip|gz|tar|wasm)$/iu,
 ];
 /** What looks like one and is the writer's own: dates, times, measures, numbers before a word or behind one, and names of what runs scripts. */
 const OWN = [
@@ -32,11 +37,30 @@ const OWN = [
   /^\d[\d.,]*\p{L}{1,6}$|^(?:\d+(?:d|h|min|m|sec|ms|s)){2,4}$/u,
   /^\d+[x-]\d+\p{L}*$/u,
   /^\d[\d.]*(?:-\p{L}+)+$/u,
-  /^\p{Ll}+-?\d{1,2}$|^\p{L}+-\d{1,2}$|^\p{Ll}+-(?:19|20)\d{2}$/u,
+  /^\p{Ll}+-?\d{1,2}$|^(?!\p{Lu}{2,10}-)\p{L}+-\d{1,2}$|^\p{Ll}+-(?:19|20)\d{2}$/u,
   /^\p{Lu}\p{L}*\.js$/u,
+  /^(?:COVID|UTF|UTC|GMT|SHA|AES|RSA|ISO|IEC|IEEE|RFC|DIN|EN|GPT|H)-?\d{1,5}$/,
 ];
 /** A line and a column behind the name of a file. */
 const PLACE = /:\d+(?:[:-]\d+)?$/;
+/** Names and ids that are judged more mildly: a ticket, a short id of capitals and digits, and the number of a request. */
+const SHORT = [/^\p{Lu}{2,10}-\d{1,6}$/u, /^(?=[^\d]*\d[^\d]*\d)(?=.*\p{Lu})[\p{Lu}\d]{4,6}$/u, /^#\d{2,4}$/];
+/** A name in code marks with a sign that no word has: a capital within, a stroke, a dot or brackets. */
+const CODE_NAME =
+  /^(?=.*(?:[\p{Ll}\d]\p{Lu}|_|\.|\/|\(\)|::|^--))(?:--?)?[\p{L}_$@#./][\p{L}\p{N}_$.:#/@-]*(?:\(\))?$/u;
+/** An amount of money, or a share with a decimal place. Other numbers may count something that was seen. */
+const AMOUNT =
+  /(?:[$€£¥]|\b(?:USD|EUR|GBP|JPY|CHF)[ \u00a0]?)(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})|(?<![\d.,\p{L}])(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})[ \u00a0]?(?:€|£|(?:USD|EUR|GBP|JPY|CHF)\b)|(?<![\d.,\p{L}])(\d{1,4}[.,]\d{1,4})[ \u00a0\u202f]?%/gu;
+/** A date in digits, of which two have a year, a month with its sign behind it, and a day beside a word. */
+const DIGITS =
+  /(?<![\d.\p{L}/-])(?:((?:19|20)\d\d)([./-])(\d{1,2})\2(\d{1,2})|(\d{1,2})([./-])(\d{1,2})\6((?:19|20)\d\d))(?![\d/-])/gu;
+const ANY_DIGITS = /(?<!\d)(\d{1,2})[./月-](\d{1,2})(?!\d)/g;
+const BEHIND =
+  /(?<!\d)(\d{1,2})(?:st|nd|rd|th|[.ºª])?[ \u00a0](?:of |de )?(\p{L}{3,12})\b\.?(?:,? (?:de )?((?:19|20)\d\d))?/gu;
+const BEFORE = /(?<!\p{L})(\p{L}{3,12})\.? (\d{1,2})(?:st|nd|rd|th)?(?![\d.,]\d)(?:,? ((?:19|20)\d\d))?/gu;
+/** Languages whose names of months are known, each from the platform. */
+const LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru"];
+const DAY_MS = 86_400_000;
 /** Our own references, and the numbers of messages. */
 const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
 /** What a writer leaves out of a quotation, or puts into it. */
@@ -58,7 +82,7 @@ const MAX_TRIES = 200;
 export function withoutLooseQuotes(answer: string, shown: string): string {
   let known: string | null = null;
   return answer.replaceAll(QUOTED, (written, ...groups) => {
-    const quote = groups.slice(1, 6).find((each) => each !== undefined) as string | undefined;
+    const quote = groups.slice(1, QUOTE_FORMS).find((each) => each !== undefined) as string | undefined;
     if (quote === undefined || !tells(quote) || quote.split(GAP).length > 1) return written;
     known ??= inWords(shown);
     const words = inWords(quote);
@@ -88,8 +112,14 @@ function standsLoosely(words: readonly string[], known: string): boolean {
   return false;
 }
 
-/** What of `answer` stands nowhere in `shown`, in order, each once. */
-export function findUnfounded(answer: string, shown: string): string[] {
+/** What of an answer stands nowhere in what the model was shown, in order, each once. */
+export interface Unfounded {
+  readonly all: readonly string[];
+  /** Those for which a repair is asked. The others are only marked. */
+  readonly asked: readonly string[];
+}
+
+export function findUnfounded(answer: string, shown: string): Unfounded {
   const text = answer.replaceAll(REFERENCE, "");
   // An address behind the text of a link is known as well as the sentence around it.
   const known = `${flatten(shown)}\n${(shown.match(LINKED) ?? []).map(flatten).join("\n")}`;
@@ -102,20 +132,162 @@ export function findUnfounded(answer: string, shown: string): string[] {
   // Other signs between the same words are no other words.
   let words: string | null = null;
   const isTold = (piece: string): boolean => tells(piece) && (words ??= inWords(shown)).includes(inWords(piece));
-  const found = new Set<string>();
+  const asked = new Set<string>();
+  const marked = new Set<string>();
   for (const [, ...pieces] of text.matchAll(QUOTED)) {
     const quote = pieces.find((each) => each !== undefined) ?? "";
     const isCode = pieces[0] !== undefined;
     const stands = (piece: string): boolean => isKnown(withoutStops(piece)) || (!isCode && isTold(piece));
-    if ((isCode ? isName(quote) : tells(quote)) && !quote.split(GAP).every(stands)) found.add(quote);
+    if ((isCode ? isName(quote) : tells(quote)) && !quote.split(GAP).every(stands)) asked.add(quote);
+    else if (isCode && isMildName(quote.replace(PLACE, ""), known)) marked.add(quote);
   }
   for (const [piece] of text.matchAll(PIECE)) {
     if (piece.length > MAX_PIECE) continue;
     const name = withoutStops(piece).replace(PLACE, "");
-    if (isName(name) && !isKnown(name) && !isToldByParts(name, isKnown)) found.add(name);
+    if (isName(name)) {
+      if (!isKnown(name) && !isToldByParts(name, isKnown)) asked.add(name);
+    } else if (SHORT.some((form) => form.test(name)) && !OWN.some((own) => own.test(name)) && !hasNumberOf(name, known))
+      marked.add(name);
   }
-  return [...found].slice(0, MOST);
+  for (const each of [...findAmounts(text, shown), ...findDates(text, shown)]) marked.add(each);
+  const all = [...asked, ...[...marked].filter((each) => !asked.has(each))];
+  return { all: all.slice(0, MOST), asked: [...asked].slice(0, MOST) };
 }
+
+function isMildName(name: string, known: string): boolean {
+  return CODE_NAME.test(name) && !OWN.some((own) => own.test(name)) && !isCodeTold(name, known);
+}
+
+/** Whether the parts of a name in code stand there, because it may be told with its class, its file or its brackets. */
+function isCodeTold(name: string, known: string): boolean {
+  const parts = name.split(/[.:#/()]+/).filter((part) => part !== "");
+  return known.includes(flatten(name)) || parts.every((part) => known.includes(flatten(part)));
+}
+
+/** Whether a short id stands there: the number of a request as a number, another also without its stroke. */
+function hasNumberOf(name: string, known: string): boolean {
+  if (name.startsWith("#")) return standsWhole(name.slice(1), known);
+  return [name, name.replace("-", ""), name.replace("-", " ")].some((form) => standsWhole(flatten(form), known));
+}
+
+/** Whether a piece stands in a text without a letter or digit on either side. */
+function standsWhole(piece: string, known: string): boolean {
+  for (let at = known.indexOf(piece); at !== -1; at = known.indexOf(piece, at + 1)) {
+    const around = known.charAt(at - 1) + known.charAt(at + piece.length);
+    if (!/[\p{L}\p{N}]/u.test(around)) return true;
+  }
+  return false;
+}
+
+/** A written number by its value: the last separator with other than three digits behind it is that of decimals. */
+function valueOf(written: string): number {
+  const number = written.replace(/[.,]{1,21}$/, "");
+  const [, decimals] = /[.,](\d{1,2}|\d{4,})$/.exec(number) ?? [];
+  const digits = digitsOf(number);
+  return decimals === undefined
+    ? Number(digits)
+    : Number(`${digits.slice(0, digits.length - decimals.length)}.${decimals}`);
+}
+
+const NUMBER = /\d[\d.,]{0,20}/g;
+/** Numbers of one line that are tried as the terms of a sum, and amounts that are read. */
+const MOST_TERMS = 20;
+const MOST_AMOUNTS = 60;
+
+/** Amounts that stand nowhere, rounded or in another unit, and follow from no numbers in the same line. */
+function findAmounts(text: string, shown: string): string[] {
+  const amounts = text.split("\n").flatMap((line) => {
+    const found = [...line.matchAll(AMOUNT)];
+    const terms = found.length === 0 ? [] : (line.match(NUMBER) ?? []).slice(0, MOST_TERMS).map(valueOf);
+    return found.map(([amount, ...pieces]) => ({
+      amount,
+      value: valueOf(pieces.find((each) => each !== undefined) ?? ""),
+      terms,
+    }));
+  });
+  if (amounts.length === 0) return [];
+  const numbers = (shown.match(NUMBER) ?? []).flatMap((each) => [valueOf(each), Number(each.replaceAll(",", ""))]);
+  const seen = [...new Set([...numbers, ...(shown.match(GROUPED) ?? []).map((each) => Number(digitsOf(each)))])];
+  return amounts
+    .slice(0, MOST_AMOUNTS)
+    .flatMap(({ amount, value, terms }) =>
+      seen.some((each) => isSameAmount(value, each)) || followsFrom(value, terms) ? [] : [amount.trim()],
+    );
+}
+
+/** Whether two numbers are one amount, rounded, as a share of one or of a hundred, or in the smaller unit. */
+function isSameAmount(value: number, other: number): boolean {
+  return [1, 100, 1 / 100].some((unit) => Math.abs(value - other * unit) <= Math.max(0.006, Math.abs(value) * 0.006));
+}
+
+/** Whether a number is a sum, a difference, a product or a share of others in its line. */
+function followsFrom(value: number, terms: readonly number[]): boolean {
+  const others = terms.filter((term) => term !== value);
+  const total = others.reduce((sum, term) => sum + term, 0);
+  const results = others.flatMap((one, at) =>
+    others.flatMap((other, place) => (at === place ? [] : [one + other, one - other, one * other, one / (other || 1)])),
+  );
+  return [total, ...results].some((each) => isSameAmount(value, Math.abs(each)));
+}
+
+/** Dates with a year whose day and month stand nowhere together, in digits or with the month's name. */
+function findDates(text: string, shown: string): string[] {
+  const dates = [
+    ...[...text.matchAll(DIGITS)].map(([date, , , m1, d1, a, , b]) => ({
+      date,
+      one: Number(m1 ?? a),
+      other: Number(d1 ?? b),
+    })),
+    ...namedDates(text).filter(({ year }) => year !== undefined),
+  ];
+  if (dates.length === 0) return [];
+  const seen = new Set<string>();
+  const see = (one: number, other: number): unknown => seen.add(`${one} ${other}`).add(`${other} ${one}`);
+  for (const [, one, other] of shown.matchAll(ANY_DIGITS)) see(Number(one), Number(other));
+  // Of a date with three numbers the last two have not been read.
+  for (const [, , , m1, d1] of shown.matchAll(/(?<!\d)((?:19|20)\d\d)([./年-]?)(\d{1,2})[./月-]?(\d{2})(?!\d)/g))
+    see(Number(m1), Number(d1));
+  for (const { one, other } of namedDates(shown)) see(one, other);
+  return dates.flatMap(({ date, one, other }) => (seen.has(`${one} ${other}`) ? [] : [date.trim()]));
+}
+
+interface NamedDate {
+  readonly date: string;
+  readonly one: number;
+  readonly other: number;
+  readonly year: string | undefined;
+}
+
+function namedDates(text: string): NamedDate[] {
+  return [
+    ...[...text.matchAll(BEHIND)].flatMap(([date, day = "", name = "", year]) => dateOf({ date, day, name, year })),
+    ...[...text.matchAll(BEFORE)].flatMap(([date, name = "", day = "", year]) => dateOf({ date, day, name, year })),
+  ];
+}
+
+function dateOf({
+  date,
+  day,
+  name,
+  year,
+}: Readonly<Record<"date" | "day" | "name", string> & Pick<NamedDate, "year">>): NamedDate[] {
+  const month = monthNames().get(name.toLowerCase());
+  return month === undefined ? [] : [{ date, one: Number(day), other: month, year }];
+}
+
+const monthNames = lazy(() => {
+  const names = new Map<string, number>();
+  for (const language of LANGUAGES) {
+    for (const month of ["long", "short"] as const) {
+      const format = new Intl.DateTimeFormat(language, { day: "numeric", month, timeZone: "UTC" });
+      for (let at = 0; at < 12; at++) {
+        const name = format.formatToParts((at * 30.5 + 15) * DAY_MS).find(({ type }) => type === "month")?.value ?? "";
+        names.set(name.toLowerCase().replace(".", ""), at + 1);
+      }
+    }
+  }
+  return names;
+});
 
 function isName(piece: string): boolean {
   return NAMES.some((name) => name.test(piece)) && !OWN.some((own) => own.test(piece));

@@ -254,7 +254,7 @@ async function ask(
   const isNew = !extracted && input.kind !== "repair";
   const seen = `${asked.before ?? ""}${asked.system}\n${asked.prompt}`;
   const summary = isNew ? withoutLooseQuotes(answered.summary, seen) : answered.summary;
-  const unfounded = isNew ? findUnfounded(summary, seen) : [];
+  const unfounded = isNew ? findUnfounded(summary, seen) : { all: [], asked: [] };
   const still = source.unfounded.filter((each) => summary.includes(each));
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
@@ -268,9 +268,9 @@ async function ask(
     degraded: extracted || source.degraded,
     generation,
     facts,
-    unfounded: [...new Set([...still, ...unfounded])],
+    unfounded: [...new Set([...still, ...unfounded.all])],
     again: input.problems !== undefined,
-    answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter, unfounded },
+    answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter, unfounded: unfounded.asked },
   });
 }
 
