@@ -131,6 +131,8 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
     says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
     says`After ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes one run asks the model again.`,
+  ],
+  "docs/own-function.md": [
     says`within \`timeoutMs\`: ${minutes(DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
   ],
