@@ -65,6 +65,14 @@ export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "
   return marked ? "metadata" : null;
 }
 
+/** A stored message as a view shortened it. Under its mark it is never stored. */
+export function asShortened(message: UIMessage): UIMessage {
+  if (ownMark(message) !== null) return message;
+  const { metadata } = message;
+  const own = typeof metadata === "object" && metadata !== null ? metadata : {};
+  return { ...message, metadata: { ...own, [RESERVED_METADATA]: { kind: "shortened" } } };
+}
+
 /** A host's message under another id and without our metadata, because only our own store holds messages of ours. */
 export function unmarked({ metadata, ...message }: UIMessage): UIMessage {
   const id = message.id.startsWith(RESERVED_PREFIX) ? `said-${message.id.slice(RESERVED_PREFIX.length)}` : message.id;

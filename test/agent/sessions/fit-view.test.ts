@@ -1,7 +1,7 @@
 /** A session's view that always fits, however compaction goes and however the provider counts. */
 import { Session } from "../../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
-import { convertToModelMessages, type UIMessage } from "ai";
+import { convertToModelMessages, isToolUIPart, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import type { Fitted } from "../../../src/agent/sessions/shown-view.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
@@ -142,6 +142,28 @@ test("over RPC: the same options, refusals that say what to send, and what comes
   expect(await refusalOf(() => agent.getView({ maxTokens: 63 }))).toMatch(/^\[invalid_options\] maxTokens is 63/);
   expect(await refusalOf(() => agent.getView({ truncate: { step: 0 } }))).toMatch(/^\[invalid_options\] step is 0/);
 });
+
+test.each([{ truncate: true }, { maxTokens: 3_000 }])(
+  "what a view shortened replaces no original, by whatever call a client sends it back: %j (M1)",
+  async (options) => {
+    const { agent } = newAgent();
+    const sessionId = "echoed!100000";
+    await agent.appendAll({ sessionId, messages: Array.from({ length: 20 }, (_, n) => exchange(n)).flat() });
+    const stored = async (): Promise<string> =>
+      JSON.stringify((await agent.getHistory({ sessionId })).map(({ parts }) => parts.filter(isToolUIPart)));
+    const before = await stored();
+    const { messages } = await agent.getView({ sessionId, ...options });
+    const refusals = new Set<string>();
+    for (const message of structuredClone(messages)) {
+      for (const call of [() => agent.upsert({ sessionId, message }), () => agent.update({ sessionId, message })])
+        await call().catch((error: unknown) => refusals.add(String(error)));
+    }
+    expect(await stored()).toBe(before);
+    // Without a limit every message keeps its id.
+    expect(refusals.size > 0 || "maxTokens" in options).toBe(true);
+    expect([...refusals].filter((told) => !told.includes("[reserved_"))).toEqual([]);
+  },
+);
 
 test("an oversized tool output is shown as its two ends with a note where the whole is, and stored byte for byte (M1)", async () => {
   const { stub } = newAgent();
