@@ -21,8 +21,10 @@ const SESSION = { sessionId: "" };
 const MOST_RUNS = 500;
 /** A cell without a figure. */
 const NONE = "–";
-/** Most time of a compaction from notes, as a share of the time of a compaction by a model. */
-const TARGET_SHARE_OF_TIME = 0.1;
+/** Notes take one call a compaction, and no more calls than without. */
+const TARGET_CALLS = 1;
+/** Most tokens of a compaction with notes, over those of one without. */
+const TARGET_TOKENS = 1.5;
 
 interface Conditions {
   readonly messages: readonly UIMessage[];
@@ -158,12 +160,24 @@ function rowsOf(noted: Told, plain: Told): Cell[][] {
   ];
 }
 
+/** Infinite where nothing was compacted. */
+function perCompaction(told: Told, what: "calls" | "tokens"): number {
+  return told.compactions === 0 ? Infinity : told[what] / told.compactions;
+}
+
 function checksOf(noted: Told, plain: Told): Check[] {
   return [
     {
-      claim: "time from trigger to overlay from notes, over that by a model",
-      measured: (noted.notesMs ?? Infinity) / (plain.modelMs ?? 1),
-      target: TARGET_SHARE_OF_TIME,
+      claim: "model calls a compaction with notes, over those without",
+      measured: perCompaction(noted, "calls") / perCompaction(plain, "calls"),
+      target: TARGET_CALLS,
+      exact: true,
+    },
+    {
+      claim: "model tokens a compaction with notes, over those without",
+      measured: perCompaction(noted, "tokens") / perCompaction(plain, "tokens"),
+      target: TARGET_TOKENS,
+      exact: true,
     },
   ];
 }
