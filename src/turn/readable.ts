@@ -2,7 +2,8 @@
  * What a model's provider cannot read, because another provider made it. A text says it instead, since the package would drop it, send bytes as a
  * text, or refuse the prompt.
  *
- * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call.
+ * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call. Of a user's files most take
+ *   pictures and PDF alone, and Bedrock takes no name twice.
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
  * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
  */
@@ -16,6 +17,15 @@ const GOOGLE = /google|gemini|vertex/i;
 /** Mistral refuses a thought where its model makes none. */
 const MISTRAL_THINKS = /magistral|mistral-(?:small|medium)-(?:latest|[3-9])/;
 const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
+
+/** The kinds of a user's files that a package sends, besides pictures and PDF. It refuses the prompt for another. Gemini's sends all. */
+const OTHER_FILES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
+  [/bedrock/, /^video\/|^text\/(?:csv|html|plain|markdown)$|word|excel|spreadsheet/],
+  [/anthropic/, /^text\/plain$/],
+  [/^mistral\b|^(?:openai|azure)\.responses/, /^$/],
+  [CHAT_COMPLETIONS, /^audio\/(?:wav|mp3|mpeg)$|^text\//],
+];
+const BEDROCK_PICTURES = /^image\/(?:jpeg|png|gif|webp|\*)$|^image$/;
 
 const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
@@ -57,19 +67,42 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     const isForeign = type === "tool-result" && foreign.has(String(toolCallId));
     return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
   };
+  const taken = filesOf(provider);
   return messages.map((message) => {
-    if (typeof message.content === "string" || message.role === "user" || message.role === "system") return message;
+    if (typeof message.content === "string" || message.role === "system") return message;
     const given = message.content as unknown as Fields[];
     const content =
-      message.role === "assistant"
-        ? given.flatMap(read)
-        : CHAT_COMPLETIONS.test(provider)
-          ? given.map(withoutFiles)
-          : given;
+      message.role === "user"
+        ? given.map(taken)
+        : message.role === "assistant"
+          ? given.flatMap(read)
+          : CHAT_COMPLETIONS.test(provider)
+            ? given.map(withoutFiles)
+            : given;
     if (content.length === 0) return { role: "assistant", content: NOTHING_READABLE };
     const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
+}
+
+/** A user's file as the provider takes it. */
+function filesOf(provider: string): (part: Fields) => object {
+  const kinds = OTHER_FILES.find(([name]) => name.test(provider))?.[1];
+  const isBedrock = provider.includes("bedrock");
+  const names = new Set<string>();
+  return (part) => {
+    const { type, mediaType, filename } = part;
+    if (type !== "file" || kinds === undefined || typeof mediaType !== "string") return part;
+    const isPicture = isBedrock ? BEDROCK_PICTURES.test(mediaType) : /^image\b/.test(mediaType);
+    if (!isPicture && mediaType !== "application/pdf" && !kinds.test(mediaType)) return lineFor(part);
+    if (!isBedrock || isPicture || typeof filename !== "string") return part;
+    // The package sends these characters of a name, without its ending.
+    const stem = filename.replace(/\.[^.]*$/, "").replaceAll(/[^a-zA-Z\d\s\-()[\]]/g, "");
+    let name = stem;
+    for (let n = 2; names.has(name); n++) name = `${stem}-${n}`;
+    names.add(name);
+    return name === stem ? part : { ...part, filename: name };
+  };
 }
 
 function isMadeBy(maker: string, provider: string): boolean {

@@ -73,6 +73,7 @@ function anthropic(body: Json): string[] {
   const messages = list(body["messages"]);
   const bad: string[] = messages[0]?.["role"] === "user" ? [] : ["the first message is not the user's"];
   const ids = new Set<unknown>();
+  if (endsInWords(messages)) bad.push("the last message is the assistant's");
   messages.forEach((message, at) => {
     const content = contentOf(message);
     if (message["role"] === messages[at - 1]?.["role"]) bad.push("roles do not alternate");
@@ -91,6 +92,13 @@ function anthropic(body: Json): string[] {
       bad.push("a result behind other content");
   });
   return bad;
+}
+
+/** Newer models take no beginning of their answer. A provider's own call that has no result yet goes on. */
+function endsInWords(messages: readonly Json[]): boolean {
+  const last = messages.at(-1);
+  const { type, text } = contentOf(last).at(-1) ?? {};
+  return last?.["role"] === "assistant" && (type === "text" || text !== undefined);
 }
 
 function refusedBlock({ type, id, name, input, text, signature, content }: Json, ids: Set<unknown>): string[] {
@@ -177,6 +185,12 @@ function isBlankForGemini({ text, thought, thoughtSignature }: Json): boolean {
 function bedrock(body: Json): string[] {
   const messages = list(body["messages"]);
   const bad: string[] = messages[0]?.["role"] === "user" ? [] : ["the first message is not the user's"];
+  if (endsInWords(messages)) bad.push("the last message is the assistant's");
+  const documents = messages.flatMap((message) =>
+    contentOf(message).map((part) => (part["document"] as Json)?.["name"]),
+  );
+  const named = documents.filter((name) => name !== undefined);
+  if (new Set(named).size < named.length) bad.push("two documents of one name");
   messages.forEach((message, at) => {
     const content = contentOf(message);
     if (message["role"] === messages[at - 1]?.["role"]) bad.push("roles do not alternate");
