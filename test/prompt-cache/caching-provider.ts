@@ -44,7 +44,7 @@ export function providerOf(agentName: string): Part {
 
 /** A summary that passes every audit. */
 export function told({ sections }: ParsedPrompt): string {
-  return sections.map(({ title }) => `## ${title}\nThe promises are kept, says ${title}.`).join("\n\n");
+  return sections.map(({ title }) => `## ${title}\n- The promises are kept.\n- So says ${title}.`).join("\n\n");
 }
 
 export function cachingModel(agentName: string, modelId: string): MockLanguageModelV4 {
