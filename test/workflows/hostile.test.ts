@@ -97,7 +97,7 @@ test.each(OBEYED)(
     const { agent, text, runs } = await viewAfter(orders, script);
     expect(runs.at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: true });
     if (!orders.includes(never)) expect(text).not.toContain(never);
-    expect(await inForce(agent)).toEqual([RULE]);
+    expect(await inForce(agent)).toEqual([`${RULE}.`]);
   },
 );
 
@@ -121,11 +121,11 @@ test.each(LIES)("a lie in a sound summary ends no instruction and makes none: %j
     }),
   );
   expect(text.split("\\n## Still in force\\n")).toHaveLength(2);
-  expect(await inForce(agent)).toEqual([RULE]);
+  expect(await inForce(agent)).toEqual([`${RULE}.`]);
   // The lie is limited, because the instruction names its message, and that message's text is still there.
   expect(textOf([(await agent.getMessage({ id: "rule" })) as UIMessage])).toContain(RULE);
   for (const { details } of await agent.getCompactions({})) {
-    expect(details.pinned.instructions).toEqual([{ quote: RULE, messageId: "rule" }]);
+    expect(details.pinned.instructions).toEqual([{ quote: `${RULE}.`, messageId: "rule" }]);
     expect(details.pinned.ended).toEqual([]);
   }
 });
