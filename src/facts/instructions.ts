@@ -49,7 +49,7 @@ const LAST_MARK = /["”“»」』][^"”“»」』]*$/;
 const ENDED_BY = / ended by /i;
 const NUMBER = /#(\d{1,9})/g;
 /** Behind the last quotation of an entry stand its references alone. */
-const REFERENCES = /^[\s.,;、]*[[(（【]?\s*(?:#\d{1,9}[\s,;、]*)+[\])）】]?[\s.。]*$/;
+const REFERENCES = /^[\s.,;、。[\](（)）【】#\d]*$/;
 
 /**
  * Takes the two lists out of an answer. Lines that name nothing are dropped with them. A list is known by its title, or else by its place and its
@@ -95,7 +95,8 @@ function lastList(lines: string[], titles: ReadonlySet<string>): string[] {
 
 function isEntry(line: string): boolean {
   const bare = line.trim().replace(LIST_MARK, "");
-  return bare.search(FIRST_MARK) === 0 && REFERENCES.test(bare.slice(bare.search(LAST_MARK) + 1));
+  const behind = bare.slice(bare.search(LAST_MARK) + 1);
+  return bare.search(FIRST_MARK) === 0 && REFERENCES.test(behind) && /#\d/.test(behind);
 }
 
 function readLine(line: string): Named {

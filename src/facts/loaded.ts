@@ -139,7 +139,7 @@ function toolsOf({ role, parts }: UIMessage): ToolPart[] {
 
 function readSkill(text: string, called: string): Found[] {
   const folder = tidy(SKILL.exec(text)?.[1]?.trim() ?? "");
-  const name = folder === "" ? called : folder.replace(/\/+$/, "").replace(/^.*\//, "");
+  const name = folder === "" ? called : (folder.split("/").findLast((each) => each !== "") ?? "");
   return name === "" || text.length < LEAST_TEXT_CHARS || text.startsWith("<") ? [] : asText("skill", name, text);
 }
 
