@@ -58,7 +58,7 @@ async function stacked(look: (made: Stacked) => Promise<void>, added: string | n
     const [older, newer] = active.slice(-2);
     if (older === undefined || newer === undefined) throw new Error("No two summaries side by side.");
     expect([older.details.level, newer.details.level]).toEqual([0, 0]);
-    expect(newer.details.pinned.instructions).toEqual([{ quote: keep(WORD), messageId: "m2" }]);
+    expect(newer.details.pinned.instructions).toEqual([{ quote: `${keep(WORD)}.`, messageId: "m2" }]);
     expect(await shown(session)).toContain(WORD);
     await look({ session, older, newer, compact });
   });
