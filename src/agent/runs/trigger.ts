@@ -409,6 +409,8 @@ type Size = ViewSize;
 
 /** Of the bytes that one request takes, the share up to which a view that has more is compacted. */
 const ROOM_IN_REQUEST = 3 / 4;
+/** A view of many bytes and fewer tokens than this is mostly data for the page, which no model is sent, and a summary of it would not be smaller. */
+const LEAST_TOKENS_OF_FILES = 4_000;
 
 /**
  * The policy for a view with more bytes than one request takes: a smaller threshold, to which head and tail shrink with it. A picture of
@@ -416,7 +418,8 @@ const ROOM_IN_REQUEST = 3 / 4;
  */
 function withinRequest(policy: Policy, { tokens, bytes }: Size): Policy {
   const thresholdTokens = Math.floor((tokens * ROOM_IN_REQUEST * MAX_FILE_CHARS) / bytes);
-  if (bytes <= MAX_FILE_CHARS || thresholdTokens >= policy.thresholdTokens) return policy;
+  const isOfFiles = bytes > MAX_FILE_CHARS && thresholdTokens >= LEAST_TOKENS_OF_FILES;
+  if (!isOfFiles || thresholdTokens >= policy.thresholdTokens) return policy;
   const shrunk = (value: number): number => Math.floor((value * thresholdTokens) / policy.thresholdTokens);
   return {
     ...policy,
