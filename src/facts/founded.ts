@@ -2,11 +2,11 @@
  * Finds identifiers and quotations of an answer that stand nowhere in what the model was shown.
  *
  * Texts in, two lists out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, numbers, dates, names
- * in code marks, and quoted sentences. What may be told in another form (an amount, a date, a short id, a name in code marks) is compared
+ * in code marks, and quoted sentences. What may be told in another form (an amount, a short id, a name in code marks) is compared
  * in one form, and is marked without asking for a repair, because a wrong alarm would cost a call. Not judged are words, small numbers, a path
- * without the ending of a file (as "and/or"), and amounts that follow from others in the answer.
+ * without the ending of a file (as "and/or"), amounts that follow from others in the answer, and dates, which
+ * are worked out from the time of a message and told in any language.
  */
-import { lazy } from "../lazy.ts";
 import { normalForm } from "../steps/text/text.ts";
 
 /** Quoted pieces, which must be copies where they have a few words. Code is one too. Short ones are read as well, so that none opens at the end of another. */
@@ -51,16 +51,6 @@ const CODE_NAME =
 /** An amount of money, or a share with a decimal place. Other numbers may count something that was seen. */
 const AMOUNT =
   /(?:[$€£¥]|\b(?:USD|EUR|GBP|JPY|CHF)[ \u00a0]?)(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})|(?<![\d.,\p{L}])(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})[ \u00a0]?(?:€|£|(?:USD|EUR|GBP|JPY|CHF)\b)|(?<![\d.,\p{L}])(\d{1,4}[.,]\d{1,4})[ \u00a0\u202f]?%/gu;
-/** A date in digits, of which two have a year, a month with its sign behind it, and a day beside a word. */
-const DIGITS =
-  /(?<![\d.\p{L}/-])(?:((?:19|20)\d\d)([./-])(\d{1,2})\2(\d{1,2})|(\d{1,2})([./-])(\d{1,2})\6((?:19|20)\d\d))(?![\d/-])/gu;
-const ANY_DIGITS = /(?<!\d)(\d{1,2})[./月-](\d{1,2})(?!\d)/g;
-const BEHIND =
-  /(?<!\d)(\d{1,2})(?:st|nd|rd|th|[.ºª])?[ \u00a0](?:of |de )?(\p{L}{3,12})\b\.?(?:,? (?:de )?((?:19|20)\d\d))?/gu;
-const BEFORE = /(?<!\p{L})(\p{L}{3,12})\.? (\d{1,2})(?:st|nd|rd|th)?(?![\d.,]\d)(?:,? ((?:19|20)\d\d))?/gu;
-/** Languages whose names of months are known, each from the platform. */
-const LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru"];
-const DAY_MS = 86_400_000;
 /** Our own references, and the numbers of messages. */
 const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
 /** What a writer leaves out of a quotation, or puts into it. */
@@ -149,7 +139,7 @@ export function findUnfounded(answer: string, shown: string): Unfounded {
     } else if (SHORT.some((form) => form.test(name)) && !OWN.some((own) => own.test(name)) && !hasNumberOf(name, known))
       marked.add(name);
   }
-  for (const each of [...findAmounts(text, shown), ...findDates(text, shown)]) marked.add(each);
+  for (const each of findAmounts(text, shown)) marked.add(each);
   const all = [...asked, ...[...marked].filter((each) => !asked.has(each))];
   return { all: all.slice(0, MOST), asked: [...asked].slice(0, MOST) };
 }
@@ -229,65 +219,6 @@ function followsFrom(value: number, terms: readonly number[]): boolean {
   );
   return [total, ...results].some((each) => isSameAmount(value, Math.abs(each)));
 }
-
-/** Dates with a year whose day and month stand nowhere together, in digits or with the month's name. */
-function findDates(text: string, shown: string): string[] {
-  const dates = [
-    ...[...text.matchAll(DIGITS)].map(([date, , , m1, d1, a, , b]) => ({
-      date,
-      one: Number(m1 ?? a),
-      other: Number(d1 ?? b),
-    })),
-    ...namedDates(text).filter(({ year }) => year !== undefined),
-  ];
-  if (dates.length === 0) return [];
-  const seen = new Set<string>();
-  const see = (one: number, other: number): unknown => seen.add(`${one} ${other}`).add(`${other} ${one}`);
-  for (const [, one, other] of shown.matchAll(ANY_DIGITS)) see(Number(one), Number(other));
-  // Of a date with three numbers the last two have not been read.
-  for (const [, , , m1, d1] of shown.matchAll(/(?<!\d)((?:19|20)\d\d)([./年-]?)(\d{1,2})[./月-]?(\d{2})(?!\d)/g))
-    see(Number(m1), Number(d1));
-  for (const { one, other } of namedDates(shown)) see(one, other);
-  return dates.flatMap(({ date, one, other }) => (seen.has(`${one} ${other}`) ? [] : [date.trim()]));
-}
-
-interface NamedDate {
-  readonly date: string;
-  readonly one: number;
-  readonly other: number;
-  readonly year: string | undefined;
-}
-
-function namedDates(text: string): NamedDate[] {
-  return [
-    ...[...text.matchAll(BEHIND)].flatMap(([date, day = "", name = "", year]) => dateOf({ date, day, name, year })),
-    ...[...text.matchAll(BEFORE)].flatMap(([date, name = "", day = "", year]) => dateOf({ date, day, name, year })),
-  ];
-}
-
-function dateOf({
-  date,
-  day,
-  name,
-  year,
-}: Readonly<Record<"date" | "day" | "name", string> & Pick<NamedDate, "year">>): NamedDate[] {
-  const month = monthNames().get(name.toLowerCase());
-  return month === undefined ? [] : [{ date, one: Number(day), other: month, year }];
-}
-
-const monthNames = lazy(() => {
-  const names = new Map<string, number>();
-  for (const language of LANGUAGES) {
-    for (const month of ["long", "short"] as const) {
-      const format = new Intl.DateTimeFormat(language, { day: "numeric", month, timeZone: "UTC" });
-      for (let at = 0; at < 12; at++) {
-        const name = format.formatToParts((at * 30.5 + 15) * DAY_MS).find(({ type }) => type === "month")?.value ?? "";
-        names.set(name.toLowerCase().replace(".", ""), at + 1);
-      }
-    }
-  }
-  return names;
-});
 
 function isName(piece: string): boolean {
   return NAMES.some((name) => name.test(piece)) && !OWN.some((own) => own.test(piece));
