@@ -307,10 +307,10 @@ function refusesEverywhere(text: string): boolean {
 const MANY_SECTIONS = 3;
 /** Words, or signs of a script without blanks, from which on a sentence is one. */
 const LEAST_SIGNS = 4;
-const MATTER = /[\p{N}@_`"“”„«»「」『』]|[\p{L}\p{N}][/.:][\p{L}\p{N}]/u;
+const MATTER = /[\p{N}@_`"“”„«»「」『』]|[\p{L}\p{N}][/.:][\p{L}\p{N}]|^\p{L}[^.!?:\n]{0,40}: /u;
 
 /**
- * Whether a section is one sentence without a number, a reference, a quotation or code. A summary of much has some, and a refusal has none in
+ * Whether a section is one sentence without a number, a reference, a quotation, code or a label before it. A summary of much has some, and a refusal has none in
  * any language.
  */
 function isBareSentence(body: string): boolean {

@@ -86,7 +86,7 @@ function summaryFor({ messages }: WireRequest): Said | null {
   const prompt = typeof content === "string" ? parsePrompt(content) : null;
   return prompt === null
     ? null
-    : { text: prompt.sections.map(({ title }) => `## ${title}\nOf ${title} the pages say little.`).join("\n") };
+    : { text: prompt.sections.map(({ title }) => `## ${title}\n${title}: the pages say little of it.`).join("\n") };
 }
 
 async function readBody(request: IncomingMessage): Promise<WireRequest> {
