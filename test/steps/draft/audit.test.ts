@@ -161,6 +161,9 @@ describe("the audit", () => {
 
   test("takes a sentence that stands under two headings, and empty ones beside what is told", () => {
     expect(audit("## Goal\nShip it.\n## Next\nShip it.")).toEqual([]);
+    expect(audit("## Goal\n- Goal: They agreed on one table.\n## State\n- State: They agreed on one table.")).toEqual(
+      [],
+    );
     expect(audit("## Goal\nShip it.\n## Done\nNone.\n## Failures\nNone.\n## Next\nNone.")).toEqual([]);
   });
 
