@@ -32,7 +32,7 @@ import { joined } from "./joined.ts";
 import { showingBytes } from "./model-output.ts";
 import { withNineCharIds, wantsNineChars } from "./nine-char-ids.ts";
 import { OwnSteps } from "./own-steps.ts";
-import { named, readable, type NamedModel } from "./readable.ts";
+import { goingOn, named, readable, type NamedModel } from "./readable.ts";
 import { Reminders, withReminder } from "./reminders.ts";
 import { knowingReturned, type Returned } from "./returned.ts";
 import { Thoughts } from "./thoughts.ts";
@@ -137,7 +137,7 @@ export class Prompts {
     const whole = withinBytes(
       joined([
         ...noted,
-        ...(/claude/.test(this.#model?.modelId ?? "") && endsInWords(noted) ? [GO_ON] : []),
+        ...(this.#model === null ? [] : goingOn(noted, this.#model)),
         ...(this.#host === null ? steps.messages : asTaken(steps.messages, noted, this.#options.tools)),
       ]),
     );
@@ -222,15 +222,6 @@ const LESS_ROOM = 0.9;
 const MORE_ROOM = 1.3;
 
 const NO_STEPS: FittedSteps = { messages: [], tokens: 0, reserved: 0, note: null, reductions: [] };
-
-/** Where a reply goes on that ends in words, as one that was cut off. Newer Claude models refuse a prompt that ends with the assistant's. */
-const GO_ON: ModelMessage = { role: "user", content: "[Go on.]" };
-
-function endsInWords(messages: readonly ModelMessage[]): boolean {
-  const last = messages.at(-1);
-  if (last?.role !== "assistant") return false;
-  return typeof last.content === "string" || last.content.at(-1)?.type === "text";
-}
 
 /** How the view and the turn's own steps were made to fit together. */
 function fittedWith(fitted: Fitted | undefined, steps: FittedSteps): Fitted | undefined {

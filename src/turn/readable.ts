@@ -68,7 +68,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
   };
   const taken = filesOf(provider);
-  return messages.map((message) => {
+  const shown = messages.map((message): ModelMessage => {
     if (typeof message.content === "string" || message.role === "system") return message;
     const given = message.content as unknown as Fields[];
     const content =
@@ -83,6 +83,15 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
+  return [...shown, ...goingOn(shown, { modelId })];
+}
+
+/** What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer Claude models refuse such a prompt. */
+export function goingOn(messages: readonly ModelMessage[], { modelId }: Pick<NamedModel, "modelId">): ModelMessage[] {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant" || !/claude/.test(modelId)) return [];
+  const isSaid = typeof last.content === "string" || last.content.at(-1)?.type === "text";
+  return isSaid ? [{ role: "user", content: "[Go on.]" }] : [];
 }
 
 /** A user's file as the provider takes it. */
