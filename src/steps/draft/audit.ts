@@ -292,15 +292,11 @@ function bodiesOf(text: string): string[] {
     .filter((body) => !isNothing(body));
 }
 
-/** Whether nearly the same short sentence, or a refusal, stands under each of several headings. */
+/** Whether the same sentence, or a refusal, stands under each of several headings. */
 function refusesEverywhere(text: string): boolean {
   const said = bodiesOf(text);
-  if (said.length < 2) return false;
-  if (said.every((body) => REFUSAL.test(body)) || (said.length >= MANY_SECTIONS && new Set(said).size === 1))
-    return true;
-  const [first, ...others] = said.map(signsOf);
-  if (first === undefined || !said.every(isBareSentence)) return false;
-  return others.every((each) => isAlike(first, each));
+  if (said.length >= MANY_SECTIONS && new Set(said).size === 1) return true;
+  return said.length > 1 && said.every((body) => REFUSAL.test(body));
 }
 
 /** Fewer sections may well say the same. */
@@ -324,12 +320,6 @@ function signsOf(text: string): ReadonlySet<string> {
       .toLowerCase()
       .match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}]+/gu),
   );
-}
-
-/** Whether two sentences share more than half of the words of the longer one. */
-function isAlike(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  const shared = [...one].filter((word) => other.has(word)).length;
-  return shared * 2 > Math.max(one.size, other.size);
 }
 
 function copiesTranscript(text: string): boolean {

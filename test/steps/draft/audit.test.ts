@@ -131,12 +131,6 @@ describe("the audit", () => {
       "refusal",
     ],
     ["## Goal\nI’m sorry, but I can’t help with that.\n## Done\nI can’t do this.", "refusal"],
-    [
-      "## Ziel\nEs tut mir leid, aber dabei kann ich nicht helfen.\n## Stand\n- Tut mir leid, dabei kann ich leider nicht helfen.",
-      "refusal",
-    ],
-    ["## 目标\n抱歉，我无法协助完成这个请求。\n## 状态\n很抱歉，我无法协助完成这个请求。", "refusal"],
-    ["## Objetivo\nLo siento, no puedo ayudar con eso.\n## Estado\nLo siento, no puedo ayudar con esto.", "refusal"],
     ["## Goal\n[call look]\n{}\n[#1 user]\nHello.\n[#2 assistant]\nHi.", "echo"],
     ["## Goal\nNone.\n## Done\nNothing yet.\n## Next\n- n/a", "hollow"],
   ])("refuses a false answer under each heading: %j is %s", (text, kind) => {
@@ -147,9 +141,14 @@ describe("the audit", () => {
     const refused =
       "## Ziel\nEs tut mir leid, das ist leider nicht möglich.\n## Stand\nDiese Anfrage kann ich so nicht bearbeiten.";
     const given = { finishReason: "stop", policy, template, countTokens: estimateTokens, byModel: true };
-    expect(auditSummary({ ...given, text: refused, spanTokens: 5_000 })).toMatchObject({
-      problems: [{ kind: "hollow" }],
-    });
+    for (const text of [
+      refused,
+      "## 目标\n抱歉，我无法协助完成这个请求。\n## 状态\n很抱歉，我无法协助完成这个请求。",
+      "## Objetivo\nLo siento, no puedo ayudar con eso.\n## Estado\nLo siento, no puedo ayudar con esto.",
+    ])
+      expect(auditSummary({ ...given, text, spanTokens: 5_000 }), text).toMatchObject({
+        problems: [{ kind: "hollow" }],
+      });
     expect(auditSummary({ ...given, text: refused, spanTokens: 300 })).toMatchObject({ ok: true });
     for (const told of [
       refused.replace("möglich.", "möglich. [#3]"),
