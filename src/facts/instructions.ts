@@ -372,7 +372,18 @@ function endsSentence(text: string, at: number, mark: string): boolean {
 }
 
 function endsLine(text: string, at: number, mark: string): boolean {
-  return NEW_BLOCK.test(mark) || !CLAUSE.test(text.charAt(at - 1));
+  const before = text.charAt(at - 1);
+  return (
+    NEW_BLOCK.test(mark) || !(CLAUSE.test(before) || (!/\p{Sentence_Terminal}/u.test(before) && goesOn(text, at, mark)))
+  );
+}
+
+/** Whether what stands behind a mark begins small after a line that began with a capital, as a wrapped line does. */
+function goesOn(text: string, at: number, mark: string): boolean {
+  const behind = at + mark.length;
+  if (!/^[ \t\u00a0]{0,20}\p{Ll}/u.test(text.slice(behind, behind + 24))) return false;
+  const line = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  return /^[^\p{L}]{0,20}\p{Lu}/u.test(line);
 }
 
 /** A long sentence with its beginning, its end, and the clauses around a slice, because any of them may turn it round. */

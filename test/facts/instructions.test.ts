@@ -130,6 +130,7 @@ describe("an instruction is taken where its words stand in a message of the user
     ["Do not... ever... push to main.", "push to main"],
     ["Benutze npm bitte nicht.", "Benutze npm"],
     ["N'utilise jamais le registre", "le registre"],
+    ["Do not, under any circumstances\npush to main", "push to main"],
     ["Push to main? Never.", "Push to main"],
     ["Push to main? Skip the tests? Never!", "Push to main"],
     ["push to main: forbidden", "push to main"],
