@@ -1,11 +1,12 @@
 /**
  * Finds identifiers and quotations of an answer that stand nowhere in what the model was shown.
  *
- * Texts in, two lists out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, numbers, dates, names
- * in code marks, and quoted sentences. What may be told in another form (an amount, a short id, a name in code marks) is compared
- * in one form, and is marked without asking for a repair, because a wrong alarm would cost a call. Not judged are words, small numbers, a path
- * without the ending of a file (as "and/or"), amounts that follow from others in the answer, and dates, which
- * are worked out from the time of a message and told in any language.
+ * Texts in, two lists out. It looks at what a model cannot know without having read it: paths, addresses, ids, versions, amounts, names in code
+ * marks, and quoted sentences. An amount, a short id and a name in code marks may be told in another form. They are compared in one form, and
+ * marked without asking for a repair, because a wrong alarm would cost a call.
+ *
+ * Not judged are words, small numbers, a path without the ending of a file (as "and/or"), amounts that follow from others in the answer, and
+ * dates, which are worked out from the time of a message and told in any language.
  */
 import { normalForm } from "../steps/text/text.ts";
 

@@ -3,7 +3,7 @@ import type { Needs } from "../agent/core.ts";
 import type { Foreseen, NotesForecast } from "../agent/hooks.ts";
 import { readBegun, readCarried } from "../agent/runs/beside.ts";
 import { quoteOpening } from "../facts/beside.ts";
-import { planNow, rentNow } from "../agent/runs/trigger.ts";
+import { planNow, policyNow, rentNow } from "../agent/runs/trigger.ts";
 import { besides, opened } from "../facts/render.ts";
 import { HOOK_TOKENS, MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { waitFor, type Rent, type Waiting } from "../steps/decide/decide.ts";
@@ -79,8 +79,9 @@ const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
 export async function reportPlan(
   core: Needs<"hosted" | "memory" | "rooms" | "settings" | "trigger" | "usage">,
   sessionId: string,
-  { policy, leafId, manual = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
+  { policy: stated, leafId, manual = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
 ): Promise<PlanReport | null> {
+  const policy = policyNow(core, { sessionId, policy: stated, leafId });
   const carried = await readCarried(core, sessionId);
   const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
   const isActive = leafId === undefined || leafId === core.memory.session(sessionId).leafId();

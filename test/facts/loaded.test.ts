@@ -38,7 +38,7 @@ function read(path: string, text: unknown): UIMessage {
 }
 
 function many(calls: number): UIMessage {
-  const parts = Array.from({ length: calls }, (_, n) => read(`/work/${n}/AGENTS.md`, RULES).parts[0] as never);
+  const parts = Array.from({ length: calls }, (_, n) => read(`/repo/${n}/AGENTS.md`, RULES).parts[0] as never);
   return { id: "many", role: "assistant", parts };
 }
 
@@ -630,7 +630,7 @@ describe("what is shown of loaded texts", () => {
 test("a message that loads thousands of texts is read in time that grows with their number alone", () => {
   expectLinear(many, (message) => readLoaded(message, "m"), 2_000);
   expect(readLoaded(many(300), "m").map(({ name }) => name)).toEqual(
-    Array.from({ length: 60 }, (_, n) => `/work/${n + 240}/AGENTS.md`),
+    Array.from({ length: 60 }, (_, n) => `/repo/${n + 240}/AGENTS.md`),
   );
 });
 

@@ -100,6 +100,8 @@ describe("forty megabytes of pictures", () => {
         } as const;
         await agent.appendAll({ sessionId, messages: [{ id: `u${n}`, role: "user", parts: [file] }] });
       }
+      const report = await agent.plan({ sessionId });
+      expect(report?.policy.thresholdTokens, "planned as the run is").toBeLessThan(100_000);
       for (const options of [{}, { apart: true }, { maxTokens: 500_000 }]) {
         const { messages } = await agent.getView({ sessionId, ...options });
         const told = JSON.stringify(messages);

@@ -284,7 +284,7 @@ export class Triggers implements RunTrigger {
 
   start(sessionId: string, request: RunRequest): LiveRun {
     const { leafId } = request;
-    const policy = withinRequest(this.#core.settings.mustHavePolicy(sessionId), sizeOf(this.#core, sessionId, leafId));
+    const policy = policyNow(this.#core, { sessionId, policy: this.#core.settings.mustHavePolicy(sessionId), leafId });
     const last = this.#core.runs.latestEnded(sessionId);
     return this.#core.runs.start({
       id: this.#core.platform.newRunId(request.childName === undefined ? "compaction" : "split"),
@@ -429,6 +429,18 @@ function withinRequest(policy: Policy, { tokens, bytes }: Size): Policy {
     tailTokenBudget: shrunk(policy.tailTokenBudget),
     minSpanTokens: Math.min(policy.minSpanTokens, Math.max(MIN_SPAN_TOKENS, shrunk(policy.minSpanTokens))),
   };
+}
+
+/** The policy by which a run of this branch is planned now. */
+export function policyNow(
+  core: Needs<"memory" | "settings" | "usage">,
+  {
+    sessionId,
+    policy,
+    leafId,
+  }: { readonly sessionId: string; readonly policy: Policy; readonly leafId?: string | undefined },
+): Policy {
+  return withinRequest(policy, sizeOf(core, sessionId, leafId));
 }
 
 function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string, leafId?: string): Size {

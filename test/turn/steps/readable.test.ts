@@ -1,7 +1,7 @@
 /** What another provider made is sent in a form that the step's provider takes. */
 import type { ModelMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { canRead, readable } from "../../src/turn/readable.ts";
+import { canRead, readable } from "../../../src/turn/readable.ts";
 
 const of = (provider: string, modelId = "m") => ({ provider, modelId });
 const picture = { type: "file", mediaType: "image/png", data: "iVBORw0KGgo" } as const;
