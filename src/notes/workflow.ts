@@ -81,18 +81,12 @@ export async function updateNotes(step: WorkflowStep, model: ChosenModel, port: 
     name: "update the notes",
     label: " the notes",
     last: "keep",
-    draft: async (mark, by) => withoutWords(await draftNotes({ port, mark, model: by })),
-    repair: async (mark, by, rejected) => withoutWords(await draftNotes({ port, mark, model: by }, rejected)),
+    draft: (mark, by) => draftNotes({ port, mark, model: by }),
+    repair: (mark, by, rejected) => draftNotes({ port, mark, model: by }, rejected),
     extract: (mark) => port.end(mark, null),
   });
   if (drafted.kind === "ended") return drafted;
   return step.do("save the notes", AGENT_CALL, (at) => port.commit(markOf(at), { key: drafted.key, leaves: [] }));
-}
-
-/** The receipt as the engine keeps it. What was wrong with an answer may quote the notes, so a repair reads it from the agent (S2). */
-function withoutWords(drafted: Drafted): Drafted {
-  if (drafted.kind === "ended") return drafted;
-  return { ...drafted, problems: drafted.problems.map(({ kind }) => ({ kind, detail: "" })) };
 }
 
 /** Asks a model at most once and stores the answer in the agent. With `rejected` it asks again, and names the problems of that answer. */

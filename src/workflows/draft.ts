@@ -292,24 +292,42 @@ export function saveAnswer(
   answer: Omit<DraftInput, "answerId">,
 ): Promise<DraftReceipt | RunEnded> {
   const named = { ...answer, answerId: crypto.randomUUID() };
-  return tell(() => port.saveDraft(mark, named));
+  return tell(
+    () => port.saveDraft(mark, named),
+    async (receipt) => receipt,
+  );
+}
+
+/** No try brought an answer to the agent. The step's next try goes on with `resume`, so the answer is neither paid for again nor left off the bill. */
+export class Unsent extends Error {
+  readonly resume: () => Promise<Drafted>;
+
+  constructor(cause: unknown, resume: () => Promise<Drafted>) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.resume = resume;
+  }
 }
 
 /**
- * Sends an answer to the agent, with a fresh stub for each try. The retry is here because a retry of the step would pay the model again for
- * the same answer. All tries carry the same answer id, so the ledger bills an answer once even when its receipt was lost.
+ * Sends an answer to the agent, with a fresh stub for each try, and goes on with the receipt. All tries carry the same answer id, so the
+ * ledger bills an answer once even when its receipt was lost. Throws {@link Unsent}.
  */
-async function tell<Receipt>(call: () => Promise<Receipt>): Promise<Receipt> {
-  for (const waitMs of SAVE_AGAIN_MS) {
-    try {
-      return await call();
-    } catch (error) {
-      // The agent itself is gone.
-      if (error instanceof NonRetryableError) throw error;
-      await scheduler.wait(waitMs);
-    }
+async function tell<Receipt, Result extends Drafted>(
+  send: () => Promise<Receipt>,
+  goOn: (receipt: Receipt) => Promise<Result>,
+  [waitMs, ...later] = SAVE_AGAIN_MS,
+): Promise<Result> {
+  let receipt: Receipt;
+  try {
+    receipt = await send();
+  } catch (error) {
+    // The agent itself is gone.
+    if (error instanceof NonRetryableError) throw error;
+    if (waitMs === undefined) throw new Unsent(error, () => tell(send, goOn));
+    await scheduler.wait(waitMs);
+    return tell(send, goOn, later);
   }
-  return call();
+  return goOn(receipt);
 }
 
 /** Returns twelve random hex digits, drawn anew for each prompt. They are few, because each block that they close costs their tokens. */
@@ -357,14 +375,18 @@ async function giveUp(
 ): Promise<never> {
   const waitMs = Math.min(retryAfterMs ?? 0, MAX_POLITE_WAIT_MS);
   const failed = { model: model.name, code, reason, cost, tookMs, waitMs, answerId: crypto.randomUUID() };
-  const noted = await tell(() => port.noteFailure(mark, failed));
-  // The next try of a continued prompt makes the plain call.
-  if (!isContinued) {
-    const again = retryable && noted.kind === "noted" && noted.again;
-    if (!again) throw new NonRetryableError(OF_SOURCE.has(code) ? SOURCE_FAULT + code : code);
-    // The provider named this wait. The step's own backoff is added to it.
-    await scheduler.wait(waitMs);
-  }
-  // The engine keeps what is thrown, and the reason may quote the prompt. The run's record has it (S2).
-  throw new Error(code);
+  return tell(
+    () => port.noteFailure(mark, failed),
+    async (noted): Promise<never> => {
+      // The next try of a continued prompt makes the plain call.
+      if (!isContinued) {
+        const again = retryable && noted.kind === "noted" && noted.again;
+        if (!again) throw new NonRetryableError(OF_SOURCE.has(code) ? SOURCE_FAULT + code : code);
+        // The provider named this wait. The step's own backoff is added to it.
+        await scheduler.wait(waitMs);
+      }
+      // The engine keeps what is thrown, and the reason may quote the prompt. The run's record has it (S2).
+      throw new Error(code);
+    },
+  );
 }

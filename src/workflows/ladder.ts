@@ -8,7 +8,7 @@ import type { WorkflowStepConfig, WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
 import { MAX_WASTED_CALLS, MODEL_RETRY_DELAY } from "../limits.ts";
 import { isAgentFault } from "./agent-stub.ts";
-import { SOURCE_FAULT, type Drafted } from "./draft.ts";
+import { SOURCE_FAULT, Unsent, type Drafted } from "./draft.ts";
 import type { DraftReceipt, StepMark } from "./port.ts";
 
 /** A call to the agent is short. It gets many tries, because a reset or a deploy makes the agent unreachable for seconds. */
@@ -106,10 +106,18 @@ async function askModel(
 ): Promise<Drafted | null> {
   let first: Drafted | null = null;
   try {
-    first = await step.do(name, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
+    first = await step.do(
+      name,
+      MODEL_CALL,
+      resuming((mark) => rungs.draft(mark, model)),
+    );
     if (first.kind === "ended" || isFaultless(first)) return first;
     const refused = first;
-    const repaired = await step.do(`repair${label}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
+    const repaired = await step.do(
+      `repair${label}`,
+      MODEL_CALL,
+      resuming((mark) => rungs.repair(mark, model, refused)),
+    );
     if (repaired.kind === "ended") return repaired;
     const best = better(first, repaired);
     if (best === null) asked.gaveNothingOfUse(model);
@@ -122,6 +130,19 @@ async function askModel(
     else asked.gaveNoAnswer(model);
     return first?.kind === "draft" && isSound(first) ? first : null;
   }
+}
+
+/** A step's work. Its next try goes on from what the last one could not tell the agent. */
+function resuming(work: (mark: StepMark) => Promise<Drafted>): (at: Attempt) => Promise<Drafted> {
+  let resume: (() => Promise<Drafted>) | null = null;
+  return async (at) => {
+    try {
+      return await (resume ?? (() => work(markOf(at))))();
+    } catch (error) {
+      resume = error instanceof Unsent ? error.resume : null;
+      throw error;
+    }
+  };
 }
 
 export function markOf(at: Attempt): StepMark {

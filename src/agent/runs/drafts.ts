@@ -124,11 +124,13 @@ export function draftKey(run: RunRecord, of: { model: string; brief: Brief; sour
 /** `brief` is of the whole span. */
 export function receiptOf(core: Needs<"settings">, run: RunRecord, draft: Draft, brief?: Brief): DraftReceipt {
   const { key, tokens, model } = draft;
-  // The engine keeps the receipt, and what a model made up may be half of what was said (S2). A repair reads it here.
-  const problems = draft.problems.map((each) => (each.kind === "unfounded" ? { ...each, detail: "" } : each));
-  const unfit = isCompaction(run)
-    ? findUnfit(core.settings.counterOf(run.sessionId), brief ?? briefOf(core, run), draft)
-    : [];
+  const isSummary = isCompaction(run);
+  // The engine keeps the receipt. What a model made up may be half of what was said, and a room's problems may quote its text (S2). A repair
+  // reads them here.
+  const problems = draft.problems.map((each) =>
+    each.kind === "unfounded" || !isSummary ? { ...each, detail: "" } : each,
+  );
+  const unfit = isSummary ? findUnfit(core.settings.counterOf(run.sessionId), brief ?? briefOf(core, run), draft) : [];
   return { kind: "draft", model, key, soundKey: key, tokens, reused: true, problems, unfit };
 }
 

@@ -168,6 +168,31 @@ test("an agent that is away for longer than a step is tried finds the run given 
   expect(calls).toHaveLength(1);
 });
 
+test.each([
+  ["an answer", "saveDraft"],
+  ["a failure", "noteFailure"],
+] as const)(
+  "%s that no send brings to the agent is sent by the next try, and is billed once (R3)",
+  async (_, method) => {
+    const paid = [100, 10] as const;
+    const { name, agent, calls } = newAgent((prompt, call) =>
+      method === "noteFailure" && call === 0
+        ? { text: "Some of", finishReason: "error", usage: paid }
+        : { text: summaryOf(prompt, "done"), finishReason: "stop", usage: paid },
+    );
+    planFault(name, { fault: null, at: 0 }).away = { method, times: 4 };
+    const ended = await finish(agent, await startRun(agent));
+    expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+    expect(calls).toHaveLength(method === "saveDraft" ? 1 : 2);
+    expect(ended).toMatchObject({
+      modelCalls: calls.length,
+      inputTokens: 100 * calls.length,
+      outputTokens: 10 * calls.length,
+      estimatedTokens: 0,
+    });
+  },
+);
+
 test("a summarise step that times out is tried again, and the late answer harms nothing (C1)", async () => {
   await workflows.modifyAll((modifier) => modifier.forceStepTimeout({ name: "summarize" }, 1));
   const { agent } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
