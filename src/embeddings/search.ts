@@ -27,8 +27,8 @@ import { inSlices, Pace, type Slices } from "../steps/text/text.ts";
 import { checkOptions, Provider, type CheckedOptions, type EmbeddingsOptions } from "./provider.ts";
 import type { UIMessage } from "ai";
 import type { ByMeaning } from "../agent/recalled.ts";
-import { nearShares } from "../recall/question.ts";
-import { cutMessage, spreadLikeness, type Passage, type ReadMessage } from "../recall/passages.ts";
+import { bestFirst, spreadMessages } from "../recall/question.ts";
+import { cutMessage, spread, type Passage, type ReadMessage } from "../recall/passages.ts";
 
 /** Most texts of one call. Providers take a hundred. */
 export const BATCH_TEXTS = 64;
@@ -359,8 +359,6 @@ const MEANING_SHARE = 0.5;
 const MOST_NEAR = 200;
 /** Of these, the ones that count as found. The rest only helps others. */
 const MOST_FOUND = 20;
-/** The share of its likeness that a message's neighbours get, by distance. Turns of a conversation explain each other. */
-const NEAR_SHARES = nearShares(true);
 
 /** An answer by words alone. */
 export function nothingNear(state: ByMeaning): Near {
@@ -388,29 +386,14 @@ export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near 
     likeness.set(seq, (likeness.get(seq) ?? new Map()).set(piece, share));
   }
   const found = [...new Set(best.map(({ seq }) => seq))].slice(0, MOST_FOUND);
+  const most = [...likeness].map(([seq, shares]) => [seq, Math.max(...shares.values())] as const);
+  const byLikeness = bestFirst(spreadMessages(most));
   return {
     state,
     seqs: new Set(found),
-    rank: (byWords, isInside) => ranked(fused(byWords, rankLikely(likeness, isInside))),
-    weigh: (cuts, passages, byWords) =>
-      weighBoth(byWords, spreadLikeness(passages, likenessIn(cuts, passages, likeness), NEAR_SHARES)),
+    rank: (byWords, isInside) => bestFirst(fused(byWords, byLikeness.filter(isInside))),
+    weigh: (cuts, passages, byWords) => weighBoth(byWords, spread(passages, likenessIn(cuts, passages, likeness))),
   };
-}
-
-/** Messages by their likeness and that of their neighbours. */
-function rankLikely(
-  likeness: ReadonlyMap<number, ReadonlyMap<number, number>>,
-  isInside: (seq: number) => boolean,
-): number[] {
-  const worth = new Map<number, number>();
-  for (const [seq, pieces] of likeness) {
-    const own = Math.max(...pieces.values());
-    for (let near = seq - NEAR_SHARES.length + 1; near < seq + NEAR_SHARES.length; near++) {
-      const share = own * (NEAR_SHARES[Math.abs(near - seq)] ?? 0);
-      if (share > (worth.get(near) ?? 0) && isInside(near)) worth.set(near, share);
-    }
-  }
-  return ranked(worth);
 }
 
 /** The worth of each item in two lists, by its places. */
@@ -421,11 +404,6 @@ function fused(byWords: readonly number[], byLikeness: readonly number[]): Map<n
     worth.set(item, (worth.get(item) ?? 0) + MEANING_SHARE * placeWorth(place));
   }
   return worth;
-}
-
-/** The items with the most worth first, and later ones first among equals. */
-function ranked(worth: Iterable<readonly [item: number, worth: number]>): number[] {
-  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([item]) => item);
 }
 
 /** 1 for the first place. */
@@ -451,7 +429,7 @@ function likenessIn(
 /** 1 for a passage that is the first by words and by likeness. */
 function weighBoth(byWords: Float64Array, byLikeness: Float64Array): Float64Array {
   const [first, second] = [byWords, byLikeness].map((list) =>
-    ranked([...list.entries()].filter(([, each]) => each > 0)),
+    bestFirst([...list.entries()].filter(([, each]) => each > 0)),
   );
   const worth = fused(first ?? [], second ?? []);
   return byWords.map((_, at) => (worth.get(at) ?? 0) / (1 + MEANING_SHARE));

@@ -8,8 +8,7 @@ import { escapeLines, parseTranscript, renderTranscript, type Block } from "../s
 import { referenceTo } from "../steps/message/message.ts";
 import { normalForm, Pace, type Slices } from "../steps/text/text.ts";
 import {
-  AGAIN_SHARE,
-  nearShares,
+  NEAR_SHARES,
   type Match,
   AS_WRITTEN,
   formsOfText,
@@ -43,8 +42,6 @@ export interface Passage {
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** True when a user or the agent wrote it, in a message or as the input of a tool. */
-  readonly written: boolean;
   readonly language: Language;
 }
 
@@ -62,8 +59,8 @@ const MAX_PART_CHARS = 300_000;
 const MAX_PART_NOTE_CHARS = 100;
 const MAX_PASSAGES = 2_000;
 /** BM25 parameters: how fast repeated words saturate, and how much the length of a passage counts. */
-const IN_TALK = { saturation: 2, lengthShare: 0.9 };
-const IN_WORK = { saturation: 1.2, lengthShare: 0.75 };
+const SATURATION = 1.2;
+const LENGTH_SHARE = 0.75;
 
 /** How much more a passage counts whose speaker the question names. */
 const SPEAKER_SHARE = 2;
@@ -74,11 +71,6 @@ const LABEL_CHARS = 80;
 /** A name before a colon, as in "Ann: …", "[10:15] Ann: …" or "**Ann**: …". */
 const LABEL =
   /(?:^|[\s\])*>-])(\p{L}[\p{L}\p{M}'’.-]*(?: \p{L}[\p{L}\p{M}'’.-]*){0,2})(?:\*\*|\s*\([^()]*\))?\s?:(?![\d/])/u;
-
-/** For a text about work in progress: recent passages count more, and what a tool answered counts less. */
-const RECENT_SHARE = 0.1;
-const FADES_TO = 0.99;
-const READ_SHARE = 0.5;
 
 /** Characters of passages read in one piece before other work may run, about ten milliseconds' worth. */
 export const PASSAGES_PIECE_CHARS = 64_000;
@@ -92,7 +84,6 @@ const SAME_SHARE = 0.9;
 const LEAST_SAME_CHARS = 80;
 
 const LIMITS = { toolChars: MAX_PART_CHARS, textChars: MAX_PART_CHARS, reasoningChars: MAX_PART_CHARS };
-const READ_KINDS: ReadonlySet<Block["kind"]> = new Set(["result", "error", "denied", "file", "source"]);
 
 /** Cuts a message into passages, in order. */
 export function cutMessage(original: Original): ReadMessage {
@@ -101,12 +92,11 @@ export function cutMessage(original: Original): ReadMessage {
   // A block that was cut is hardly shorter than the limit.
   const isAll = blocks.every(({ text }) => text.length < MAX_PART_CHARS - MAX_PART_NOTE_CHARS);
   const passages: Passage[] = [];
-  for (const [block, { kind, text }] of blocks.entries()) {
-    const written = !READ_KINDS.has(kind);
+  for (const [block, { text }] of blocks.entries()) {
     const language = languageOf(text);
     for (const [from, to] of cutText(text)) {
       if (passages.length === MAX_PASSAGES) return { ...original, blocks, passages, isAll: false };
-      passages.push({ seq, block, from, to, text: text.slice(from, to), written, language });
+      passages.push({ seq, block, from, to, text: text.slice(from, to), language });
     }
   }
   return { ...original, blocks, passages, isAll };
@@ -140,80 +130,57 @@ function whole(text: string, at: number): number {
 }
 
 /** How well each passage and its neighbours match the asks. 1 when a passage has all of them once. */
-export function* weighPassages(
-  passages: readonly Passage[],
-  matches: readonly Match[],
-  isQuestion: boolean,
-): Slices<Float64Array> {
-  const near = nearShares(isQuestion);
-  const { saturation, lengthShare } = isQuestion ? IN_TALK : IN_WORK;
+export function* weighPassages(passages: readonly Passage[], matches: readonly Match[]): Slices<Float64Array> {
   const worth = new Float64Array(passages.length);
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const read = yield* readAll(passages, pace);
   const length = read.reduce((sum, { count }) => sum + count, 0) / Math.max(1, passages.length);
-  const places = placesOf(passages, near.length);
   let total = 0;
   for (const match of matches) {
-    const best = new Float64Array(passages.length);
-    const sum = new Float64Array(passages.length);
+    const own = new Float64Array(passages.length);
     total += match.weight;
     const count = countIn(match);
     for (const [at, forms] of read.entries()) {
       const often = count(forms, passages[at]);
       if (pace.isOver(match.phrase === null ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
-      if (often === 0) continue;
-      const long = 1 - lengthShare + (lengthShare * forms.count) / length;
-      const own = (match.weight * often * (saturation + 1)) / (often + saturation * long);
-      for (const { other, share } of neighboursOf(at, places, near)) {
-        sum[other] = (sum[other] ?? 0) + own * share;
-        best[other] = Math.max(best[other] ?? 0, own * share);
-      }
+      const long = 1 - LENGTH_SHARE + (LENGTH_SHARE * forms.count) / length;
+      own[at] = (match.weight * often * (SATURATION + 1)) / (often + SATURATION * long);
     }
-    for (const at of worth.keys()) {
-      worth[at] = (worth[at] ?? 0) + (best[at] ?? 0) + AGAIN_SHARE * ((sum[at] ?? 0) - (best[at] ?? 0));
-    }
+    for (const [at, share] of spread(passages, own).entries()) worth[at] = (worth[at] ?? 0) + share;
   }
   if (total === 0) return worth;
-  const share = isQuestion ? speakerShares(passages, matches) : () => 1;
+  const share = yield* speakerShares(passages, matches, pace);
   return worth.map((each, at) => (each / total) * share(at));
 }
 
-/** A passage itself and those near it, with the share of its match that each gets. */
-function neighboursOf(at: number, places: readonly number[], near: readonly number[]) {
-  const found: { other: number; share: number }[] = [];
-  const end = Math.min(places.length, at + near.length);
-  for (let other = Math.max(0, at - near.length + 1); other < end; other++) {
-    const share = near[Math.abs((places[other] ?? 0) - (places[at] ?? 0))];
-    if (share !== undefined) found.push({ other, share });
-  }
-  return found;
-}
-
-/** Gives each passage's likeness to those near it as well, by their shares. A passage keeps the most that it gets. */
-export function spreadLikeness(
-  passages: readonly Passage[],
-  likeness: Float64Array,
-  near: readonly number[],
-): Float64Array {
-  const places = placesOf(passages, near.length);
-  const spread = new Float64Array(passages.length);
-  for (const [at, own] of likeness.entries()) {
+/** Gives what each passage is worth to those near it as well, by their shares. A passage keeps the most that it gets. */
+export function spread(passages: readonly Passage[], worth: Float64Array): Float64Array {
+  const steps = stepsOf(passages);
+  const best = new Float64Array(passages.length);
+  for (const [at, own] of worth.entries()) {
     if (own === 0) continue;
-    for (const { other, share } of neighboursOf(at, places, near)) {
-      spread[other] = Math.max(spread[other] ?? 0, own * share);
+    const end = Math.min(passages.length, at + NEAR_SHARES.length);
+    for (let other = Math.max(0, at - NEAR_SHARES.length + 1); other < end; other++) {
+      const share = NEAR_SHARES[Math.abs((steps[other] ?? 0) - (steps[at] ?? 0))] ?? 0;
+      best[other] = Math.max(best[other] ?? 0, own * share);
     }
   }
-  return spread;
+  return best;
 }
 
 /**
  * The factor of each passage, which is higher if its message is by the one speaker whom the asks name. Messages name
  * their speaker before a colon where roles do not tell who speaks.
  */
-function speakerShares(passages: readonly Passage[], matches: readonly Match[]): (at: number) => number {
+function* speakerShares(
+  passages: readonly Passage[],
+  matches: readonly Match[],
+  pace: Pace,
+): Slices<(at: number) => number> {
   const asked = new Set(matches.map(({ word }) => word));
   const turns = new Map<string, Set<number>>();
   for (const { seq, block, from, text } of passages) {
+    if (pace.isOver(text.length)) yield;
     if (block > 0 || from > 0) continue;
     const label = LABEL.exec(text.slice(0, LABEL_CHARS))?.[1];
     for (const word of label === undefined ? [] : wordsOfText(label)) {
@@ -234,13 +201,13 @@ function* readAll(passages: readonly Passage[], pace: Pace): Slices<Forms[]> {
   return read;
 }
 
-/** Numbers that differ by one between adjacent passages, and by more across a gap. */
-function placesOf(passages: readonly Passage[], gap: number): number[] {
-  let place = 0;
+/** Numbers that differ by one between adjacent passages, and by more than any share reaches across a gap. */
+function stepsOf(passages: readonly Passage[]): number[] {
+  let step = 0;
   return passages.map(({ seq }, at) => {
     const before = passages[at - 1];
-    if (before !== undefined) place += seq - before.seq > 1 ? gap : 1;
-    return place;
+    if (before !== undefined) step += seq - before.seq > 1 ? NEAR_SHARES.length : 1;
+    return step;
   });
 }
 
@@ -292,7 +259,6 @@ function countIn({ word, forms, phrase }: Match): (read: Forms, passage: Passage
 export interface Choice {
   /** The result of {@link weighPassages}, by passage. */
   readonly worth: Float64Array;
-  readonly isWork: boolean;
   /** Token budget of all chosen passages. */
   readonly budget: number;
   /** The tokens that a passage adds when passages of these messages are already chosen. */
@@ -305,17 +271,11 @@ export interface Choice {
  */
 export function* choosePassages(
   passages: readonly Passage[],
-  { worth, isWork, budget, costOf }: Choice,
+  { worth, budget, costOf }: Choice,
 ): Slices<readonly Passage[]> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
-  const newest = passages.at(-1)?.seq ?? 0;
-  const value = passages.map(({ seq, written }, at) =>
-    isWork
-      ? ((worth[at] ?? 0) + RECENT_SHARE * FADES_TO ** (newest - seq)) * (written ? 1 : READ_SHARE)
-      : (worth[at] ?? 0),
-  );
-  const sorted = [...value.keys()].filter((at) => (value[at] ?? 0) > 0);
-  sorted.sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || b - a);
+  const sorted = [...worth.keys()].filter((at) => (worth[at] ?? 0) > 0);
+  sorted.sort((a, b) => (worth[b] ?? 0) - (worth[a] ?? 0) || b - a);
   const taken: Passage[] = [];
   const alike: Passage[] = [];
   const seqs = new Set<number>();

@@ -104,48 +104,41 @@ export function beginningOf({ word, isName }: Ask): Ask | null {
 const LEAST_WEIGHT = 0.05;
 
 /** The weight of a word by the number of its messages, its inverse document frequency as in BM25. */
-export function weightOf({ seqs, isAll }: Pick<Match, "seqs" | "isAll">, messages: number): number {
-  if (seqs.length === 0) return 0;
-  // A word that was counted only in a part of the messages is assumed to be as frequent in the rest.
-  const span = (seqs[0] ?? 0) - (seqs.at(-1) ?? 0) + 1;
-  const having = isAll ? seqs.length : Math.min(messages, Math.max(seqs.length, (seqs.length / span) * messages));
-  return Math.max(LEAST_WEIGHT, Math.log((messages - having + 0.5) / (having + 0.5)));
+export function weightOf({ length }: readonly unknown[], messages: number): number {
+  if (length === 0) return 0;
+  return Math.max(LEAST_WEIGHT, Math.log((messages - length + 0.5) / (length + 0.5)));
 }
 
-/**
- * The share of a match that its neighbours get, by distance. People speak about one thing for many short turns, and
- * a question is about such talk. Other texts less often look for what stands near.
- */
-const NEAR_IN_TALK: readonly number[] = [1, 0.5, 0.4, 0.33, 0.28, 0.24, 0.2, 0.17, 0.14, 0.12, 0.1];
-const NEAR_IN_WORK: readonly number[] = [1, 0.5, 0.4, 0.3, 0.2];
-
-export function nearShares(isQuestion: boolean): readonly number[] {
-  return isQuestion ? NEAR_IN_TALK : NEAR_IN_WORK;
-}
-
-/** The part of its weight with which a word counts for a message when it is found near that message a second time, or more often. */
-export const AGAIN_SHARE = 0.3;
+/** The share of a match that its neighbours get, by distance, because people speak about one thing for many short turns. */
+export const NEAR_SHARES: readonly number[] = [1, 0.5, 0.4, 0.33, 0.28, 0.24, 0.2, 0.17, 0.14, 0.12, 0.1];
 
 /** Messages in the order in which they are likely to answer, including neighbours of a hit. */
 export function rankMessages(
   matches: readonly Pick<Match, "weight" | "seqs">[],
-  { isInside, isQuestion }: { readonly isInside: (seq: number) => boolean; readonly isQuestion: boolean },
+  isInside: (seq: number) => boolean,
 ): number[] {
-  const shares = nearShares(isQuestion);
   const worth = new Map<number, number>();
   for (const { weight, seqs } of matches) {
-    const found = new Map<number, { best: number; sum: number }>();
-    for (const seq of seqs) {
-      for (let near = seq - shares.length + 1; near < seq + shares.length; near++) {
-        const share = weight * (shares[Math.abs(near - seq)] ?? 0);
-        const known = found.get(near) ?? { best: 0, sum: 0 };
-        found.set(near, { best: Math.max(known.best, share), sum: known.sum + share });
-      }
-    }
-    for (const [seq, { best, sum }] of found) worth.set(seq, (worth.get(seq) ?? 0) + best + AGAIN_SHARE * (sum - best));
+    const best = spreadMessages(seqs.map((seq) => [seq, weight]));
+    for (const [seq, share] of best) worth.set(seq, (worth.get(seq) ?? 0) + share);
   }
-  const ranked = [...worth].filter(([seq]) => isInside(seq)).toSorted((a, b) => b[1] - a[1] || b[0] - a[0]);
-  return ranked.map(([seq]) => seq);
+  return bestFirst([...worth].filter(([seq]) => isInside(seq)));
+}
+
+/** What each message is worth with those near it. A message keeps the most that it gets. */
+export function spreadMessages(worth: Iterable<readonly [seq: number, worth: number]>): Map<number, number> {
+  const best = new Map<number, number>();
+  for (const [seq, own] of worth) {
+    for (let near = seq - NEAR_SHARES.length + 1; near < seq + NEAR_SHARES.length; near++) {
+      best.set(near, Math.max(best.get(near) ?? 0, own * (NEAR_SHARES[Math.abs(near - seq)] ?? 0)));
+    }
+  }
+  return best;
+}
+
+/** The items with the most worth first, and later ones first among equals. */
+export function bestFirst(worth: Iterable<readonly [item: number, worth: number]>): number[] {
+  return [...worth].toSorted((a, b) => b[1] - a[1] || b[0] - a[0]).map(([item]) => item);
 }
 
 /**
@@ -245,12 +238,8 @@ const HASH = /^(?=\d*[a-f])(?=[a-f]*\d)[a-f\d]{8,64}$/i;
 const HASH_CHARS = 7;
 /** The longest name that is read in parts and in one. A longer one is code in some encoding. */
 const MAX_NAME_CHARS = 40;
-/** A letter that means something, as in "plan B". */
-const LETTER_CODE = /(?<=\p{Ll} )[B-HJ-Z](?![\p{L}\p{N}'’])/gu;
 /** A word that begins with a capital may be a name, unless a sentence begins with it. What stands before is read at capitals only. */
 const CAPITALISED = /(?=\p{Lu})(?:(?<=[^.?!:\s]\s+["'“‘«(]?)|^(?=\S+$))\p{Lu}[\p{L}\p{M}]+/gu;
-/** The least letters of a stem by which a name is found in another language. */
-const LEAST_NAME_STEM = 4;
 
 /** Size of the cache of stems, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
@@ -260,8 +249,6 @@ export const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const WORD = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+`, "gu");
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
-/** Endings and particles of Japanese, which every sentence has. */
-const PARTICLES = /^\p{scx=Hira}+$/u;
 const MARKS = /\p{M}/gu;
 const CHARACTERS = /\P{M}\p{M}*|\p{M}+/gu;
 /** Plain ASCII, as most texts are, and ten times as fast to read. */
@@ -277,33 +264,8 @@ export interface Language {
   readonly stopWords: ReadonlySet<string>;
 }
 
-/** English words whose forms share no beginning, each group in one form. Rules of endings cannot know them. */
-const IRREGULAR = `become became,begin began begun,bite bit bitten,blow blew blown,break broke broken,bring brought,build built,buy bought,
-  catch caught,choose chose chosen,come came,deal dealt,draw drew drawn,drink drank drunk,drive drove driven,eat ate eaten,fall fell fallen,
-  feed fed,feel felt,fight fought,find found,fly flew flown,forget forgot forgotten,forgive forgave forgiven,freeze froze frozen,get got
-  gotten,give gave given,go went gone,grow grew grown,hear heard,hide hid hidden,hold held,keep kept,know knew known,lead led,leave left,
-  lend lent,lose lost,make made,mean meant,meet met,pay paid,ride rode ridden,rise rose risen,run ran,say said,see saw seen,seek sought,sell
-  sold,send sent,shake shook shaken,shoot shot,show shown,sing sang sung,sink sank sunk,sit sat,sleep slept,speak spoke spoken,spend spent,
-  stand stood,steal stole stolen,stick stuck,strike struck,swear swore sworn,swim swam swum,take took taken,teach taught,tear tore torn,tell
-  told,think thought,throw threw thrown,understand understood,wake woke woken,wear wore worn,win won,write wrote written,child children,
-  man men,woman women,foot feet,tooth teeth,mouse mice,wife wives,life lives,knife knives,leaf leaves,half halves,person people`;
-const firstForms = lazy(
-  () =>
-    new Map(
-      IRREGULAR.split(",").flatMap((group) => {
-        const [first = "", ...others] = group.trim().split(/\s+/);
-        return others.map((other) => [stemEnglish(other), stemEnglish(first)]);
-      }),
-    ),
-);
-
-function stemEnglishWord(word: string): string {
-  const stem = stemEnglish(word);
-  return firstForms().get(stem) ?? stem;
-}
-
 export const ENGLISH = language(
-  stemEnglishWord,
+  stemEnglish,
   `a about above after again against all am an and any are aren as at be because been before being below between both but by can
   cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he
   her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not of
@@ -435,18 +397,13 @@ function askWords(text: string): Ask[] {
   const language = tellLanguage(words);
   const stems = (language === null ? LANGUAGES : [language, ENGLISH]).map(({ stem }) => stem);
   const names = new Set(lowerAll(text.match(CAPITALISED)));
-  const codes = new Set(lowerAll(text.match(LETTER_CODE)));
   const asked = words.flatMap((word): Ask[] => {
     if (isUnspaced(word)) return pairsOf(word).map((pair) => ({ ...NO_ASK, word: pair, forms: [pair], isPair: true }));
-    const isName = names.has(word);
-    const abroad = isName
-      ? LANGUAGES.map(({ stem }) => stem(word)).filter((form) => form.length >= LEAST_NAME_STEM)
-      : [];
-    return [{ ...NO_ASK, word, forms: [...new Set([...stems.map((stem) => stem(word)), ...abroad])], isName }];
+    return [{ ...NO_ASK, word, forms: [...new Set(stems.map((stem) => stem(word)))], isName: names.has(word) }];
   });
   const isTelling = ({ word, isPair }: Ask): boolean =>
-    codes.has(word) || isPair || !(LETTER.test(word) || language?.stopWords.has(word) === true);
-  const telling = asked.filter((each) => !PARTICLES.test(each.word) && isTelling(each));
+    isPair || !(LETTER.test(word) || language?.stopWords.has(word) === true);
+  const telling = asked.filter((each) => isTelling(each));
   const byForm = new Map((telling.length === 0 ? asked : telling).toReversed().map((each) => [each.forms[0], each]));
   return [...byForm.values()].toReversed();
 }

@@ -71,9 +71,8 @@ const LOOKED_CHARS = 1_000_000;
 export const ASKED_ROWS = 2_400;
 export const TOPIC_ROWS = 1_200;
 export const BEGINNING_ROWS = 400;
-/** Tokens of the header line of a message, for one that follows another, and for one with a reference. */
-const FOLLOWING_TOKENS = 4;
-const HEADER_TOKENS = 11;
+/** Tokens of the header line of a message that follows another, as most do. */
+const HEADER_TOKENS = 4;
 
 /** Give a query, ids, a message to look around, an overlay, or notes. A query may be limited to one overlay. */
 export interface RecallRequest {
@@ -371,16 +370,15 @@ class Answer {
     }
     const all = [...matches, ...topics].map((each) => ({ ...each, seqs: each.seqs.filter(isWithin) }));
     const isInside = (seq: number): boolean => isIn(ranges, seq);
-    const byWords = rankMessages(all, { isInside, isQuestion });
+    const byWords = rankMessages(all, isInside);
     const most = Math.ceil(maxTokens / TOKENS_OF_A_TURN);
     const read = yield* readRanked(places, near?.rank(byWords, isInside) ?? byWords, most);
     const passages = read.flatMap((each) => each.passages);
-    const worth = yield* weighPassages(passages, all, isQuestion);
+    const worth = yield* weighPassages(passages, all);
     const taken = yield* choosePassages(passages, {
       worth: near?.weigh(read, passages, worth) ?? worth,
-      isWork,
       budget: maxTokens - NOTE_TOKENS,
-      costOf: ({ seq, text }, chosen) => this.#countTokens(`${text}\n`) + headerTokens(seq, chosen),
+      costOf: ({ seq, text }, chosen) => this.#countTokens(`${text}\n`) + (chosen.has(seq) ? 0 : HEADER_TOKENS),
     });
     const bySeq = new Map(read.map((each) => [each.seq, each]));
     const isCounted = matches.every((each) => each.isAll);
@@ -505,11 +503,6 @@ function* readRanked(places: HiddenMessages, ranked: readonly number[], most: nu
   return read.toSorted((a, b) => a.seq - b.seq);
 }
 
-function headerTokens(seq: number, chosen: ReadonlySet<number>): number {
-  if (chosen.has(seq)) return 0;
-  return chosen.has(seq - 1) || chosen.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS;
-}
-
 /** Words that an answer says it lacks, and characters of each. */
 const SAID_WORDS = 3;
 const SAID_CHARS = 40;
@@ -596,7 +589,7 @@ export class HiddenMessages {
     // Deleted messages count too.
     const messages = ranges.reduce((sum, { fromSeq, toSeq }) => sum + toSeq - fromSeq + 1, 0);
     const found = this.#search.placesOf(asks, { sessionId: this.#tree.sessionId, ranges, rows });
-    return found.map(({ ask, ...places }) => ({ ...ask, ...places, weight: weightOf(places, messages) }));
+    return found.map(({ ask, ...places }) => ({ ...ask, ...places, weight: weightOf(places.seqs, messages) }));
   }
 
   /** Every place in the ranges, newest first. */

@@ -169,7 +169,7 @@ export class MessageSearch {
     const found = this.#newestOf(asks, { stretches: [span(stretches)], rows: MOST_ROWS });
     const scores = new Map<number, number>();
     for (const { rowids } of found) {
-      const weight = weightOf({ seqs: rowids, isAll: true }, messages);
+      const weight = weightOf(rowids, messages);
       for (const rowid of rowids) scores.set(rowid, (scores.get(rowid) ?? 0) + weight);
     }
     const best = Math.max(0, ...scores.values());

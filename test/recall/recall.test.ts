@@ -329,7 +329,7 @@ test("a name is found however it is joined, split, grouped or declined", async (
       ["What is 9c0d4e1f00aa?", "image", '"9c0d4e1f00aa"'],
       ["Did they take vitamin C?", "letter", ""],
       ["Who is Kowalski?", "polish", '"kowalski"'],
-      ["Who is Müller?", "german", ""],
+      ["Who is Müller?", "german", '"müller"'],
       ["แมวสีดำ", "thai", ""],
     ] as const) {
       const found = await session.recall({ query });

@@ -62,8 +62,6 @@ describe("a question", () => {
   test("meets a text in its form, in each language and script", () => {
     for (const [text, query] of [
       ["They promised to deploy it", "What promises did they make?"],
-      ["I bought it where the children went", "What did she buy?"],
-      ["I bought it where the children went", "Where does her child go?"],
       ["Die Häuser waren nicht mehr da", "Was ist mit dem Haus?"],
       ["Мы обсудили все решения", "Какое было решение?"],
       ["本番サーバーのデプロイは金曜日に予定されています", "デプロイはいつですか"],
@@ -105,8 +103,8 @@ function matchesOf(query: string): Match[] {
 /** The texts that answer the query, best first, in so many characters. */
 function told(texts: readonly string[], query: string, budget: number): string[] {
   const passages = readAll(texts).flatMap((each) => each.passages);
-  const worth = atOnce(weighPassages(passages, matchesOf(query), readQuestion(query).isQuestion));
-  const choice = { worth, isWork: false, budget, costOf: ({ text }: Passage) => text.length };
+  const worth = atOnce(weighPassages(passages, matchesOf(query)));
+  const choice = { worth, budget, costOf: ({ text }: Passage) => text.length };
   return atOnce(choosePassages(passages, choice)).map(({ text }) => text);
 }
 
@@ -144,8 +142,7 @@ describe("passages", () => {
     ];
     expect(told(texts, "When is the parser shipped?", 1_000).slice(0, 2)).toEqual([texts[2], texts[1]]);
     expect(told(texts, "parser", 1_000)).toContain("Good morning.");
-    expect(told(texts, "parser", 1_000)).toHaveLength(7);
-    expect(told(texts, "Parser?", 1_000)).toHaveLength(13);
+    expect(told(texts, "parser", 1_000)).toHaveLength(13);
     expect(told(texts, "parser", 40)).toEqual([texts[2], texts[3]]);
   });
 
@@ -172,9 +169,9 @@ describe("passages", () => {
       (n) => `Deploy ${n}${n} of the relay ended at 1${n}:00, and ${n} checks of it were green, as the watcher says.`,
     );
     const other = "Somebody else restarts the relay by hand.";
-    expect(told([other, ...lines], "relay deploy", 200)).toEqual([lines[1], other]);
+    expect(told([other, ...lines], "relay deploy", 200)).toEqual([lines[2], other]);
     const all = told([other, ...lines], "relay deploy", 1_000);
-    expect(all.slice(0, 2)).toEqual([lines[1], other]);
+    expect(all.slice(0, 2)).toEqual([lines[2], other]);
     expect(all).toHaveLength(4);
   });
 
@@ -247,8 +244,8 @@ function longestPiece(size: number): { most: number; all: number } {
       if (step.done === true) return step.value;
     }
   };
-  const worth = count(weighPassages(passages, matches, false));
-  count(choosePassages(passages, { worth, isWork: true, budget: 4_000, costOf: () => 10 }));
+  const worth = count(weighPassages(passages, matches));
+  count(choosePassages(passages, { worth, budget: 4_000, costOf: () => 10 }));
   return { most, all };
 }
 
