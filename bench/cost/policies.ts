@@ -166,7 +166,7 @@ class Rented {
   #decide(): void {
     const steps = this.#view.items.map(({ tokens, step }) => ({
       tokens,
-      isRequest: step?.isRequest === true,
+      role: step === null ? null : step.isRequest ? ("assistant" as const) : ("user" as const),
       message: step?.at ?? -1,
     }));
     const terms = this.#terms();

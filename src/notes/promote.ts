@@ -30,7 +30,8 @@ import { auditSummary } from "../steps/draft/audit.ts";
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/message.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
-import { isOver, type SpanPlan } from "../steps/plan/plan.ts";
+import { judge } from "../steps/decide/decide.ts";
+import { sizeOfOutline, type SpanPlan } from "../steps/plan/plan.ts";
 import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { planFromNotes } from "./steps/cut.ts";
@@ -74,7 +75,7 @@ export function findNotes(
   );
   const none = decline("no-notes", "There are no notes that hold for this branch.");
   if (versions.length === 0) return none;
-  if (!run.manual && run.trigger !== "rent" && !isOver(outline, run.policy)) {
+  if (!run.manual && run.trigger !== "rent" && judge(sizeOfOutline(outline), run.policy).length === 0) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const { countTokens } = kept;

@@ -19,21 +19,18 @@ import {
   explainSpent,
   waitFor,
   type Waiting,
-  headTokensOf,
   weighRent,
-  weighTail,
+  weighEnds,
   type Rent,
   type RentedView,
   type RentTerms,
   type When,
   wait,
-  causesOf,
-  isDue,
+  judge,
   notDue,
   type Cause,
   type Decision,
-  type SizedView,
-  type Thresholds,
+  type JudgedSize,
   isSoft,
 } from "../../steps/decide/decide.ts";
 import type { Needs, Core, RunRequest, Branch, RunTrigger } from "../core.ts";
@@ -104,11 +101,12 @@ export function rentNow(core: Pick<Core, "settings" | "memory">, sessionId: stri
 }
 
 function termsOf(policy: Policy, { prices }: Pick<When, "prices">, view: RentedView): RentTerms {
+  const { headTokens, tailTokens } = weighEnds(view, policy);
   return {
     prices,
-    headTokens: headTokensOf(view.steps, policy),
+    headTokens,
     tailTokens: policy.tailTokenBudget,
-    overhangTokens: Math.max(0, weighTail(view, policy).kept - policy.tailTokenBudget),
+    overhangTokens: Math.max(0, tailTokens - policy.tailTokenBudget),
     summaryTokens: policy.stackTokens,
     answerTokens: policy.summaryTokens,
     promptTokens: PROMPT_TOKENS,
@@ -181,7 +179,7 @@ export class Triggers implements RunTrigger {
   /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
   readonly #branchLeaf: Map<string, string>;
   /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
-  readonly #nothingUpTo: Map<string, Omit<Size, "bytes"> & { readonly policy: Policy }>;
+  readonly #nothingUpTo: Map<string, JudgedSize & { readonly policy: Policy }>;
 
   constructor(core: Needed) {
     this.#core = core;
@@ -218,10 +216,7 @@ export class Triggers implements RunTrigger {
   }
 
   startIfDue(sessionId: string, continues: string | null = null): LiveRun | null {
-    const { policy, when } = this.#core.settings.get(sessionId);
-    if (policy === null) return null;
-    const size = sizeOf(this.#core, sessionId);
-    if (when?.rule !== "rent" && !isDue(size, thresholdsOf(withinRequest(policy, size)))) return null;
+    if (this.#core.settings.get(sessionId).policy === null) return null;
     const leafId = this.#core.memory.session(sessionId).leafId();
     if (leafId === null) return null;
     const decision = this.decide(sessionId, { leafId, continues });
@@ -238,8 +233,8 @@ export class Triggers implements RunTrigger {
     const size = sizeOf(this.#core, sessionId, leafId);
     const policy = withinRequest(stated, size);
     const rent = leafId === history.leafId() ? rentNow(this.#core, sessionId) : null;
-    const view = { ...size, rent, ...thresholdsOf(policy) };
-    const causes = causesOf(view);
+    const view = { ...size, rent };
+    const causes = judge(view, policy);
     const live = causes.length === 0 ? null : this.liveOnBranch(sessionId, { leafId, continues });
     if (live !== null) return wait(atWork(live));
     let first: Waiting | null = null;
@@ -248,7 +243,7 @@ export class Triggers implements RunTrigger {
       if (waiting === null) return { kind: "start", trigger: cause };
       first ??= waiting;
     }
-    return wait(first ?? notDue(view));
+    return wait(first ?? notDue(view, policy));
   }
 
   /**
@@ -404,9 +399,6 @@ type Needed = Needs<
   "db" | "endRun" | "health" | "hosted" | "memory" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage"
 >;
 
-/** The size by which the trigger judges a view: the provider's count of its tokens, its messages, and its bytes. */
-type Size = ViewSize;
-
 /** Of the bytes that one request takes, the share up to which a view that has more is compacted. */
 const ROOM_IN_REQUEST = 3 / 4;
 /** A view of many bytes and fewer tokens than this is mostly data for the page, which no model is sent, and a summary of it would not be smaller. */
@@ -416,7 +408,7 @@ const LEAST_TOKENS_OF_FILES = 4_000;
  * The policy for a view with more bytes than one request takes: a smaller threshold, to which head and tail shrink with it. A picture of
  * megabytes costs few tokens, so the stated threshold would let a conversation of pictures lose its older ones (fit/within-bytes.ts).
  */
-function withinRequest(policy: Policy, { tokens, bytes }: Size): Policy {
+function withinRequest(policy: Policy, { tokens, bytes }: ViewSize): Policy {
   const thresholdTokens = Math.floor((tokens * ROOM_IN_REQUEST * MAX_FILE_CHARS) / bytes);
   const isOfFiles = bytes > MAX_FILE_CHARS && thresholdTokens >= LEAST_TOKENS_OF_FILES;
   if (!isOfFiles || thresholdTokens >= policy.thresholdTokens) return policy;
@@ -443,12 +435,8 @@ export function policyNow(
   return withinRequest(policy, sizeOf(core, sessionId, leafId));
 }
 
-function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string, leafId?: string): Size {
+function sizeOf(core: Needs<"memory" | "settings" | "usage">, sessionId: string, leafId?: string): ViewSize {
   return { ...core.memory.session(sessionId).size(leafId), tokens: promptTokens(core, sessionId, leafId) };
-}
-
-function thresholdsOf({ thresholdTokens, maxMessages }: Policy): Thresholds {
-  return { thresholdTokens, maxMessages: maxMessages ?? null };
 }
 
 /** A view for which a run is due, and by which cause. */
@@ -456,7 +444,7 @@ interface DueView {
   readonly leafId: string;
   readonly continues: string | null;
   readonly policy: Policy;
-  readonly view: SizedView;
+  readonly view: JudgedSize;
   readonly cause: Cause;
 }
 
@@ -470,7 +458,7 @@ function atWork({ id, state }: LiveRun): Waiting {
 function findQuiet(
   last: EndedRun | null,
   policy: Policy,
-  { tokens, messages, cause }: Omit<Size, "bytes"> & { cause: Cause },
+  { tokens, messages, cause }: JudgedSize & { cause: Cause },
 ): Waiting | null {
   if (last === null) return null;
   const [upTo, size, unit] =
@@ -497,7 +485,7 @@ function hasLeftTail(
   if (last === null || !("tokensAfter" in last.outcome) || last.settledTokens !== null || last.path === "function")
     return false;
   const view = active.rented();
-  const hidden = view === null ? 0 : weighTail(view, policy).hidden;
+  const hidden = view === null ? 0 : weighEnds(view, policy).hidden;
   return (
     tokens > last.outcome.tokensAfter && hidden >= policy.minSpanTokens && tokens - hidden <= policy.thresholdTokens
   );

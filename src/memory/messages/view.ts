@@ -580,7 +580,7 @@ export class ActiveView {
       if (element.kind === "message") {
         steps.push(...stepsOf(element));
       } else {
-        steps.push({ tokens: elementTokens(element), isRequest: false, message: element.overlay.toSeq, bytes: 0 });
+        steps.push({ tokens: elementTokens(element), role: null, message: element.overlay.toSeq, bytes: 0 });
         fresh = steps.length;
       }
     }
@@ -627,10 +627,12 @@ function stepsOf(part: MessagePart & { readonly row: Content & { readonly seq: n
   const { seq: message, role, bytes, facts } = part.row;
   const all = parseFacts(facts).steps;
   const whole = all.reduce((sum, tokens) => sum + tokens, 0);
-  const isRequest = role === "assistant";
-  return all
-    .slice(part.fromStep, part.toStep + 1)
-    .map((tokens) => ({ tokens, isRequest, message, bytes: whole === 0 ? 0 : Math.round((bytes * tokens) / whole) }));
+  return all.slice(part.fromStep, part.toStep + 1).map((tokens) => ({
+    tokens,
+    role: role as ViewStep["role"],
+    message,
+    bytes: whole === 0 ? 0 : Math.round((bytes * tokens) / whole),
+  }));
 }
 
 /** The first step after a summary and the part that it left in view. */

@@ -13,8 +13,8 @@ import type { Binding, Db } from "../db.ts";
 import type { CallCost } from "../../model/summarize.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import type { NothingReason, PlanOptions, Policy, SpanPlan } from "../../steps/plan/plan.ts";
-import type { WhyNot } from "../../steps/decide/decide.ts";
+import type { PlanOptions, Policy, SpanPlan } from "../../steps/plan/plan.ts";
+import type { NothingReason, WhyNot } from "../../steps/decide/decide.ts";
 import type { StaleReason } from "../overlays/overlays.ts";
 
 /** The most steps kept in a run's record, so that its row stays far under 2 MB. */

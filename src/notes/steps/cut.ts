@@ -14,7 +14,8 @@ import {
 } from "../limits.ts";
 import { layOut, tokensBetween, type Layout, cutHead, latestTail, type KeptHead } from "../../steps/plan/cut.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
-import { freshTokens, spanPlan, type NothingReason, type SpanPlan } from "../../steps/plan/plan.ts";
+import type { NothingReason } from "../../steps/decide/decide.ts";
+import { freshTokens, spanPlan, type SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 
 /** The part kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */

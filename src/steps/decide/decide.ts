@@ -6,10 +6,23 @@
  *
  * A budget is checked before a run asks a model and never in the middle, so runs under way may exceed it.
  */
-import type { NothingReason } from "../plan/plan.ts";
+import { keptBySize, sumsBefore, tokensBetween } from "../plan/cut.ts";
+import type { OutlineRow } from "../plan/outline.ts";
+import type { Policy } from "../plan/policy.ts";
 import { checkFields, checkWhole } from "../../known-fields.ts";
 import { inWords, PalimpsestError } from "../../errors.ts";
 import { DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
+
+/** The reasons for doing nothing. A closed set, because callers switch on it. */
+export type NothingReason =
+  | "empty"
+  | "under-threshold"
+  | "too-short"
+  | "too-small"
+  | "window-too-small"
+  | "no-gap"
+  | "no-overlay"
+  | "not-covered";
 
 /** Reasons of cost and patience. They do not count over the hard line, or when a person insists. */
 export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent";
@@ -191,8 +204,8 @@ function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
 export interface ViewStep {
   /** Tokens as the step is shown. */
   readonly tokens: number;
-  /** Whether a model answered here. Then a request was sent that ended before this step. */
-  readonly isRequest: boolean;
+  /** Who wrote it, or null for a summary. Where it is the model, a request was sent that ended before this step. */
+  readonly role: OutlineRow["role"] | null;
   /** A number that identifies the message, the same for all of its steps. */
   readonly message: number;
 }
@@ -239,39 +252,25 @@ export interface Rent {
  */
 export const PAID_SHARE = 1.5;
 
-/** Tokens of the messages that a summary would keep at the start, as far as their budget reaches. */
-export function headTokensOf(
-  steps: readonly ViewStep[],
-  { protectHead, headTokenBudget }: { readonly protectHead: number; readonly headTokenBudget: number },
-): number {
-  const messages = new Set<number>();
-  let head = 0;
-  for (const { message, tokens } of steps) {
-    messages.add(message);
-    if (messages.size > protectHead || head + tokens > headTokenBudget) break;
-    head += tokens;
-  }
-  return head;
-}
-
-/**
- * Tokens that a summary would leave at the end of a view, and tokens behind the last summary that it would hide, as in plan/cut.ts without
- * its moves to a better place. Of the newest messages the last step stays at any size.
- */
-export function weighTail(
+/** Tokens that a summary would leave at both ends of a view by the budgets of its plan, and tokens behind the last summary that it would hide. */
+export function weighEnds(
   { steps, fresh }: Pick<RentedView, "steps" | "fresh">,
-  { tailTokenBudget, minTailMessages }: { readonly tailTokenBudget: number; readonly minTailMessages: number },
-): { readonly kept: number; readonly hidden: number } {
-  const messages = new Set<number>();
-  let kept = 0;
-  const last = steps.findLastIndex(({ message, tokens }, at) => {
-    messages.add(message);
-    const stays = message !== steps[at + 1]?.message && messages.size <= minTailMessages;
-    if (kept + tokens > tailTokenBudget && !stays) return true;
-    kept += tokens;
-    return false;
+  policy: Policy,
+): { readonly headTokens: number; readonly tailTokens: number; readonly hidden: number } {
+  const starts = steps.flatMap(({ message, role }, at) =>
+    message === steps[at - 1]?.message && role === steps[at - 1]?.role ? [] : [at],
+  );
+  const rows = starts.map((at) => {
+    const role = steps[at]?.role ?? null;
+    return { kind: role === null ? ("overlay" as const) : ("message" as const), role: role ?? "assistant" };
   });
-  return { kept, hidden: sum(steps.slice(fresh, last + 1)) };
+  const sizes = { rows, rowStarts: [...starts, steps.length], before: sumsBefore(steps, ({ tokens }) => tokens) };
+  const { headTokens, tailAt } = keptBySize(sizes, policy);
+  return {
+    headTokens,
+    tailTokens: tokensBetween(sizes, tailAt, steps.length),
+    hidden: Math.max(0, tokensBetween(sizes, fresh, tailAt)),
+  };
 }
 
 /** Reads each step once. */
@@ -280,7 +279,7 @@ export function weighRent({ steps, sinceSummary }: Omit<RentedView, "fresh">, te
   const kept = headTokens + tailTokens + summaryTokens;
   let [tokens, paid] = [0, 0];
   for (const [at, step] of steps.entries()) {
-    if (step.isRequest && at >= sinceSummary) paid += prices.cacheRead * Math.max(0, tokens - kept);
+    if (step.role === "assistant" && at >= sinceSummary) paid += prices.cacheRead * Math.max(0, tokens - kept);
     tokens += step.tokens;
   }
   const premium = Math.max(0, prices.cacheWrite - prices.cacheRead);
@@ -295,28 +294,20 @@ function summariserPrice(tokens: number, { prices, ...terms }: RentTerms): numbe
   return prices.input * (read + terms.promptTokens) + prices.output * terms.answerTokens;
 }
 
-function sum(steps: readonly ViewStep[]): number {
-  return steps.reduce((all, { tokens }) => all + tokens, 0);
-}
+/** What makes a view due: its tokens, its messages, or its rent. */
+export type Cause = "threshold" | "messages" | "rent";
 
-/** A view's size, and what it is judged by. */
-export interface SizedView extends Thresholds {
+/** A view as it is judged. */
+export interface JudgedSize {
   /** The provider's predicted count for the view. */
   readonly tokens: number;
   /** Elements of the view: each visible message, and each summary, counts as one. */
   readonly messages: number;
-  /** Null where only the threshold counts. */
-  readonly rent: Rent | null;
+  /** Null where only the bounds count. */
+  readonly rent?: Rent | null;
 }
 
-/** What makes a view due: its tokens, its messages, or its rent. */
-export type Cause = "threshold" | "messages" | "rent";
-
-export interface Thresholds {
-  readonly thresholdTokens: number;
-  /** Null where only tokens count. */
-  readonly maxMessages: number | null;
-}
+type Bounds = Pick<Policy, "thresholdTokens" | "maxMessages">;
 
 /** `idle` means that nothing starts by itself and nothing waits, because there is no policy. */
 export type Decision =
@@ -324,20 +315,15 @@ export type Decision =
   | { readonly kind: "wait"; readonly waiting: Waiting }
   | { readonly kind: "idle" };
 
-/** Whether a view of this size is due before anything else is asked. Reads nothing. */
-export function isDue(
-  { tokens, messages }: Pick<SizedView, "tokens" | "messages">,
-  { thresholdTokens, maxMessages }: Thresholds,
-): boolean {
-  return tokens > thresholdTokens || (maxMessages !== null && messages > maxMessages);
-}
-
-/** The causes that make a view due. A view over its threshold whose rent is not due is due by its size alone. */
-export function causesOf({ tokens, messages, rent, thresholdTokens, maxMessages }: SizedView): Cause[] {
+/**
+ * What makes a view due, before anything else is asked. Empty while nothing does. The trigger, plans and notes ask nothing else. A view over
+ * its threshold whose rent is not due is due by its size alone.
+ */
+export function judge({ tokens, messages, rent }: JudgedSize, { thresholdTokens, maxMessages }: Bounds): Cause[] {
   const due: Cause[] = [];
   if (rent?.isDue === true) due.push("rent");
   else if (tokens > thresholdTokens) due.push("threshold");
-  if (maxMessages !== null && messages > maxMessages) due.push("messages");
+  if (maxMessages !== undefined && messages > maxMessages) due.push("messages");
   return due;
 }
 
@@ -345,10 +331,11 @@ export function wait(waiting: Waiting): Decision {
   return { kind: "wait", waiting };
 }
 
-export function notDue({ tokens, messages, rent, thresholdTokens, maxMessages }: SizedView): Waiting {
-  if (rent === null) {
+/** Says how far a view is from being due. */
+export function notDue({ tokens, messages, rent }: JudgedSize, { thresholdTokens, maxMessages }: Bounds): Waiting {
+  if (rent == null) {
     const size =
-      maxMessages === null
+      maxMessages === undefined
         ? `The view is ${tokens} tokens; the threshold is ${thresholdTokens}.`
         : `The view is ${tokens} tokens in ${messages} messages; the bounds are ${thresholdTokens} tokens and ${maxMessages} messages.`;
     return waitFor("under-threshold", size);

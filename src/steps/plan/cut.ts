@@ -27,14 +27,19 @@ interface Cell {
 /** The unit that a boundary would break. */
 type Tie = "tool-pair" | "group";
 
-export interface Layout {
-  readonly cells: readonly Cell[];
-  /** `ties[b]` is the unit that boundary `b` would break, or null where it is safe. One longer than `cells`. */
-  readonly ties: readonly (Tie | null)[];
-  /** `before[b]` has the tokens of all cells before boundary `b`. One longer than `cells`. */
+/** A view as the budgets of its head and tail see it. The trigger has no more of one. */
+export interface Sizes {
+  readonly rows: readonly Pick<OutlineRow, "kind" | "role">[];
+  /** `before[b]` has the tokens of all cells before boundary `b`. One longer than the cells. */
   readonly before: readonly number[];
   /** The first boundary of each row. One longer than the rows, so that it also tells where the last row ends. */
   readonly rowStarts: readonly number[];
+}
+
+export interface Layout extends Sizes {
+  readonly cells: readonly Cell[];
+  /** `ties[b]` is the unit that boundary `b` would break, or null where it is safe. One longer than `cells`. */
+  readonly ties: readonly (Tie | null)[];
 }
 
 export function layOut(outline: Outline): Layout {
@@ -43,12 +48,12 @@ export function layOut(outline: Outline): Layout {
   );
   const rowStarts = sumsBefore(outline.rows, ({ steps }) => steps.length);
   const before = sumsBefore(cells, ({ tokens }) => tokens);
-  return { cells, rowStarts, before, ties: findTies(outline, rowStarts) };
+  return { rows: outline.rows, cells, rowStarts, before, ties: findTies(outline, rowStarts) };
 }
 
 /** Tokens between two boundaries. */
-export function tokensBetween(layout: Layout, from: number, to: number): number {
-  return (layout.before[to] ?? 0) - (layout.before[from] ?? 0);
+export function tokensBetween({ before }: Pick<Sizes, "before">, from: number, to: number): number {
+  return (before[to] ?? 0) - (before[from] ?? 0);
 }
 
 /** The sums of a number of each value before every boundary. One longer than the values. */
@@ -178,17 +183,16 @@ export function cutHead(layout: Layout, policy: Policy): HeadCut {
 }
 
 /** The row of the user's first message. Null where an overlay comes before it, or there is none. */
-export function askingRow(rows: readonly OutlineRow[]): number | null {
+export function askingRow(rows: Sizes["rows"]): number | null {
   const found = rows.findIndex(({ kind, role }) => kind === "overlay" || role === "user");
   return rows[found]?.kind === "message" ? found : null;
 }
 
 /** The number of protected rows, why they are fewer than asked, and the row of the user's first message. */
-function protectRows(layout: Layout, policy: Policy): { rows: number; why: KeptHead["why"]; asking: number | null } {
-  const { cells, rowStarts } = layout;
+function protectRows(sizes: Sizes, policy: Policy): { rows: number; why: KeptHead["why"]; asking: number | null } {
+  const { rows: all, rowStarts } = sizes;
   const { protectHead, headTokenBudget, firstMessageTokens } = policy;
-  const weight = (rows: number): number => tokensBetween(layout, 0, rowStarts[rows] ?? cells.length);
-  const all = rowStarts.flatMap((start) => cells[start]?.row ?? []);
+  const weight = (rows: number): number => tokensBetween(sizes, 0, rowStarts[rows] ?? 0);
   const overlay = all.findIndex(({ kind }) => kind === "overlay");
   const open = overlay === -1 ? all.length : overlay;
   const asking = askingRow(all);
@@ -212,8 +216,7 @@ export type WorthCutting = (boundary: number) => boolean;
 export function cutTail(layout: Layout, policy: Policy, worth: WorthCutting): Cut | null {
   const end = layout.cells.length;
   const budget = tailBudget(layout, policy);
-  const byBudget = budget.at;
-  const latest = latestTail(layout, policy);
+  const { at: byBudget, latest } = budget;
   const start = Math.min(byBudget, latest);
   const kept = (at: number): number => tokensBetween(layout, at, end);
   const keptMessages = (at: number): number => messagesFrom(layout, at);
@@ -240,25 +243,31 @@ export function cutEnd(layout: Layout, worth: WorthCutting): Cut | null {
   return at === null ? null : { at, moves: explain(layout, { byBudget: end, start: end, at }) };
 }
 
-/** The bounds of a tail in tokens and in messages, and the lowest boundary after which the cells fit both. */
-function tailBudget(layout: Layout, policy: Policy): { tokens: number; messages: number; at: number } {
+/** Tokens that the budgets keep at the start of a view, and the boundary before those at its end. No end is moved to a better place. */
+export function keptBySize(sizes: Sizes, policy: Policy): { readonly headTokens: number; readonly tailAt: number } {
+  const { rows } = protectRows(sizes, policy);
+  const { at, latest } = tailBudget(sizes, policy);
+  return { headTokens: tokensBetween(sizes, 0, sizes.rowStarts[rows] ?? 0), tailAt: Math.min(at, latest) };
+}
+
+/** The bounds of a tail in tokens and in messages, the lowest boundary after which the cells fit both, and that of the least tail. */
+function tailBudget(sizes: Sizes, policy: Policy): { tokens: number; messages: number; at: number; latest: number } {
   const tokens = policy.tailTokenBudget;
   const messages = messageShares(policy)?.tail ?? Number.POSITIVE_INFINITY;
-  const rows = layout.rowStarts.length - 1;
-  const byMessages = layout.rowStarts[Math.max(0, rows - messages)] ?? 0;
-  return { tokens, messages, at: Math.max(walkBack(layout, tokens), byMessages) };
+  const byMessages = sizes.rowStarts[Math.max(0, sizes.rows.length - messages)] ?? 0;
+  return { tokens, messages, at: Math.max(walkBack(sizes, tokens), byMessages), latest: latestTail(sizes, policy) };
 }
 
 /** Messages behind a boundary. One that the boundary divides counts as one. */
-function messagesFrom({ cells, rowStarts }: Layout, at: number): number {
-  const first = cells[at]?.rowIndex ?? rowStarts.length - 1;
-  return rowStarts.length - 1 - first;
+function messagesFrom({ cells, rows }: Layout, at: number): number {
+  return rows.length - (cells[at]?.rowIndex ?? rows.length);
 }
 
 /** The lowest boundary after which the cells fit the budget. */
-function walkBack(layout: Layout, budget: number): number {
-  let at = layout.cells.length;
-  while (at > 0 && tokensBetween(layout, at - 1, layout.cells.length) <= budget) at--;
+function walkBack(sizes: Sizes, budget: number): number {
+  const end = sizes.before.length - 1;
+  let at = end;
+  while (at > 0 && tokensBetween(sizes, at - 1, end) <= budget) at--;
   return at;
 }
 
@@ -266,18 +275,18 @@ function walkBack(layout: Layout, budget: number): number {
  * The highest boundary that keeps the least tail of `minTailMessages` messages. If a message of several steps alone
  * exceeds the budget, it may be kept in part, from the first step that fits, or else its last step.
  */
-export function latestTail(layout: Layout, policy: Policy): number {
-  const { cells, rowStarts } = layout;
-  let at = cells.length;
+export function latestTail(sizes: Sizes, policy: Policy): number {
+  const { rows, rowStarts } = sizes;
+  let at = sizes.before.length - 1;
   let messages = 0;
-  for (let row = rowStarts.length - 2; row >= 0 && messages < policy.minTailMessages; row--) {
+  for (let row = rows.length - 1; row >= 0 && messages < policy.minTailMessages; row--) {
     const start = rowStarts[row] ?? 0;
     const steps = at - start;
-    if (steps > 1 && tokensBetween(layout, start, at) > policy.tailTokenBudget) {
-      return Math.min(Math.max(walkBack(layout, policy.tailTokenBudget), start + 1), at - 1);
+    if (steps > 1 && tokensBetween(sizes, start, at) > policy.tailTokenBudget) {
+      return Math.min(Math.max(walkBack(sizes, policy.tailTokenBudget), start + 1), at - 1);
     }
     at = start;
-    if (cells[start]?.row.kind === "message") messages++;
+    if (rows[row]?.kind === "message") messages++;
   }
   return at;
 }

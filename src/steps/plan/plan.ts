@@ -22,6 +22,7 @@ import {
   type KeptHead,
   type BoundaryMove,
 } from "./cut.ts";
+import { judge, notDue, type JudgedSize, type NothingReason } from "../decide/decide.ts";
 import type { Outline, Span, OutlineRow } from "./outline.ts";
 import { messageShares, type Policy } from "./policy.ts";
 import { PROMPT_AROUND_TOKENS, PROMPT_OVERHEAD_TOKENS, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
@@ -34,17 +35,6 @@ export type SpanPlan = Plan & { readonly kind: "span" };
 export type PlanPart =
   | { readonly kind: "overlay"; readonly id: string; readonly tokens: number; readonly summaryTokens: number }
   | { readonly kind: "chunk"; readonly index: number };
-
-/** The reasons for doing nothing. A closed set, because callers switch on it. */
-export type NothingReason =
-  | "empty"
-  | "under-threshold"
-  | "too-short"
-  | "too-small"
-  | "window-too-small"
-  | "no-gap"
-  | "no-overlay"
-  | "not-covered";
 
 export type Plan =
   | {
@@ -90,12 +80,9 @@ export interface PlanOptions {
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
   const manual = options.manual === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
-  if (!manual && options.due !== true && options.only === undefined && !isOver(outline, policy)) {
-    return nothing(
-      "under-threshold",
-      `The view is estimated at ${outline.tokens} tokens${describeBounds(outline, policy)}.`,
-    );
-  }
+  const size = sizeOfOutline(outline);
+  if (!manual && options.due !== true && options.only === undefined && judge(size, policy).length === 0)
+    return nothing("under-threshold", notDue(size, policy).detail);
   const layout = layOut(outline);
   const head = cutHead(layout, policy);
   const input = { layout, outline, policy, head };
@@ -107,19 +94,9 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
   return planFresh(input, manual);
 }
 
-/** Whether a view is over a bound of its policy, in tokens or in messages. */
-export function isOver(outline: Outline, policy: Policy): boolean {
-  return outline.tokens > policy.thresholdTokens || hasTooMany(outline, policy);
-}
-
-/** A view of which only the oldest part was read has more messages than any bound allows. */
-function hasTooMany({ rows, truncated }: Outline, { maxMessages }: Policy): boolean {
-  return maxMessages !== undefined && (truncated || rows.length > maxMessages);
-}
-
-function describeBounds({ rows }: Outline, { thresholdTokens, maxMessages }: Policy): string {
-  if (maxMessages === undefined) return `; the threshold is ${thresholdTokens}`;
-  return ` and has ${rows.length} messages; the bounds are ${thresholdTokens} and ${maxMessages}`;
+/** The outline as its size is judged. A view of which only the oldest part was read has more messages than any bound allows. */
+export function sizeOfOutline({ tokens, rows, truncated }: Outline): JudgedSize {
+  return { tokens, messages: truncated ? Number.POSITIVE_INFINITY : rows.length };
 }
 
 /** A laid-out view, and where its head ends. */
@@ -135,7 +112,7 @@ function planFresh(input: PlanInput, manual: boolean): Plan {
   const { layout, outline, policy, head } = input;
   const fresh = freshTokens(layout);
   const gain = (from: number, to: number): number => (fresh[to] ?? 0) - (fresh[from] ?? 0);
-  const hidden = hasTooMany(outline, policy) ? freshMessages(layout) : null;
+  const hidden = judge(sizeOfOutline(outline), policy).includes("messages") ? freshMessages(layout) : null;
   const leastMessages = messageShares(policy)?.span ?? 0;
   const isWorth = (from: number, to: number, least: number): boolean =>
     gain(from, to) >= least ||

@@ -2,14 +2,17 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  causesOf,
-  headTokensOf,
+  judge,
   PAID_SHARE,
+  weighEnds,
   weighRent,
   type RentTerms,
   notDue,
   type ViewStep,
 } from "../../../src/steps/decide/decide.ts";
+import type { Outline } from "../../../src/steps/plan/outline.ts";
+import { planCut } from "../../../src/steps/plan/plan.ts";
+import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
 const TERMS: RentTerms = {
@@ -21,7 +24,7 @@ const TERMS: RentTerms = {
   promptTokens: 100,
 };
 
-const step = fc.record({ tokens: fc.integer({ min: 80, max: 3_000 }), isRequest: fc.boolean() });
+const step = fc.record({ tokens: fc.integer({ min: 80, max: 3_000 }), role: fc.constantFrom("assistant", "user") });
 /** Long enough that some steps are older than the kept ones and were carried. */
 const steps = fc
   .array(step, { minLength: 5, maxLength: 200, size: "max" })
@@ -32,8 +35,8 @@ function weigh(view: readonly ViewStep[], sinceSummary = 0, terms = TERMS) {
 }
 
 test("a worked example: 500 tokens beyond what a summary keeps, carried for 24 requests", () => {
-  const user = { tokens: 2_000, isRequest: false, message: 0 };
-  const later = Array.from({ length: 24 }, (_, at): ViewStep => ({ tokens: 0, isRequest: true, message: at + 1 }));
+  const user = { tokens: 2_000, role: "user", message: 0 } as const;
+  const later = Array.from({ length: 24 }, (_, at): ViewStep => ({ tokens: 0, role: "assistant", message: at + 1 }));
   const rent = weigh([user, ...later]);
   expect(rent.paid).toBeCloseTo(24 * 500 * 0.1);
   // The kept part and the summary are written anew, and the summariser reads the rest and answers.
@@ -58,7 +61,7 @@ test("what was paid never falls while a view grows, and only requests raise it",
     fc.property(steps, step, (view, next) => {
       const [before, after] = [weigh(view), weigh([...view, { ...next, message: view.length }])];
       expect(after.paid).toBeGreaterThanOrEqual(before.paid);
-      if (!next.isRequest) expect(after.paid).toBe(before.paid);
+      if (next.role !== "assistant") expect(after.paid).toBe(before.paid);
     }),
   );
 });
@@ -79,7 +82,7 @@ function play(view: readonly ViewStep[], alpha: number): { bill: number; summari
   let [bill, cached, summaries, since] = [0, 0, 0, 0];
   for (const each of view) {
     const now = sum(shown);
-    if (each.isRequest) {
+    if (each.role === "assistant") {
       bill += Math.min(cached, now) * PRICES.cacheRead + Math.max(0, now - cached) * PRICES.cacheWrite;
       cached = now;
     }
@@ -90,8 +93,8 @@ function play(view: readonly ViewStep[], alpha: number): { bill: number; summari
     // The price has the writing of what stays, which the next request pays.
     bill += price - (tailTokens + summaryTokens) * (PRICES.cacheWrite - PRICES.cacheRead);
     cached = 0;
-    const summary = { tokens: summaryTokens, isRequest: false, message: -summaries };
-    shown = [summary, { tokens: tailTokens, isRequest: false, message: each.message }];
+    const summary = { tokens: summaryTokens, role: null, message: -summaries };
+    shown = [summary, { tokens: tailTokens, role: "user", message: each.message }];
     since = shown.length;
   }
   return { bill, summaries };
@@ -100,7 +103,7 @@ function play(view: readonly ViewStep[], alpha: number): { bill: number; summari
 test("alpha between a half and two changes the bill of a long conversation by less than a half", () => {
   const long = fc
     .array(fc.integer({ min: 200, max: 1_500 }), { minLength: 250, maxLength: 300 })
-    .map((all): ViewStep[] => all.map((tokens, message) => ({ tokens, isRequest: true, message })));
+    .map((all): ViewStep[] => all.map((tokens, message) => ({ tokens, role: "assistant", message })));
   fc.assert(
     fc.property(long, (view) => {
       const bills = [0.5, 1, 2].map((alpha) => play(view, alpha).bill);
@@ -111,12 +114,44 @@ test("alpha between a half and two changes the bill of a long conversation by le
   );
 });
 
-test("the start that a summary would leave ends with its messages or with its budget", () => {
-  const view = [300, 400, 500].map((tokens, message): ViewStep => ({ tokens, isRequest: false, message }));
-  expect(headTokensOf(view, { protectHead: 2, headTokenBudget: 10_000 })).toBe(700);
-  expect(headTokensOf(view, { protectHead: 3, headTokenBudget: 800 })).toBe(700);
-  expect(headTokensOf(view, { protectHead: 0, headTokenBudget: 800 })).toBe(0);
+test("what the rule takes as kept at both ends is what the plan keeps there", () => {
+  const policy = { ...resolvePolicy({ thresholdTokens: 4_000, tail: { tokens: 400, messages: 2 } }), minSpanTokens: 1 };
+  // The first message of the user is over the budget of the head, and the newest two are together over that of the tail.
+  const rows = [
+    ["user", [500]],
+    ["assistant", [100]],
+    ["assistant", [3_900]],
+    ["assistant", [100, 100, 100]],
+    ["user", [300]],
+  ] as const;
+  const plan = planCut(outlineOf(rows), policy);
+  const view = rows.flatMap(([role, tokens], message) =>
+    tokens.map((each): ViewStep => ({ tokens: each, role, message })),
+  );
+  const { headTokens, tailTokens, hidden } = weighEnds({ steps: view, fresh: 1 }, policy);
+  expect(plan).toMatchObject({ kind: "span", headTokens: 500, tailTokens: 600 });
+  expect({ headTokens, tailTokens }).toEqual({ headTokens: 500, tailTokens: 600 });
+  expect(hidden).toBe(4_000);
 });
+
+function outlineOf(rows: readonly (readonly ["user" | "assistant", readonly number[]])[]): Outline {
+  const none = {
+    kind: "message",
+    firstStep: 0,
+    complete: true,
+    calls: [],
+    results: [],
+    texts: [0],
+    group: null,
+  } as const;
+  const all = rows.map(([role, steps], at) => ({ ...none, id: `m${at}`, role, steps, tokens: sumOf(steps) }));
+  const tokens = sumOf(all.map((row) => row.tokens));
+  return { sessionId: "", leafId: `m${rows.length - 1}`, overheadTokens: 0, tokens, rows: all, truncated: false };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
 
 // --- decide ---------------------------------------------------------------------------------------------------------------
 
@@ -124,15 +159,16 @@ const DUE = { paid: 10, price: 5, freedTokens: 100, isDue: true };
 const IDLE = { ...DUE, paid: 1, isDue: false };
 
 test("a view is due by its rent or by its threshold, and while it is not, it says how far it is from that", () => {
-  const view = { tokens: 100, messages: 10, rent: null, thresholdTokens: 1_000, maxMessages: null };
-  expect(causesOf(view)).toEqual([]);
-  expect(notDue(view)).toMatchObject({ reason: "under-threshold" });
-  expect(causesOf({ ...view, rent: IDLE })).toEqual([]);
-  expect(notDue({ ...view, rent: IDLE })).toMatchObject({ reason: "not-due" });
-  expect(causesOf({ ...view, rent: DUE })).toEqual(["rent"]);
-  for (const rent of [null, IDLE]) expect(causesOf({ ...view, rent, tokens: 1_001 })).toEqual(["threshold"]);
+  const view = { tokens: 100, messages: 10 };
+  const bounds = { thresholdTokens: 1_000 };
+  expect(judge(view, bounds)).toEqual([]);
+  expect(notDue(view, bounds)).toMatchObject({ reason: "under-threshold" });
+  expect(judge({ ...view, rent: IDLE }, bounds)).toEqual([]);
+  expect(notDue({ ...view, rent: IDLE }, bounds)).toMatchObject({ reason: "not-due" });
+  expect(judge({ ...view, rent: DUE }, bounds)).toEqual(["rent"]);
+  for (const rent of [null, IDLE]) expect(judge({ ...view, rent, tokens: 1_001 }, bounds)).toEqual(["threshold"]);
 });
 
 function sum(view: readonly ViewStep[]): number {
-  return view.reduce((all, { tokens }) => all + tokens, 0);
+  return sumOf(view.map(({ tokens }) => tokens));
 }

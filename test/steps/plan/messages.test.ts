@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { changedThreshold } from "../../../src/agent/settings.ts";
 import { MAX_OUTLINE_ROWS } from "../../../src/limits.ts";
-import { causesOf, notDue } from "../../../src/steps/decide/decide.ts";
+import { judge, notDue } from "../../../src/steps/decide/decide.ts";
 import type { OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planCut } from "../../../src/steps/plan/plan.ts";
 import { messageShares, resolvePolicy, type Policy, type PolicyOptions } from "../../../src/steps/plan/policy.ts";
@@ -74,11 +74,14 @@ test("a bound on messages changes no plan of a view that is within it and whose 
 });
 
 test("a view is due by its messages over their bound, beside its tokens", () => {
-  const view = { tokens: 100, messages: 50, rent: null, thresholdTokens: 1_000, maxMessages: 50 };
-  expect(causesOf(view)).toEqual([]);
-  expect(notDue(view).detail).toContain("100 tokens in 50 messages; the bounds are 1000 tokens and 50 messages");
-  expect(causesOf({ ...view, messages: 51 })).toEqual(["messages"]);
-  expect(causesOf({ ...view, messages: 51, tokens: 1_001 })).toEqual(["threshold", "messages"]);
+  const view = { tokens: 100, messages: 50 };
+  const bounds = { thresholdTokens: 1_000, maxMessages: 50 };
+  expect(judge(view, bounds)).toEqual([]);
+  expect(notDue(view, bounds).detail).toContain(
+    "100 tokens in 50 messages; the bounds are 1000 tokens and 50 messages",
+  );
+  expect(judge({ ...view, messages: 51 }, bounds)).toEqual(["messages"]);
+  expect(judge({ ...view, messages: 51, tokens: 1_001 }, bounds)).toEqual(["threshold", "messages"]);
 });
 
 /** The message with which options are refused, or `taken`. */
