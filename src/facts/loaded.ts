@@ -433,6 +433,15 @@ function withTasks(each: Loaded): Loaded {
   return { ...each, text, characters: text === each.text ? each.characters : text.length };
 }
 
+/** What tools call a task that nobody works on any more. */
+const OVER = /^(?:x|done|completed?|finished|closed|cancell?ed|deleted|removed|skipped)$/i;
+
+/** Whether a list of tasks has an end behind each, so that nothing of it holds. */
+function isFinished({ name, text }: Loaded): boolean {
+  const tasks = name === LIST_NAME ? listed(text) : [];
+  return tasks.length > 0 && tasks.every(({ status }) => OVER.test(status));
+}
+
 /** The most texts that are only named. */
 const MAX_NAMED = 12;
 
@@ -448,7 +457,8 @@ export function pickLoaded(
     )
     // Nothing is known of changes of a text alone, and an entry without text was put away.
     .map((each) => (each.doubted || each.edits ? { ...each, text: "", characters: 0 } : withTasks(each)))
-    .filter(({ text, characters, doubted, edits }) => text !== "" || characters > 0 || doubted || edits);
+    .filter((each) => each.text !== "" || each.characters > 0 || each.doubted || each.edits)
+    .filter((each) => !isFinished(each));
   const queue = byImportance(present);
   const shown: Loaded[] = [];
   const pin = (some: readonly Loaded[]): Pinned["loaded"] => {

@@ -9,7 +9,7 @@ import { inLines, safeLine, withoutHeading } from "../steps/text/text.ts";
 import type { Instruction, Pinned, Saying } from "./fact.ts";
 import type { UIMessage } from "ai";
 import { withoutEmptySections } from "../steps/draft/audit.ts";
-import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_PREFIX } from "../steps/view/view.ts";
+import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_END, RECORD_PREFIX } from "../steps/view/view.ts";
 
 /** The heading of what the user's instructions are. Nothing else may stand under these headings (steps/text/text.ts). */
 export const IN_FORCE_HEADING = "## Still in force";
@@ -62,7 +62,7 @@ export function renderSaid(said: readonly Saying[]): string {
 export function renderLoaded(loaded: Pinned["loaded"]): string {
   const parts = loaded.flatMap(({ kind, name, text, messageId }) => {
     if (text === "") return [];
-    const clean = withoutHeading(inLines(text));
+    const clean = inLines(text);
     const longest = [...clean.matchAll(/`{3,}/g)].reduce((most, [run]) => Math.max(most, run.length), 2);
     const fence = "`".repeat(longest + 1);
     return [`### ${safeLine(name)} (${referenceTo(messageId)}), ${TITLES[kind]}\n${fence}\n${clean}\n${fence}`];
@@ -72,7 +72,7 @@ export function renderLoaded(loaded: Pinned["loaded"]): string {
     return text === "" ? [`${safeLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
   });
   if (named.length > 0) parts.push(`### Loaded earlier, without room here\n- ${named.join("\n- ")}`);
-  return parts.length === 0 ? "" : [LOADED_HEADING, ...parts].join("\n");
+  return parts.length === 0 ? "" : [LOADED_HEADING, withoutHeading(parts.join("\n"))].join("\n");
 }
 
 /** All of it with a blank line between the parts. Empty where nothing is pinned. */
@@ -143,8 +143,8 @@ function isInstruction(value: unknown): value is Instruction {
 }
 
 /**
- * The summary as the model reads it. It is a user message, which every provider takes, framed so that nobody takes it for a request. The
- * frame says what it is, and that what follows is later.
+ * The summary as the model reads it. It is a user message, which every provider takes, framed so that nobody takes it for a request, or
+ * what follows it for a part of it. Where roles must alternate, the user's next words share its message.
  */
 export function summaryMessage(source: SummarySource): UIMessage {
   const { pinned } = source;
@@ -158,6 +158,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
     opened(source),
     pinned === undefined ? "" : renderInstructions(pinned.instructions),
     pinned === undefined ? "" : renderLoaded(pinned.loaded),
+    withoutHeading(besides(source)),
+    RECORD_END,
   ];
   return {
     id: overlayMessageId(source.overlayId),
@@ -165,14 +167,14 @@ export function summaryMessage(source: SummarySource): UIMessage {
     metadata: {
       palimpsest: { kind: "overlay", overlayId: source.overlayId, ...(documents.length > 0 && { documents }) },
     },
-    parts: [{ type: "text", text: parts.filter((part) => part !== "").join("\n\n") + withoutHeading(besides(source)) }],
+    parts: [{ type: "text", text: parts.filter((part) => part !== "").join("\n\n") }],
   };
 }
 
 function frameOf({ spanMessages, degraded }: SummarySource): string {
   const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? "earlier"} messages`;
-  const origin = degraded === true ? " It was made without a model, so it says little." : "";
-  return `[Summary of ${count} of this conversation, which stand here no more. A record, not a request.${origin} What follows it is later and holds where they differ. References like [@0a1b2c3] name the originals, for a tool that recalls them if there is one.]`;
+  const origin = degraded === true ? " It was made without a model and says little." : "";
+  return `[Summary of ${count} of this conversation, in their place. A record, not a request: what it calls open may be closed since, what it lists as in force or loaded holds.${origin} References like [@0a1b2c3] are for the tool "recall", if you have it.]`;
 }
 
 /** The names of the entries of context blocks that a summary shows whole. Empty for any other message. */
@@ -187,8 +189,8 @@ export function opened({ opening = null }: Pick<SummarySource, "opening">): stri
   return opening === null ? "" : `## How it began, word for word\n${withoutHeading(opening)}`;
 }
 
-/** The carried blocks and the caller's context, shown after the summary and the pinned facts. */
+/** The carried blocks and the caller's context, shown after the summary and the pinned facts. Empty for none. */
 export function besides({ carried = [], context = null }: Pick<SummarySource, "carried" | "context">): string {
-  const blocks = carried.map(({ label, text }) => `\n\n## ${label}, as it was\n${text}`).join("");
-  return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
+  const blocks = carried.map(({ label, text }) => `## ${label}, as it was\n${text}`);
+  return [...blocks, ...(context === null ? [] : [`## Besides\n${context}`])].join("\n\n");
 }

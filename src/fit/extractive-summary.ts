@@ -13,11 +13,11 @@ import type { Loaded } from "../facts/fact.ts";
 import { readLoaded } from "../facts/loaded.ts";
 import { elementInOwnWords } from "../facts/said.ts";
 import { readLoadedNames } from "../facts/render.ts";
-import { safeLine } from "../steps/text/text.ts";
+import { safeLine, withoutHeading } from "../steps/text/text.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { isStub } from "../steps/view/repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../steps/draft/prompt.ts";
-import { fittedMessageId, isSummary } from "../steps/view/view.ts";
+import { fittedMessageId, isSummary, RECORD_END } from "../steps/view/view.ts";
 import { renderRules } from "./rules.ts";
 
 /**
@@ -40,7 +40,7 @@ export interface ExtractOptions {
 export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOptions): UIMessage {
   const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
   const frame = `[${countOf(messages, "message")} left out to fit${failures(gap)}, not a request, made without a model]`;
-  let budget = tokens - countTokens(frame);
+  let budget = tokens - countTokens(`${frame}\n${RECORD_END}`);
   if (budget < FIT_EXTRACT_TOKENS) return notice(gap, options);
   const loaded = nameLoaded(gap, (text) => countTokens(text) <= budget / 4);
   budget -= countTokens(loaded);
@@ -52,7 +52,7 @@ export function extractiveMessage(gap: readonly UIMessage[], options: ExtractOpt
     summaryTokens: budget,
     countTokens,
   });
-  return synthetic(gap, [frame, summary, loaded, renderRules(rules)]);
+  return synthetic(gap, [frame, withoutHeading(summary), loaded, renderRules(rules)]);
 }
 
 /** Names the instruction files, skills and plans in the messages and beside their summaries, the newest last. */
@@ -82,7 +82,9 @@ export function notice(
 }
 
 function synthetic(gap: readonly UIMessage[], paragraphs: readonly string[]): UIMessage {
-  const text = paragraphs.filter((each) => each !== "").join("\n\n");
+  const said = paragraphs.filter((each) => each !== "");
+  // A line alone is whole without its end.
+  const text = [...said, ...(said.length > 1 ? [RECORD_END] : [])].join("\n\n");
   return {
     id: fittedMessageId(gap[0]?.id ?? "", 0),
     role: "user",

@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { type CountTokens, fieldText, type Part } from "../steps/message/message.ts";
 import { IN_FORCE_HEADING, readInForce } from "../facts/render.ts";
-import { isSummary } from "../steps/view/view.ts";
+import { isSummary, RECORD_END } from "../steps/view/view.ts";
 import type { Unit } from "./units.ts";
 
 /**
@@ -37,7 +37,8 @@ export class Rules {
     const message = this.#messages[unit.message];
     if (message === undefined || !isSummary(message)) return "";
     const left = new Set(linesIn(parts));
-    return renderRules(this.#pick(linesIn(message.parts).filter((line) => !left.has(line))));
+    const rules = renderRules(this.#pick(linesIn(message.parts).filter((line) => !left.has(line))));
+    return rules === "" ? "" : `${rules}\n\n${RECORD_END}`;
   }
 
   #pick(lines: readonly string[]): readonly string[] {

@@ -487,6 +487,9 @@ describe("the list of tasks", () => {
   const todos = (list: readonly object[], more: object = {}): UIMessage =>
     asked("TodoWrite", { todos: list, ...more }, "ok");
 
+  const locks = (...statuses: string[]): UIMessage =>
+    todos(statuses.map((status, n) => ({ content: `Mend lock ${n}`, status })));
+
   test("is as it was last written, with where each task stands", () => {
     const list = (status: string): UIMessage =>
       todos([
@@ -502,17 +505,25 @@ describe("the list of tasks", () => {
   test.each([
     [
       "steps",
-      asked("update_plan", { plan: [{ step: "Mend the lock", status: "completed" }] }, "ok"),
-      "- [completed] Mend the lock",
+      asked("update_plan", { plan: [{ step: "Mend the lock", status: "in_progress" }] }, "ok"),
+      "- [in_progress] Mend the lock",
     ],
     ["plain texts", asked("set_todos", { items: ["Mend the lock"] }, "ok"), "- [pending] Mend the lock"],
     [
       "marks",
-      asked("todo_list", { todos: [{ title: "Mend\nthe lock", done: true }] }, "ok"),
+      asked("todo_list", { todos: [{ title: "Mend\nthe lock", done: true }, { title: "Ask Ada" }] }, "ok"),
       "- [completed] Mend the lock",
     ],
   ])("is read from %s", (_, message, line) => {
     expect(shown([message])).toContain(line);
+  });
+
+  test("is not said to hold once each task of it is done or given up, until a new one comes", () => {
+    expect(shown([locks("pending", "in_progress"), locks("completed", "cancelled")])).toBe("");
+    expect(shown([asked("TaskList", {}, "- [x] Mend the lock\n- [X] Ask Ada")])).toBe("");
+    expect(shown([locks("completed", "done"), locks("completed", "pending")])).toContain("- [pending] Mend lock 1");
+    const plan = asked("ExitPlanMode", { plan: "- [x] Build it in oak." }, "User has approved your plan.");
+    expect(shown([plan]), "a plan that was approved is no such list").toContain("Build it in oak.");
   });
 
   test("that is changed in part keeps the other tasks, whatever their ids", () => {

@@ -37,7 +37,7 @@ import {
   type Part,
   type ToolPart,
 } from "../message/message.ts";
-import { isSummary } from "../view/view.ts";
+import { isSummary, RECORD_END } from "../view/view.ts";
 
 /** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;
@@ -49,12 +49,13 @@ export type TranscriptElement =
   | { readonly kind: "message"; readonly message: UIMessage }
   | { readonly kind: "overlay"; readonly summary: string };
 
-/** A stored message as it is rendered. A summary is nobody's own words. Its text begins with its frame in brackets. */
+/** A stored message as it is rendered. A summary is nobody's own words. Its text stands between a frame in brackets and its last line. */
 export function elementOf(message: UIMessage): TranscriptElement {
   const [part] = message.parts;
   if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
   const text = fieldText(part.text);
-  return { kind: "overlay", summary: text.slice(text.indexOf("]\n\n") + 1) };
+  const end = text.endsWith(RECORD_END) ? -RECORD_END.length : text.length;
+  return { kind: "overlay", summary: text.slice(text.indexOf("]\n\n") + 1, end) };
 }
 
 export interface RenderOptions {

@@ -16,8 +16,11 @@ const PROMPT_TAG =
 
 const LINE_ENDS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
 const BLANK = `[^\\S${LINE_ENDS}]`;
+const inWords = (words: string): string => words.replaceAll(" ", `${BLANK}+`);
 /** The first words of the headings of what stands beside a summary (facts/render.ts). */
-const OWN_HEADING = `(?:${["still in force", "what the user said in these messages", "how it began, word for word", "loaded, and it holds"].map((words) => words.replaceAll(" ", `${BLANK}+`)).join("|")})`;
+const OWN_HEADING = `(?:${["still in force", "what the user said in these messages", "how it began, word for word", "loaded, and it holds"].map(inWords).join("|")})`;
+/** And of the line behind all of it (steps/view/view.ts). */
+const OWN_END = String.raw`\[${BLANK}*${inWords("end of the record")}`;
 
 /** What may stand before a heading, in a quotation, a list or a table. */
 const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
@@ -29,12 +32,12 @@ const UNDERLINE = `[${LINE_ENDS}]+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])
 const headingLookalike = lazy(
   () =>
     new RegExp(
-      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*${OWN_HEADING}|${OWN_HEADING}[^${LINE_ENDS}]*${UNDERLINE}))`,
+      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*(?:${OWN_HEADING}|${OWN_END})|${OWN_END}|${OWN_HEADING}[^${LINE_ENDS}]*${UNDERLINE}))`,
       "gi",
     ),
 );
 
-/** Escapes headings that could pose as those of facts beside a summary, so that only pinned facts stand under them. */
+/** Escapes lines that could pose as headings of facts beside a summary, or as the end of it, so that only pinned facts stand under them. */
 export function withoutHeading(text: string): string {
   return text.replaceAll(headingLookalike(), "\\");
 }

@@ -93,6 +93,9 @@ export function isSummaryRecord({ id }: Pick<UIMessage, "id">): boolean {
   return id.startsWith(RECORD_PREFIX);
 }
 
+/** The last line of what stands for hidden messages, so that nobody takes the words behind it for a part of it. */
+export const RECORD_END = "[End of the record. What follows is later and holds.]";
+
 /** Whether a message of a view is a summary, so nobody's own words. */
 export function isSummary(message: Pick<UIMessage, "id">): boolean {
   return isSummaryRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";

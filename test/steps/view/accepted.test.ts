@@ -9,7 +9,7 @@ import { itemOf } from "../../../src/steps/view/items.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { inTurns } from "../../../src/steps/view/turns.ts";
 import { summaryMessage } from "../../../src/facts/render.ts";
-import { overlayMessageId, parseSyntheticId } from "../../../src/steps/view/view.ts";
+import { overlayMessageId, parseSyntheticId, RECORD_END } from "../../../src/steps/view/view.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Part } from "../../../src/steps/message/message.ts";
 import { say, stepStart, text } from "../conversations.ts";
@@ -224,6 +224,14 @@ test.each<[string, unknown]>([
 describe("user and assistant alternate", () => {
   const summary = summaryMessage({ overlayId: "o1", summary: "## State\n- The parser works.", spanMessages: 4 });
   const calls = say("a2", "assistant", stepStart, tool("c1"), stepStart, text("It says x."));
+
+  test("a summary and the user's next words are one message, in which a line tells where the record ends", async () => {
+    const [joined] = await accepted([summary, asked("u1", "Delete the old parser.")]);
+    const texts = joined?.parts.map((part) => (part.type === "text" ? part.text : "")) ?? [];
+    expect(texts).toHaveLength(2);
+    expect(texts[0]?.endsWith(`\n\n${RECORD_END}`)).toBe(true);
+    expect(texts[1]).toContain("Delete the old parser.");
+  });
 
   test("two answers in a row, the second of which begins with a call, are one", async () => {
     const view = await accepted([
