@@ -33,9 +33,16 @@ export function continuePrompt(model: AnyModel, options: ContinueOptions): Conti
 
 /**
  * The same for a model of Anthropic that summarises on demand (`compaction` of `@ai-sdk/anthropic`). The provider is given our instructions,
- * and writes a summary that is read, audited and shown as any other. Throws `invalid_options`.
+ * and writes a summary that is read, audited and shown as any other. Throws `invalid_options`, also for a model of another provider.
  */
 export function native(model: AnyModel, options: ContinueOptions): Continues {
+  const provider = typeof model === "string" ? "anthropic" : model.provider;
+  if (!/anthropic/.test(provider)) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `native was given a model of "${provider}", which writes no summary on demand that can be read. Give a model of @ai-sdk/anthropic, or use continuePrompt(model, { windowTokens }), which any model answers.`,
+    );
+  }
   return continuing("native", { model, options, ask: summarising });
 }
 

@@ -13,8 +13,7 @@ import type { ModelMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
-import { wantsNineChars } from "../turn/nine-char-ids.ts";
-import { canRead } from "../turn/readable.ts";
+import { forModel } from "../turn/readable.ts";
 import { leafOfTurn } from "./internals.ts";
 
 /** A started turn. Think has one at a time. */
@@ -98,7 +97,7 @@ async function messagesOfStep(
     turn.behind = messages.slice(begun);
     // The author's hook may have changed the system prompt, to which thoughts are bound. And the model may not read what another one made.
     const isSame = instructions === undefined || instructions === turn.system;
-    if (isSame && !wantsNineChars(model) && canRead(messages, model)) return undefined;
+    if (isSame && forModel(messages, model).every((message, at) => message === messages[at])) return undefined;
     return (await turn.compacted.prepareStep({ instructions, model, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.

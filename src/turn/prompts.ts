@@ -30,9 +30,8 @@ import { answerCalls, firstResults, type StepBegun } from "./call-results.ts";
 import { saidOfData, type ConvertDataPart } from "./data-parts.ts";
 import { joined } from "./joined.ts";
 import { showingBytes } from "./model-output.ts";
-import { withNineCharIds, wantsNineChars } from "./nine-char-ids.ts";
 import { OwnSteps } from "./own-steps.ts";
-import { goingOn, named, readable, type NamedModel } from "./readable.ts";
+import { forModel, goingOn, named, type NamedModel } from "./readable.ts";
 import { Reminders, withReminder } from "./reminders.ts";
 import { knowingReturned, type Returned } from "./returned.ts";
 import { Thoughts } from "./thoughts.ts";
@@ -149,11 +148,9 @@ export class Prompts {
   }
 
   #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): ModelMessage[] {
-    const { instructions = around.instructions, model } = step ?? {};
-    const read = this.#model === null ? whole : readable(whole, this.#model);
-    const taken = step !== undefined && wantsNineChars(model) ? withNineCharIds(read) : read;
+    const { instructions = around.instructions, model = this.#model } = step ?? {};
     const tools = around.tools ?? this.#options.tools;
-    return this.#thoughts.bound(this.#reminders.put(taken, reminder), { instructions, tools });
+    return this.#thoughts.bound(this.#reminders.put(forModel(whole, model), reminder), { instructions, tools });
   }
 
   /** A provider's count of each step changes the room a little. What is cut must not change with it. */

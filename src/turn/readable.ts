@@ -3,7 +3,7 @@
  * text, or refuse the prompt.
  *
  * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call. Of a user's files most take
- *   pictures and PDF alone, and Bedrock takes no name twice.
+ *   pictures and PDF alone, and Bedrock takes no name twice. Of all there are a most (taken-files.ts).
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
  * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
  */
@@ -12,6 +12,8 @@ import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
 import { summarisedBy } from "../steps/view/items.ts";
+import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
+import { withTakenFiles } from "./taken-files.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
 /** Mistral refuses a thought where its model makes none. */
@@ -42,10 +44,15 @@ export function named(model: unknown): NamedModel | null {
   return typeof provider === "string" ? { provider, modelId: String(modelId) } : null;
 }
 
-/** Whether the model can read the messages as they are. */
-export function canRead(messages: readonly ModelMessage[], model: unknown): boolean {
+/**
+ * The converted messages of a view as this model takes them. The prompts of a turn have this form already. A message that the model takes as it
+ * is stays the same object, and so does everything for a model that is named by its id alone.
+ * @example const messages = forModel(await convertToModelMessages((await session.getView()).messages), model);
+ */
+export function forModel(messages: readonly ModelMessage[], model: unknown): ModelMessage[] {
   const by = named(model);
-  return by === null || readable(messages, by).every((message, at) => message === messages[at]);
+  const read = by === null ? [...messages] : readable(messages, by);
+  return wantsNineChars(model) ? withNineCharIds(read) : read;
 }
 
 /** The messages as the model can read them. A message that it can read is the same object. */
@@ -83,7 +90,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
-  return [...shown, ...goingOn(shown, { modelId })];
+  return [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { modelId })];
 }
 
 /** What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer Claude models refuse such a prompt. */

@@ -2,7 +2,7 @@
 import { convertToModelMessages, generateText, isStepCount, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readable } from "../../src/turn/readable.ts";
+import { forModel } from "../../src/turn/readable.ts";
 import { stepParts } from "../../src/turn/step-parts.ts";
 import { keepTurn, viewBeforeStep } from "../../src/turn/turn.ts";
 import { inside } from "../agent/inside.ts";
@@ -36,7 +36,7 @@ async function turn(session: FullSession, door: Door, replyId: string, talk: Tal
       door === "viewBeforeStep"
         ? viewBeforeStep(session, { tools, ...view })
         : async () => ({
-            messages: readable(await convertToModelMessages((await session.getView(view)).messages, { tools }), model),
+            messages: forModel(await convertToModelMessages((await session.getView(view)).messages, { tools }), model),
           }),
     onStepEnd: async (step) => {
       const parts = await stepParts(step, tools);

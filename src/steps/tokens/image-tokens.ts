@@ -17,20 +17,24 @@ export const LEAST_IMAGE_TOKENS = 85;
 
 /** Estimated tokens of an image, given as a data URL or as an address elsewhere. */
 export function imageTokens(url: string): number {
-  const size = readSize(headerBytes(url));
+  const size = imageSize(url);
   if (size === null) return IMAGE_TOKENS;
   const tokens = Math.ceil((size.width * size.height) / PIXELS_PER_TOKEN);
   // Providers scale a larger image down before they charge for it.
   return Math.min(IMAGE_TOKENS, Math.max(LEAST_IMAGE_TOKENS, tokens));
 }
 
-function headerBytes(url: string): Uint8Array {
-  const comma = url.indexOf(",");
-  if (!url.startsWith("data:") || !url.slice(0, comma).endsWith(";base64")) return new Uint8Array();
+/** The size of an image in pixels. Null for an address elsewhere, and for a format that is not known. */
+export function imageSize(content: unknown): Size | null {
+  if (content instanceof Uint8Array) return readSize(content.slice(0, IMAGE_HEADER_CHARS));
+  if (typeof content !== "string") return null;
+  const comma = content.startsWith("data:") ? content.indexOf(",") : -1;
+  if (comma !== -1 && !content.slice(0, comma).endsWith(";base64")) return null;
   try {
-    return Uint8Array.from(atob(url.slice(comma + 1, comma + 1 + IMAGE_HEADER_CHARS)), (char) => char.charCodeAt(0));
+    const header = atob(content.slice(comma + 1, comma + 1 + IMAGE_HEADER_CHARS));
+    return readSize(Uint8Array.from(header, (char) => char.charCodeAt(0)));
   } catch {
-    return new Uint8Array();
+    return null;
   }
 }
 

@@ -1,6 +1,7 @@
 /** A summary that Anthropic writes on demand, through its real package. The fetch keeps the request and answers with a compaction block. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { generateText, type UIMessage } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { DEFAULT_PRICES } from "../../../src/limits.ts";
 import { native } from "../../../src/prompt-cache/continue.ts";
@@ -69,6 +70,13 @@ test("the agent's own prompt is summarised by our instructions, and the block is
   });
   expect(body).not.toHaveProperty("context_management");
   expect(headers[0]?.get("anthropic-beta")).toContain("compact-2026-09-04");
+});
+
+test("a model of a provider without a readable summary on demand is refused at once, with what to do", () => {
+  for (const provider of ["openai.responses", "google.generative-ai", "amazon-bedrock", "workersai.chat"]) {
+    const model = new MockLanguageModelV4({ provider });
+    expect(() => native(model, { windowTokens: 9_000 })).toThrow(/^\[invalid_options\].*continuePrompt/);
+  }
 });
 
 test("a name is refused", () => {

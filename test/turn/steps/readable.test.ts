@@ -1,7 +1,7 @@
 /** What another provider made is sent in a form that the step's provider takes. */
 import type { ModelMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import { canRead, readable } from "../../../src/turn/readable.ts";
+import { forModel, readable } from "../../../src/turn/readable.ts";
 
 const of = (provider: string, modelId = "m") => ({ provider, modelId });
 const picture = { type: "file", mediaType: "image/png", data: "iVBORw0KGgo" } as const;
@@ -65,7 +65,7 @@ describe("a file", () => {
 
   test("of the user stays, whoever is asked", () => {
     const given: ModelMessage[] = [{ role: "user", content: [picture] }];
-    expect(canRead(given, of("mistral.chat"))).toBe(true);
+    expect(forModel(given, of("mistral.chat"))[0]).toBe(given[0]);
   });
 });
 
@@ -94,7 +94,7 @@ describe("a call that a provider ran itself", () => {
     ["nobody who is known", ran("call_1"), "gateway", "workersai.chat"],
   ])("of %s, is sent to it, and is words for any other", (_name, messages, own, other) => {
     expect(readable(messages, of(own))[0]).toBe(messages[0]);
-    expect(canRead(messages, of(other))).toBe(false);
+    expect(forModel(messages, of(other))[0]).not.toBe(messages[0]);
     expect(told(messages, other)).toContain("Oats are grown.");
     expect(told(messages, other)).not.toContain("tool-call");
     expect(told(messages, other)).not.toContain("tool-result");

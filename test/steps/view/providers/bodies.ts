@@ -7,7 +7,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { convertToModelMessages, generateText, jsonSchema, tool, type ToolSet, type UIMessage } from "ai";
-import { readable } from "../../../../src/turn/readable.ts";
+import { forModel } from "../../../../src/turn/readable.ts";
 import { toolName, toolPart } from "../../../../src/steps/message/message.ts";
 
 (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
@@ -50,7 +50,7 @@ export async function bodyFor(provider: Provider, messages: UIMessage[]): Promis
   return bodyOf(provider, async (model, providerOptions) =>
     generateText({
       model,
-      messages: readable(await convertToModelMessages(structuredClone(messages)), model),
+      messages: forModel(await convertToModelMessages(structuredClone(messages)), model),
       maxRetries: 0,
       providerOptions,
       ...(Object.keys(tools).length > 0 && { tools }),

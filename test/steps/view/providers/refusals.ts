@@ -1,13 +1,14 @@
 /**
  * What each provider's API answers with 400, by its own documentation. A body in, the refusals out.
  *
- * - Anthropic: https://docs.claude.com/en/api/messages, "Extended thinking" and "Tool use".
+ * - Anthropic: https://docs.claude.com/en/api/messages, "Extended thinking", "Tool use" and "Vision".
  * - OpenAI: https://platform.openai.com/docs/api-reference/responses and /chat.
  * - Gemini: https://ai.google.dev/gemini-api/docs/function-calling and /thought-signatures.
  * - Bedrock: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html.
  * - Mistral: https://docs.mistral.ai/api, and the chat templates of its open models.
  */
 import type { UIMessage } from "ai";
+import { imageSize } from "../../../../src/steps/tokens/image-tokens.ts";
 import { bodyFor, providers, type Provider } from "./bodies.ts";
 
 type Json = Record<string, unknown>;
@@ -41,7 +42,7 @@ const RULES: Readonly<Record<Provider, (body: Json) => string[]>> = {
   openaiWithoutStore: openai,
   google,
   bedrock,
-  mistral: (body) => [...chat(body), ...alternating(body)],
+  mistral: (body) => [...chat(body), ...alternating(body), ...most(8, pictures(body["messages"], "image_url").length)],
   chat: (body) => [...chat(body), ...alternating(body)],
 };
 
@@ -91,7 +92,33 @@ function anthropic(body: Json): string[] {
     if (firstOther !== -1 && content.slice(firstOther).some(({ type }) => type === "tool_result"))
       bad.push("a result behind other content");
   });
+  bad.push(...claudePictures(pictures(messages, "image").map(({ source }) => (source as Json)["data"])));
   return bad;
+}
+
+function most(limit: number, found: number, what = "pictures"): string[] {
+  return found > limit ? [`${found} ${what}`] : [];
+}
+
+/** All that are in a value, as blocks of this type or under this key. */
+function pictures(value: unknown, name: string): Json[] {
+  if (typeof value !== "object" || value === null) return [];
+  if ((value as Json)["type"] === name) return [value as Json];
+  return Object.entries(value).flatMap(([key, each]) =>
+    key === name && !Array.isArray(value) ? [each as Json] : pictures(each, name),
+  );
+}
+
+function claudePictures(contents: readonly unknown[]): string[] {
+  const sides = contents.map((content) => {
+    const { width, height } = imageSize(content) ?? { width: 2_001, height: 1 };
+    return Math.max(width, height);
+  });
+  const side = contents.length > 20 ? 2_000 : 8_000;
+  return [
+    ...most(100, contents.length),
+    ...sides.filter((each) => each > side).map((each) => `a picture of ${each} px`),
+  ];
 }
 
 /** Newer models take no beginning of their answer. A provider's own call that has no result yet goes on. */
@@ -191,6 +218,9 @@ function bedrock(body: Json): string[] {
   );
   const named = documents.filter((name) => name !== undefined);
   if (new Set(named).size < named.length) bad.push("two documents of one name");
+  bad.push(...most(5, pictures(messages, "document").length, "documents"));
+  bad.push(...claudePictures(pictures(messages, "image").map(({ source }) => (source as Json)["bytes"])));
+  for (const message of messages) bad.push(...most(20, pictures(message, "image").length, "pictures of a message"));
   messages.forEach((message, at) => {
     const content = contentOf(message);
     if (message["role"] === messages[at - 1]?.["role"]) bad.push("roles do not alternate");
