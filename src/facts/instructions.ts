@@ -10,9 +10,8 @@ import { LIST_MARK, normalForm } from "../steps/text/text.ts";
 import { ENDED_TITLE, normalizeTitle, STANDING_TITLE } from "../steps/draft/prompt.ts";
 import { storedId } from "../steps/view/view.ts";
 import { isNothing } from "../steps/draft/audit.ts";
-import { wholeCharacters } from "../steps/draft/render.ts";
 import type { EndedInstruction, Facts, Instruction } from "./fact.ts";
-import { withoutMiddle, wordsOfUser } from "./said.ts";
+import { cutsWord, ownWords, wholeWords, withoutMiddle } from "./said.ts";
 
 /** Most characters of one instruction that are shown, and of a quotation that is read. */
 const MAX_CHARS = 600;
@@ -141,7 +140,7 @@ export function checkInstructions(
   { messages, numbers, before }: Shown,
 ): Pick<Facts, "instructions" | "ended"> {
   const words = messages.flatMap((message, at) => {
-    const text = wordsOfUser(message);
+    const text = ownWords(message);
     return text === "" ? [] : [{ at, messageId: storedId(message.id), text: plainText(text) }];
   });
   /** Where a quotation stands. Those in messages that its line names come first, and stand alone where it must name them. */
@@ -278,10 +277,6 @@ function plainText(text: string): Plain {
 }
 
 const GAP = /\s{0,9}(?:\[\s?(?:…|\.{3})\s?\]|\((?:…|\.{3})\)|…|\.{3})\s*/;
-const OF_A_WORD = /[\p{L}\p{N}\p{M}]/u;
-/** Scripts without blanks between words. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 /** Least characters before a gap that are taken alone where what is behind the gap stands nowhere. */
 const LEAST_BEFORE_GAP = 20;
 /** Places that are tried for a quotation with a gap in one message. */
@@ -296,7 +291,9 @@ function sliceOf(given: Plain, quote: string): string | null {
     .filter((piece) => piece !== "");
   const [first = ""] = pieces;
   const all = pieces.join("");
-  if (first === "" || all.length > MAX_QUOTED || (all.length < LEAST_CHARS && !/\P{ASCII}/u.test(all))) return null;
+  // An answer such as "ok" means what was asked before, where it is all of a message.
+  const isShort = all.length < LEAST_CHARS && !/\P{ASCII}/u.test(all) && all !== flatten(text);
+  if (first === "" || all.length > MAX_QUOTED || isShort) return null;
   let short: string | null = null;
   let begin = findWhole(flat, first, 0);
   for (let tries = 0; begin >= 0 && tries < MAX_TRIES; tries++) {
@@ -322,11 +319,6 @@ function findWhole(flat: string, piece: string, after: number): number {
   return -1;
 }
 
-function cutsWord(flat: string, at: number): boolean {
-  const [before, behind] = [flat.charAt(at - 1), flat.charAt(at)];
-  return OF_A_WORD.test(before) && OF_A_WORD.test(behind) && !UNSPACED.test(before) && !UNSPACED.test(behind);
-}
-
 /** The mark of an item of a list. */
 const MARK = String.raw`(?:(?:[-*+•–‣◦▪●]|\d{1,3}[.)])[ \t]+|(?:・|\d{1,3}、)[ \t]*)`;
 /** A mark that may end a sentence, with what it closes, or the end of a line with the mark of an item behind it. */
@@ -334,8 +326,6 @@ const END = new RegExp(
   String.raw`[.!?]+[\p{Pe}\p{Pf}"'*_${"`"}]*(?=\s|$)|(?![.!?])\p{Sentence_Terminal}[\p{Pe}\p{Pf}]*|[ \t]*\n\s*(?:>[ \t]*)?${MARK}?`,
   "gu",
 );
-/** What stands before a full stop that ends no sentence: the number of an item, one letter, or several with full stops between. */
-const SHORT = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*)$/u;
 const NEW_BLOCK = /\n[^\n]*\n|[^\s>]/;
 /** Where a clause begins or ends. After such a mark at the end of a line the sentence goes on. */
 const CLAUSE = /[,;:(–—、，：；，،؛]/;
@@ -346,20 +336,21 @@ const EDGE_CHARS = 120;
 const LEAD_CHARS = 300;
 
 /**
- * The sentence in which a slice stands, on one line, behind the lines that its list stands under. Else a part of "do not, ever, do this" would
- * say "do this". What may be an abbreviation ends no sentence, because a longer text turns nothing round.
+ * The sentence in which a slice stands, on one line, behind the lines that it stands under. Else a part of "do not, ever, do this" would say "do
+ * this". In doubt a mark ends none, because a neighbour turns nothing round, and a "not" that is cut off does.
  */
 function widen(text: string, from: number, to: number): string {
   const start = Math.max(0, from - NEAR_CHARS);
   const near = text.slice(start, to + NEAR_CHARS);
-  let [begin, end] = [0, near.length];
+  let [begin, end, last] = [0, near.length, 0];
   for (const { index, 0: mark } of near.matchAll(END)) {
     const isLine = mark.includes("\n");
-    if (isLine ? !endsLine(near, index, mark) : !endsSentence(near, index, mark)) continue;
-    if (start + index < from) begin = Math.min(index + mark.length, from - start);
+    if (isLine ? !endsLine(near, index, mark) : !endsSentence(near, last, index, mark)) continue;
+    last = index + mark.length;
+    if (start + index < from) begin = Math.min(last, from - start);
     // What follows a question says what it is for.
     if (start + index < to || /[?？؟]/.test(mark)) continue;
-    end = isLine ? index : index + mark.length;
+    end = isLine ? index : last;
     break;
   }
   const place = { from: from - start - begin, to: to - start - begin };
@@ -367,8 +358,18 @@ function widen(text: string, from: number, to: number): string {
   return [...leadsOf(near.slice(0, begin)), ITEM.exec(sentence)?.[2] ?? sentence].join(" […] ");
 }
 
-function endsSentence(text: string, at: number, mark: string): boolean {
-  return !mark.startsWith(".") || !(mark.startsWith("..") || SHORT.test(text.slice(Math.max(0, at - 12), at)));
+/** What is no word: a number of an item, one letter, several with full stops between, or consonants alone. */
+const NO_WORD = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*|[A-Z]?[b-df-hj-np-tv-xz]{1,5})$/u;
+const BRIEF_WORD = /(?<!\p{L}{3})\p{L}$/u;
+
+/** A small letter ends no sentence that began with a capital, and neither does a number behind a short word, as in "Fig. 3". */
+function endsSentence(text: string, from: number, at: number, mark: string): boolean {
+  if (!mark.startsWith(".")) return true;
+  const before = text.slice(Math.max(from, at - 12), at);
+  if (mark.startsWith("..") || NO_WORD.test(before)) return false;
+  const behind = text.slice(at + mark.length, at + mark.length + 20).trimStart();
+  if (/^(?:\p{Ll}|\p{N})/u.test(behind) && BRIEF_WORD.test(before)) return false;
+  return !(/^\p{Ll}/u.test(behind) && /^\P{L}{0,20}\p{Lu}\p{L}/u.test(text.slice(from, from + 24)));
 }
 
 function endsLine(text: string, at: number, mark: string): boolean {
@@ -395,29 +396,45 @@ function fitSentence(sentence: string, { from, to }: Readonly<Record<"from" | "t
   const behind = sentence.slice(to, left + to - from + room);
   const begin = from - before.length + (before.search(CLAUSE) + 1 || before.length);
   const end = to + behind.split(CLAUSE).slice(0, -1).join(" ").length;
-  const first = begin <= EDGE_CHARS ? sentence.slice(0, begin) : `${wholeCharacters(sentence, 0, EDGE_CHARS)} […] `;
+  const first = begin <= EDGE_CHARS ? sentence.slice(0, begin) : `${wholeWords(sentence, 0, EDGE_CHARS)} […] `;
   const last =
     sentence.length - end <= EDGE_CHARS
       ? sentence.slice(end)
-      : ` […] ${wholeCharacters(sentence, sentence.length - EDGE_CHARS, sentence.length)}`;
+      : ` […] ${wholeWords(sentence, sentence.length - EDGE_CHARS, sentence.length)}`;
   return first + sentence.slice(begin, end) + last;
 }
 
-/** The lines that an item of a list stands under, outermost first. `before` is the text up to the item's words. */
+/** The lines that a line or an item of a list stands under, outermost first. `before` is the text up to its words. */
 function leadsOf(before: string): string[] {
   const [own = "", ...above] = before.split("\n").toReversed();
-  let indent = ITEM.exec(own)?.[1]?.length ?? -1;
+  const indent = ITEM.exec(own)?.[1]?.length;
+  const leads = indent === undefined ? overLine(above) : overItem(above, indent);
+  return leads.map((line) => withoutMiddle((ITEM.exec(line)?.[2] ?? line).replace(/^#+/, "").trim(), LEAD_CHARS).text);
+}
+
+/** The line over a block of lines that are no list, also with a blank line between. */
+function overLine(above: readonly string[]): string[] {
+  const at = above.findIndex((line) => line.trim() === "" || OVER_LIST.test(line) || ITEM.test(line));
+  return above
+    .slice(Math.max(0, at), at + 2)
+    .filter((line) => line.trim() !== "")
+    .slice(0, 1)
+    .filter((line) => OVER_LIST.test(line));
+}
+
+function overItem(above: readonly string[], own: number): string[] {
   const leads: string[] = [];
-  for (const [at, line] of indent < 0 ? [] : above.entries()) {
-    const [, blanks = "", words] = ITEM.exec(line) ?? [];
-    if (words !== undefined && blanks.length < indent) leads.unshift(words);
-    if (words !== undefined) indent = Math.min(indent, blanks.length);
+  let indent = own;
+  for (const [at, line] of above.entries()) {
+    const blanks = ITEM.exec(line)?.[1]?.length;
+    if (blanks !== undefined && blanks < indent) leads.unshift(line);
+    if (blanks !== undefined) indent = Math.min(indent, blanks);
     // A line behind an item goes on with it.
-    if (words !== undefined || /^(?:[\s>]|$)/.test(line)) continue;
+    if (blanks !== undefined || /^(?:[\s>]|$)/.test(line)) continue;
     const isOver = OVER_LIST.test(line);
     if (!isOver && ITEM.test(above[at + 1] ?? "")) continue;
-    if (isOver || (above[at - 1] ?? "-") !== "") leads.unshift(line.replace(/^#+/, "").trim());
+    if (isOver || (above[at - 1] ?? "-") !== "") leads.unshift(line);
     break;
   }
-  return leads.map((lead) => withoutMiddle(lead, LEAD_CHARS).text);
+  return leads;
 }

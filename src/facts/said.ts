@@ -7,19 +7,19 @@
 import type { UIMessage } from "ai";
 import { fieldText, innerParts, isOfHarness, textsOf, toolPart } from "../steps/message/message.ts";
 import { isSummary, storedId } from "../steps/view/view.ts";
+import { followFence } from "../steps/text/text.ts";
 import { cutMiddle, elementOf, wholeCharacters, type TranscriptElement } from "../steps/draft/render.ts";
 import type { Instruction, Saying } from "./fact.ts";
 
 /** Tags in which commands and editors pass on what the user typed. */
 const TYPED = /^(?:command-args|user_query|user[-_]message)$/;
-/** Tags in which a person may put all of a message: the parts of a prompt, and elements of a page. In any other somebody else speaks. */
+/** Names of one word in which a person may put what he says: the parts of a prompt, and elements of a page. In any other somebody else speaks. */
 const OWN =
-  /^(?:user\w*|human|task|prompt|query|question|request|feedback|input|instructions?|p|div|span|b|i|u|em|strong|pre|code|h[1-6]|[uo]l|blockquote|body|html|section|article|table)$/i;
+  /^(?:user\w*|human|task|prompt|query|question|request|feedback|input|instructions?|rules?|constraints?|requirements?|guidelines?|goals?|context|background|role|style|tone|audience|format|output|steps?|notes?|p|div|span|b|i|u|em|strong|pre|code|h[1-6]|[uo]l|blockquote|body|html|section|article|table)$/i;
 /** Words in the names of tags of harnesses. A person's own tags in a prompt, and elements of a page, have others. */
 const OF_HARNESS =
-  /(?:^|[-_])(?:system|reminder|notif\w*|notice|hook|std(?:in|out|err)|caveat|command|tool|function|environment|ide|editor|teammate|(?:sub)?agent|session|bash|shell|terminal|console|browser|workspace|opened|attached|selection|cursor|background|snapshot|compact\w*|summary|report|results?)(?:$|[-_])|^user_instructions$/;
-/** A tag of several words, as harnesses name theirs, and two of one word. */
-const TAG = /<(\/?)([a-z]+(?:[-_][a-z]+)+|skill|teammate)(?: [^<>]{0,300})?>/gi;
+  /^(?=.*[-_])(?:.*[-_])?(?:system|reminder|notif\w*|notice|hook|std(?:in|out|err)|caveat|command|tool|function|environment|ide|editor|teammate|(?:sub)?agent|session|bash|shell|terminal|console|browser|workspace|opened|attached|selection|cursor|background|snapshot|compact\w*|summary|report|results?)(?:$|[-_])|^(?:user_instructions|skill|teammate)$/;
+const TAG = /<(\/?)(\p{L}[\p{L}\p{N}_.:-]{0,80})(?:\s[^<>]{0,300})?>/gu;
 /** Tags at the beginning of a line whose text goes to the end of a message that was cut before their own end. */
 const ENDLESS =
   /^(?:system-reminder|task-notification|teammate-message|environment_\w+|local-command-\w+|bash-std\w+)$/;
@@ -117,46 +117,75 @@ export function elementInOwnWords(message: UIMessage): TranscriptElement {
 function withoutHarness(text: string): string {
   const trimmed = text.trim();
   if ([SUMMARY, CAVEAT, SKILL].some((begin) => begin.test(trimmed))) return "";
-  const rest = withoutBlocks(trimmed.replace(INSTRUCTION_FILE, "")).replaceAll(NOTICE, "").trim();
-  return isWrapped(rest) ? "" : rest;
+  return withoutBlocks(trimmed.replace(INSTRUCTION_FILE, "")).replaceAll(NOTICE, "").trim();
 }
 
-/** Whether a text is nothing but blocks of one tag, in which somebody else speaks. */
-function isWrapped(text: string): boolean {
-  const [, name] = /^<(\p{L}[\p{L}\p{N}_.:-]{0,80})(?:\s[^<>]*)?>/u.exec(text) ?? [];
-  if (name === undefined || OWN.test(name)) return false;
-  const tag = new RegExp(`<(/?)${name.replaceAll(".", "\\.")}(?:\\s[^<>]*)?>`, "giu");
-  let [depth, at] = [0, 0];
-  for (const { index, 0: found, 1: slash } of text.matchAll(tag)) {
-    if (depth === 0 && (slash === "/" || text.slice(at, index).trim() !== "")) return false;
-    depth += slash === "/" ? -1 : 1;
-    at = index + found.length;
-  }
-  return depth === 0 && text.slice(at).trim() === "";
-}
-
-/** The text without the blocks of a harness, and with what the user typed in them. Linear, because each tag is looked at once. */
+/**
+ * The text without the blocks in which a harness or somebody else speaks, and with what the user typed in them. A block of a harness stands
+ * anywhere, and one of somebody else on lines of its own. Linear, because each tag is looked at once.
+ */
 function withoutBlocks(text: string): string {
-  const tags = [...text.matchAll(TAG)].map(({ index: from, 0: tag, 1: slash, 2: name = "" }) => ({
-    name: name.toLowerCase(),
-    isEnd: slash === "/",
-    from,
-    to: from + tag.length,
-  }));
-  const ends = Map.groupBy(tags.filter(({ isEnd }) => isEnd).toReversed(), ({ name }) => name);
   let [said, at] = ["", 0];
-  for (const { name, isEnd, from, to } of tags) {
+  for (const { name, from, to, begins, end } of blocksOf(text)) {
     const isTyped = TYPED.test(name);
-    if (isEnd || from < at || !(isTyped || OF_HARNESS.test(name) || !/[-_]/.test(name))) continue;
-    const behind = ends.get(name) ?? [];
-    while ((behind.at(-1)?.from ?? to) < to) behind.pop();
-    const end = behind.at(-1);
-    if (end === undefined && !(ENDLESS.test(name) && /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, from - 80), from))))
-      continue;
-    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, end?.from)) : "");
-    at = end?.to ?? text.length;
+    const isHarness = isTyped || OF_HARNESS.test(name);
+    if (from < at || !(isHarness || (begins && !/[-_]/.test(name) && !OWN.test(name)))) continue;
+    const isCut = end === undefined && begins && ENDLESS.test(name);
+    const until = isCut ? { from: text.length, to: text.length } : end;
+    if (until === undefined || !(isHarness || LINE_END.test(text.slice(until.to, until.to + 80)))) continue;
+    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, until.from)) : "");
+    at = until.to;
   }
   return said + text.slice(at);
+}
+
+const LINE_START = /(?:^|\n)[ \t]*$/;
+const LINE_END = /^[ \t]*(?:\n|$)/;
+
+interface Tag extends Readonly<Record<"from" | "to", number>> {
+  readonly name: string;
+  /** Whether it stands at the beginning of a line. */
+  readonly begins: boolean;
+  end?: Pick<Tag, "from" | "to">;
+}
+
+/** The tags that begin something, each with its end behind others of its name. One at the beginning of a line may take the last end of its name. */
+function blocksOf(text: string): readonly Tag[] {
+  const open = new Map<string, Tag[]>();
+  const blocks: Tag[] = [];
+  const last = new Map<string, Pick<Tag, "from" | "to">>();
+  for (const { index: from, 0: tag, 1: slash, 2: written = "" } of text.matchAll(TAG)) {
+    const [name, to] = [written.toLowerCase(), from + tag.length];
+    if (!open.has(name)) open.set(name, []);
+    if (slash === "/") {
+      last.set(name, { from, to });
+      const block = open.get(name)?.pop();
+      if (block !== undefined) block.end = { from, to };
+      continue;
+    }
+    const block: Tag = { name, from, to, begins: LINE_START.test(text.slice(Math.max(0, from - 80), from)) };
+    open.get(name)?.push(block);
+    blocks.push(block);
+  }
+  for (const block of blocks) {
+    const end = block.begins ? last.get(block.name) : undefined;
+    if (end !== undefined && end.from >= block.to) block.end ??= end;
+  }
+  return blocks;
+}
+
+/** What may be the user's own instruction: not what stands in a fence or behind the marks of a quotation, if anything stands beside it. */
+export function ownWords(message: UIMessage): string {
+  const text = wordsOfUser(message);
+  let fence: string | null = null;
+  const lines = text.split("\n").map((line) => {
+    const before = fence;
+    // A command puts what it was given into a fence of plain text.
+    if (fence !== null || !/^\s*[`~]{3,}text\b/.test(line)) fence = followFence(fence, line);
+    return before !== null || fence !== null || /^ {0,3}>/.test(line) ? "" : line;
+  });
+  const own = lines.join("\n");
+  return own.trim() === "" ? text : own;
 }
 
 /** Characters of one message that are shown. A longer one is mostly pasted. Its beginning and end say what it is for. */
@@ -171,7 +200,28 @@ export function shorten(messageId: string, text: string): Saying {
 /** A text with a mark in place of its middle where it is longer, and how many characters that stands for. */
 export function withoutMiddle(text: string, most: number): { readonly text: string; readonly left: number } {
   if (text.length <= most) return { text, left: 0 };
-  const begin = wholeCharacters(text, 0, Math.floor(most * BEGINNING)).trimEnd();
-  const end = wholeCharacters(text, text.length - Math.floor(most * (1 - BEGINNING)), text.length).trimStart();
+  const begin = wholeWords(text, 0, Math.floor(most * BEGINNING)).trimEnd();
+  const end = wholeWords(text, text.length - Math.floor(most * (1 - BEGINNING)), text.length).trimStart();
   return { text: `${begin} […] ${end}`, left: text.length - begin.length - end.length };
 }
+
+const OF_A_WORD = /[\p{L}\p{N}\p{M}]/u;
+/** Scripts without blanks between words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+export function cutsWord(text: string, at: number): boolean {
+  const [before, behind] = [text.charAt(at - 1), text.charAt(at)];
+  return OF_A_WORD.test(before) && OF_A_WORD.test(behind) && !UNSPACED.test(before) && !UNSPACED.test(behind);
+}
+
+/** A piece of a text without words that would be cut. Of what has no end within some characters a part stays. */
+export function wholeWords(text: string, from: number, to: number): string {
+  let [begin, end] = [from, to];
+  while (begin - from < MAX_WORD && cutsWord(text, begin)) begin++;
+  while (to - end < MAX_WORD && cutsWord(text, end)) end--;
+  const isLong = (place: number): boolean => cutsWord(text, place);
+  return wholeCharacters(text, isLong(begin) ? from : begin, isLong(end) ? to : end);
+}
+
+const MAX_WORD = 40;

@@ -132,6 +132,16 @@ describe("an instruction is taken where its words stand in a message of the user
     ["N'utilise jamais le registre", "le registre"],
     ["Do not, under any circumstances\npush to main", "push to main"],
     ["Push to main? Never.", "Push to main"],
+    ["Push to main etc. is never allowed.", "Push to main etc."],
+    ["Never push to main, staging etc. without asking me.", "without asking me"],
+    ["Pushe niemals auf main bzw. Staging.", "Staging"],
+    ["Never wait approx. five minutes.", "five minutes"],
+    ["Push to main, z.B. Fridays, is forbidden.", "Push to main, z.B."],
+    ["Regel Nr. 5 darfst du niemals anwenden.", "Regel Nr."],
+    ["Rule No. 5 is never to be used.", "Rule No."],
+    ["Mails to J. Smith are never to be answered.", "Mails to J."],
+    ["push to ref. 5 never", "push to ref."],
+    ["never push to main etc. without asking", "without asking"],
     ["Push to main? Skip the tests? Never!", "Push to main"],
     ["push to main: forbidden", "push to main"],
     ["Do not, whatever happens,\npush to main", "push to main"],
@@ -150,13 +160,16 @@ describe("an instruction is taken where its words stand in a message of the user
       expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", message)]))).toEqual([one]);
     const inLine = /[。！।]$/u.test(said)
       ? `数えて。${said}次`
-      : `Count the boats now. ${said}${/[.!?]$/.test(said) ? " Thanks" : ""}`;
+      : `Count the boats! ${said}${/[.!?]$/.test(said) ? " Thanks" : ""}`;
     expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", inLine)]))).toEqual([one]);
   });
 
   test.each([
     ["I did not say that. use pnpm", "use pnpm", "use pnpm"],
     ["Never use npm.\nuse pnpm", "use pnpm", "use pnpm"],
+    ["Thanks. I did not say that. use pnpm", "use pnpm", "use pnpm"],
+    ["Never use Yarn. Use pnpm.", "Use pnpm", "Use pnpm."],
+    ["never push to main. use pnpm. count", "never push to main", "never push to main."],
     ["1. never use npm\n2. use pnpm\n3. count", "use pnpm", "use pnpm"],
     ["1. never use npm\n2. use pnpm\n3. count", "2. use pnpm", "use pnpm"],
     ["不要用 npm。请用 pnpm。谢谢", "用 pnpm", "请用 pnpm。"],
@@ -175,6 +188,14 @@ describe("an instruction is taken where its words stand in a message of the user
     ["- Never\n  - push to main\n- use tabs", "use tabs", "use tabs"],
     ["禁止事項：\n・本番を触る\n・削除", "削除", "禁止事項： […] 削除"],
     ["Never:\n- push to main\n\nUse tabs", "Use tabs", "Use tabs"],
+    ["Forbidden:\npush to main\ndelete files", "push to main", "Forbidden: push to main"],
+    ["Forbidden:\npush to main\ndelete files", "delete files", "Forbidden: […] delete files"],
+    ["Forbidden:\n\npush to main\ndelete files", "push to main", "Forbidden: […] push to main"],
+    ["**Forbidden**\npush to main\ndelete files", "delete files", "**Forbidden** […] delete files"],
+    ["## Forbidden\n\npush to main\ndelete files\n\nuse tabs", "delete files", "Forbidden […] delete files"],
+    ["## Forbidden\n\npush to main\n\nuse tabs", "use tabs", "use tabs"],
+    ["Forbidden:\n\tpush to main\n\tdelete files", "delete files", "Forbidden: […] delete files"],
+    ["- Forbidden:\n  push to main\n  delete files", "delete files", "Forbidden: […] delete files"],
   ])("behind the line that its list stands under: of %j an answer quotes %j", (said, quoted, expected) => {
     expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", said)]))).toEqual([expected]);
   });
@@ -191,6 +212,13 @@ describe("an instruction is taken where its words stand in a message of the user
     expect(quotes(read(standing(`"${all.slice(0, 900)}…" [#1]`), [user("m1", all)]))).toEqual([long]);
   });
 
+  test("and no word of it is cut in two", () => {
+    const said = `Never ${"lighthouses ".repeat(20)}push to main ${"lighthouses ".repeat(90)}at all`;
+    for (const quoted of ["push to main", said.slice(0, said.lastIndexOf(" ", 900))])
+      for (const piece of (quotes(read(standing(`"${quoted}" [#1]`), [user("m1", said)]))[0] ?? "").split(" […] "))
+        expect(` ${said} `).toContain(` ${piece} `);
+  });
+
   test("said in the middle of an agent's work, or in an argument of a command", () => {
     const steered = say("a1", "assistant", done("c1"), {
       type: "steering-message",
@@ -199,6 +227,37 @@ describe("an instruction is taken where its words stand in a message of the user
     const typed = user("m2", "<command-name>/sail</command-name><command-args>answer in Welsh</command-args>");
     const { instructions } = read(standing('"use tabs" [#1]', '"answer in Welsh" [#2]'), [steered, typed]);
     expect(instructions.map(({ messageId }) => messageId)).toEqual(["a1", "m2"]);
+  });
+});
+
+describe("what the user shows of others is no instruction of the user", () => {
+  const own = "he wrote this, and I want an answer in Welsh";
+  test.each([
+    ["in a fence", `${own}\n\`\`\`\n${RULE}\n\`\`\`\nthanks`],
+    ["in a fence of a language", `~~~~md\n# Rules\n- ${RULE}\n~~~~\n${own}`],
+    ["in a fence that stays open", `${own}\n\`\`\`\n${RULE}`],
+    ["behind the marks of a quotation", `${own}\n> ${RULE}\n\nthanks`],
+    ["in the tag of somebody", `${own}\n<coworker>${RULE}</coworker>\nthanks`],
+    ["in the tag of somebody, with its attributes", `<coworker name="Bo">\n${RULE}\n</coworker>\n\n${own}`],
+    [
+      "in a reminder within another",
+      `<system-reminder>a <system-reminder>b</system-reminder> ${RULE}</system-reminder>\n${own}`,
+    ],
+  ])("%s", (_, said) => {
+    expect(quotes(read(standing(`"${RULE}" [#1]`, '"I want an answer in Welsh" [#1]'), [user("m1", said)]))).toEqual([
+      own,
+    ]);
+  });
+
+  test.each([
+    ["is all of the message", `> ${RULE}`],
+    ["is what a command was given", `# /sail: set sail\n\n\`\`\`text\n${RULE}\n\`\`\`\n\nWeigh the input above.`],
+    [
+      "is a part of a prompt",
+      `<context>We moor at the quay.</context>\n<rules>\n${RULE}\n</rules>\n<output_rules>Be short.</output_rules>`,
+    ],
+  ])("unless it %s", (_, said) => {
+    expect(quotes(read(standing(`"${RULE}" [#1]`), [user("m1", said)]))).toEqual([expect.stringContaining(RULE)]);
   });
 });
 
@@ -474,7 +533,7 @@ describe("an instruction ends by a later message of the user that is quoted", ()
     [
       "its own message",
       ended(`"${RULE}" ended by "the freeze is over" [#1]`),
-      [user("m1", `${RULE} the freeze is over`)],
+      [user("m1", `${RULE} The freeze is over`)],
     ],
     ["no message", ended(`"${RULE}" ended by "the freeze is over"`), [user("m1", RULE), later]],
     [
@@ -485,7 +544,7 @@ describe("an instruction ends by a later message of the user that is quoted", ()
     [
       "its own message, whose words a later one has, too",
       ended(`"${RULE}" ended by "go on then" [#1]`),
-      [user("m1", `${RULE} go on then`), user("m2", "go on then")],
+      [user("m1", `${RULE} Go on then`), user("m2", "go on then")],
     ],
     [
       "a message that is not quoted",
@@ -522,6 +581,15 @@ describe("an instruction ends by a later message of the user that is quoted", ()
     const messages = [user("m1", "go on then"), user("m2", RULE), user("m3", "go on then")];
     const answer = `${standing(`"${RULE}" [#2]`)}\n## Ended instructions\n- "${RULE}" ended by "go on then" [#1, #3]`;
     expect(read(answer, messages).ended).toMatchObject([{ messageId: "m2", by: { messageId: "m3" } }]);
+  });
+
+  // Leave is mostly given so. The answer names the message, it says nothing else, and a person can restore the instruction.
+  test("by a message of one short word that is all of it, and by no such word in a longer one", () => {
+    const asked = say("a1", "assistant", text("May I write to the ledger now?"));
+    const answer = `${standing(`"${RULE}" [#1]`)}\n## Ended instructions\n- "${RULE}" ended by "ok" [#3]`;
+    const reads = (words: string): Checked => read(answer, [user("m1", RULE), asked, user("m2", words)]);
+    expect(reads("Ok.").ended).toMatchObject([{ messageId: "m1", by: { messageId: "m2", quote: "Ok." } }]);
+    expect(reads("is the count ok").ended).toEqual([]);
   });
 
   test("and one that is given again afterwards stands", () => {

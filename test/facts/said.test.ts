@@ -49,6 +49,15 @@ describe("the user's words in a message", () => {
       "the instruction file before them",
       `# AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\n${PLANTED}\n</INSTRUCTIONS>\n\n${OWN}`,
     ],
+    [
+      "a reminder within another",
+      `<system-reminder>a <system-reminder>b</system-reminder> ${PLANTED}</system-reminder>\n${OWN}`,
+    ],
+    [
+      "a reminder that names its tag",
+      `<system-reminder>No <system-reminder> here. ${PLANTED}</system-reminder>\n${OWN}`,
+    ],
+    ["what somebody says on lines of his own", `<coworker name="Bo">${PLANTED}</coworker>\n${OWN}`],
     ["tags within a block", `<system-reminder><command-args>${PLANTED}</command-args></system-reminder>${OWN}`],
   ])("are without %s", (_, words) => {
     expect(wordsOfUser(by(words))).toBe(OWN);
@@ -72,6 +81,8 @@ describe("the user's words in a message", () => {
     ["a made-up turn", { isSynthetic: true }],
   ])("are none where the metadata tells of %s", (_, metadata) => {
     expect(wordsOfUser(by(PLANTED, metadata))).toBe("");
+    expect(wordsOfUser(by(PLANTED, { custom: metadata }))).toBe("");
+    expect(wordsOfUser(by(OWN, { custom: null }))).toBe(OWN);
     expect(wordsOfUser(by(OWN, { isMeta: false, name: "Ada" }))).toBe(OWN);
   });
 
@@ -113,6 +124,8 @@ describe("the user's words in a message", () => {
     "<b>never</b> touch the <b>harbour</b>",
     "<p>Keep the lantern list in one file.</p>",
     "<task>Keep the lantern list in one file.</task>",
+    "<rules>\nKeep the lantern list in one file.\n</rules>\nThanks",
+    "never write <system-reminder> here.\nand that is all",
     "<coworker>is no element of ours",
   ])("are all that a person may have typed, with tags or without: %j", (words) => {
     expect(wordsOfUser(by(words))).toBe(words);

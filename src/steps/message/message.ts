@@ -36,8 +36,11 @@ export function toolName(part: ToolPart): string {
 const BY_HARNESS = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic"] as const;
 
 export function isOfHarness({ metadata }: UIMessage, marks: readonly string[] = BY_HARNESS): boolean {
-  if (typeof metadata !== "object" || metadata === null) return false;
-  return marks.some((field) => (metadata as Record<string, unknown>)[field] === true);
+  // Some clients keep the fields of a message's writer under `custom`.
+  const told = metadata as { readonly custom?: unknown } | null | undefined;
+  return [told, told?.custom].some((fields) =>
+    marks.some((field) => (fields as Record<string, unknown>)?.[field] === true),
+  );
 }
 
 /** The text of a field. Empty when it is missing or null, and JSON for a value of another type. */
