@@ -358,8 +358,8 @@ function widen(text: string, from: number, to: number): string {
   return [...leadsOf(near.slice(0, begin)), ITEM.exec(sentence)?.[2] ?? sentence].join(" […] ");
 }
 
-/** What is no word: a number of an item, one letter, several with full stops between, or consonants alone. */
-const NO_WORD = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*|[A-Z]?[b-df-hj-np-tv-xz]{1,5})$/u;
+/** What is no word: a number of an item, one letter, several with full stops between, or consonants alone behind a word. */
+const NO_WORD = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*)$|\S[\s(]{1,2}[A-Z]?[b-df-hj-np-tv-xz]{1,5}$/u;
 const BRIEF_WORD = /(?<!\p{L}{3})\p{L}$/u;
 
 /** A small letter ends no sentence that began with a capital, and neither does a number behind a short word, as in "Fig. 3". */
