@@ -171,7 +171,7 @@ describe("events of messages", () => {
     expect(hydrateEvent(dehydrateEvent(event))).toEqual(event);
     const message = eventToMessage(event);
     expect(message.id).toBe("palimpsest:overlay:o");
-    expect(JSON.stringify(message)).toContain("[Summary of 12 messages of this conversation");
+    expect(JSON.stringify(message)).toContain("[Summary of 12 messages");
   });
 
   test("what is no event is refused, and the error says why", () => {

@@ -187,7 +187,7 @@ describe("synthetic messages", () => {
     const summary = "## Goal\nNone.\n\n## Rules\n- None.\n\n## State\nN/A";
     const [part] = summaryMessage({ overlayId: "o1", summary }).parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[Summary of earlier messages [^\n]*\]\n\n## Goal\nNone\.\n\n\[End of the record\.[^\n]*\]$/,
+      /^\[Summary of earlier messages, [^\n]*\]\n\n## Goal\nNone\.\n\n\[End of the record\.[^\n]*\]$/,
     );
   });
 
@@ -200,10 +200,10 @@ describe("synthetic messages", () => {
     });
     const [part] = message.parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[Summary of 12 messages [^\n]*not a request: [^\n]* It was made without a model[^\n]*\]\n\n## Goal\nShip\.\n\n\[End of the record\.[^\n]*\]$/,
+      /^\[Summary of 12 messages, [^\n]*not a request: [^\n]* It was made without a model[^\n]*\]\n\n## Goal\nShip\.\n\n\[End of the record\.[^\n]*\]$/,
     );
     expect(part?.type === "text" && part.text, "what holds, what may not, and how to get originals").toMatch(
-      /open may be closed since, what it lists as in force or loaded holds\.[^\n]*\[@0a1b2c3\][^\n]*"recall", if you have it/,
+      /its goal and open points may be settled since, what it lists as in force or loaded holds\.[^\n]*\[@0a1b2c3\][^\n]*"recall", if you have it/,
     );
     expect(opening({ spanMessages: 1 })).toContain("[Summary of 1 message or some of its steps");
     expect(opening({})).toContain("[Summary of earlier messages");
