@@ -12,6 +12,13 @@ function ids(messages: readonly UIMessage[]): string[] {
   return messages.map((message) => message.id);
 }
 
+/** Many arrays, so deep inside. */
+function nested(depth: number): unknown {
+  let data: unknown = Array.from({ length: 300_000 }, () => []);
+  for (let level = 0; level < depth; level++) data = { data };
+  return data;
+}
+
 function holding(value: unknown): UIMessage {
   const data = { "odd key": [{ when: value }] };
   return {
@@ -79,6 +86,22 @@ describe("appending", () => {
       const again = history.append(say("m1", "other"), "no such parent");
       expect(again).toEqual({ inserted: false, synthetic: false, message: say("m1") });
       expect(history.leafId()).toBe("m2");
+    });
+  });
+
+  test("checks a message deep inside in the time that it takes near the surface", async () => {
+    await withProbe(({ history }) => {
+      const timed = (depth: number): number => {
+        const times = [1, 2, 3].map((n) => {
+          const message = holding(nested(depth));
+          const began = performance.now();
+          history.append({ ...message, id: `d${depth}.${n}` });
+          return performance.now() - began;
+        });
+        return Math.min(...times);
+      };
+      timed(0);
+      expect(timed(400)).toBeLessThan(4 * timed(1) + 50);
     });
   });
 

@@ -59,7 +59,7 @@ export function checkShape(message: UIMessage): void {
 export function encodeMessage(message: UIMessage, countTokens: CountTokens): Encoded {
   checkShape(message);
   const budget = { left: MESSAGE_MAX_BYTES };
-  checkPlain(message, { key: "", holder: null, up: null, depth: 0, messageId: message.id, budget });
+  checkPlain(message, { key: "", above: new Set(), up: null, depth: 0, messageId: message.id, budget });
   const { bytes, pieces } = splitUtf8(JSON.stringify(message), ROW_MAX_BYTES);
   if (bytes > MESSAGE_MAX_BYTES) throw tooLarge(message.id);
   return { ...measured(message, countTokens), bytes, pieces };
@@ -181,7 +181,8 @@ function measure(message: UIMessage, countTokens: CountTokens): Measure {
 /** The position of the check, as a chain back to the message. */
 interface Visit {
   readonly key: string | number;
-  readonly holder: object | null;
+  /** The objects and arrays that hold this value. The whole visit shares the set, so a look costs the same at any depth. */
+  readonly above: Set<object>;
   readonly up: Visit | null;
   readonly depth: number;
   readonly messageId: string;
@@ -196,22 +197,24 @@ function checkPlain(value: unknown, visit: Visit): void {
   if (typeof value !== "object" || value === null)
     throw notSerializable(visit, typeof value === "number" ? String(value) : typeof value);
   checkHolder(value, visit);
-  const { budget, depth, messageId } = visit;
+  const { above, budget, depth, messageId } = visit;
+  above.add(value);
   const checkInside = (key: string | number, each: unknown): void => {
     // A large message consists mostly of strings and numbers, and the check of those needs no chain of visits.
     if (isPlain(each)) spend(budget, each, messageId);
-    else checkPlain(each, { key, holder: value, up: visit, depth: depth + 1, messageId, budget });
+    else checkPlain(each, { key, above, up: visit, depth: depth + 1, messageId, budget });
   };
   if (Array.isArray(value)) {
     for (let key = 0; key < value.length; key++) checkInside(key, value[key]);
-    return;
+  } else {
+    for (const key of Object.keys(value)) {
+      const each = (value as Record<string, unknown>)[key];
+      if (each === undefined) continue;
+      budget.left -= key.length + 3;
+      checkInside(key, each);
+    }
   }
-  for (const key of Object.keys(value)) {
-    const each = (value as Record<string, unknown>)[key];
-    if (each === undefined) continue;
-    budget.left -= key.length + 3;
-    checkInside(key, each);
-  }
+  above.delete(value);
 }
 
 function spend(budget: Visit["budget"], value: unknown, messageId: string): void {
@@ -227,9 +230,7 @@ function isPlain(value: unknown): boolean {
 
 /** Throws `not_serializable` unless this is an array or a plain object that does not contain itself. */
 function checkHolder(value: object, visit: Visit): void {
-  for (let above: Visit | null = visit; above !== null; above = above.up) {
-    if (above.holder === value) throw notSerializable(visit, "a cycle");
-  }
+  if (visit.above.has(value)) throw notSerializable(visit, "a cycle");
   if (visit.depth >= MAX_DEPTH) throw notSerializable(visit, `nesting deeper than ${MAX_DEPTH}`);
   if (Array.isArray(value)) return;
   const prototype: unknown = Object.getPrototypeOf(value);
