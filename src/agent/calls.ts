@@ -35,6 +35,7 @@ import {
   viewOptions,
   wholeNumber,
   words,
+  type CompactOptions,
 } from "./inputs.ts";
 import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts";
 import type { SessionManager } from "./sessions/session-manager.ts";
@@ -105,6 +106,7 @@ export const calls = {
     input: z.strictObject({ sessionId, ...compactOptions }),
     run: async (context, { sessionId, ...options }) => {
       mayOverride(context, options);
+      mayAskAnew(context, sessionId, options);
       return showReceipt(context, await context.session(sessionId).compact(options));
     },
   }),
@@ -487,6 +489,26 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
   throw new PalimpsestError(
     "unauthorized",
     'Clients of this agent may not ignore the budget. Open "override" where the agent is declared.',
+  );
+}
+
+/**
+ * A client that may not steer asks for no second paid answer about what was said. A focus or a branch makes a summary anew, and so may a run
+ * after one that was cancelled, so one of these is taken after each message.
+ */
+function mayAskAnew(
+  { may, core, manager }: CallContext,
+  sessionId: string,
+  { fresh, rebuild, focus, leafId }: CompactOptions,
+): void {
+  if (may("steer")) return;
+  const last = core.runs.latestEnded(sessionId);
+  const isAnew = focus !== undefined || leafId !== undefined || last?.outcome.kind === "cancelled";
+  const isAgain = isAnew && last?.manual === true && last.createdAt >= (manager.get(sessionId)?.lastMessageAt ?? 0);
+  if (fresh !== true && rebuild !== true && !isAgain) return;
+  throw new PalimpsestError(
+    "unauthorized",
+    `Clients of this agent may not ask a model again about what it was asked already${isAgain ? ": nothing was said since the last run" : ""}. Open "steer" where the agent is declared.`,
   );
 }
 

@@ -360,6 +360,45 @@ test("a client of a default agent cannot go past a spent budget; who holds the s
   expect((await agent.compact({ sessionId, ignoreBudget: true })).run.outcome).toBeNull();
 });
 
+test("without `steer` a client has a model asked once about what was said, whatever it asks for and cancels", async () => {
+  let asked = 0;
+  const { agent, connect } = newDefaultAgent((prompt) => {
+    asked++;
+    return summaryOf(prompt, "done");
+  });
+  const sessionId = "anew";
+  const line = await connect();
+  await agent.appendAll({ sessionId, messages: talk(0, ENOUGH) });
+  const ended = async (): Promise<void> => {
+    for (const { id } of await agent.runs({ sessionId })) await agent.waitForRun({ runId: id });
+  };
+  const compact = async (input: object): Promise<string> => {
+    const { result, error = "" } = await line.call("compact", { sessionId, ...input });
+    const { run } = (result ?? {}) as { run?: { id: string } };
+    if (run !== undefined) await line.call("cancelRun", { runId: run.id });
+    await ended();
+    return error;
+  };
+  await ended();
+  expect(await compact({ fresh: true })).toMatch(/^\[unauthorized\] .*steer/);
+  expect(await compact({ rebuild: true })).toMatch(/^\[unauthorized\] .*steer/);
+  for (let said = ENOUGH; said < ENOUGH + 3; said++) {
+    expect(await compact({ focus: `the ${said}th` })).toBe("");
+    const before = asked;
+    for (const input of [{ focus: "more" }, { focus: "other", leafId: "m4" }, { leafId: "m3" }])
+      expect(await compact(input)).toMatch(/^\[unauthorized\] .*nothing was said since the last run/);
+    await compact({});
+    expect(asked).toBe(before);
+    await scheduler.wait(2);
+    await agent.append({ sessionId, message: say(said) });
+    await ended();
+  }
+  const before = await agent.runs({ sessionId });
+  for (const input of [{ focus: "a" }, { focus: "b", fresh: true }])
+    await agent.cancelRun({ runId: (await agent.compact({ sessionId, ...input })).run.id });
+  expect(await agent.runs({ sessionId })).toHaveLength(before.length + 2);
+});
+
 test("without `override` no call goes past a spent budget, whatever else is open; with it each does", async () => {
   const { stub, agent, sessionId } = await newSpentAgent();
   const [ended] = await agent.runs({ sessionId });
