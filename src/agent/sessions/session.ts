@@ -42,7 +42,7 @@ import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { inTurns } from "../../steps/view/turns.ts";
-import type { View, ViewReading } from "../../memory/messages/view.ts";
+import { asShown, type View, type ViewReading } from "../../memory/messages/view.ts";
 import {
   checkViewOptions,
   messageRoom,
@@ -330,11 +330,10 @@ export class Session extends Configured {
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const view = await this.viewWith(options);
     const { apart = false, asOf, leafId } = checkViewOptions(options);
-    if (apart) return view;
     const { thoughts } = this.#core;
-    const messages = thoughts.boundView(inTurns(view.messages));
-    if (asOf === undefined) thoughts.showed(this.#state.id, leafId ?? this.#state.stored.leafId(), messages);
-    return { ...view, messages };
+    const messages = apart ? view.messages : thoughts.boundView(inTurns(view.messages));
+    if (!apart && asOf === undefined) thoughts.showed(this.#state.id, leafId ?? this.#state.stored.leafId(), messages);
+    return { ...view, messages: messages.map(asShown) };
   }
 
   /** As {@link getView}, with the messages apart, and arranged before the view is shortened or made to fit. @internal */

@@ -11,7 +11,6 @@ import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { PastView } from "../../memory/overlays/overlays.ts";
 import type { View } from "../../memory/messages/view.ts";
 import { checkBudget, fitView, type Fitting } from "../../fit/fit-view.ts";
-import { asShortened } from "../../steps/view/view.ts";
 import { measureMessage } from "../../steps/message/message.ts";
 import { previewOutputs } from "../../fit/preview.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../fit/truncate.ts";
@@ -86,20 +85,8 @@ export function withPreviews(core: Needs<"settings">, sessionId: string, message
   return previews === null ? messages : previewOutputs(messages, previews);
 }
 
-/** Applies the checked options to messages of the view. What it shortened is marked, so that no update puts it in the place of the original. */
+/** Applies the checked options to messages of the view. */
 export function shapeView(
-  core: Needs<"settings" | "usage">,
-  sessionId: string,
-  read: { view: View; shown: UIMessage[]; options: GetViewOptions; apart: Apart },
-): ShownView {
-  const shaped = shape(core, sessionId, read);
-  if (shaped.messages === read.view.messages) return shaped;
-  const whole = new Set(read.view.messages);
-  const messages = shaped.messages.map((message) => (whole.has(message) ? message : asShortened(message)));
-  return { ...shaped, messages };
-}
-
-function shape(
   core: Needs<"settings" | "usage">,
   sessionId: string,
   read: { view: View; shown: UIMessage[]; options: GetViewOptions; apart: Apart },

@@ -574,7 +574,7 @@ function assertNoReservedMarks(message: UIMessage): void {
   if (mark === "metadata") {
     throw new PalimpsestError(
       "reserved_metadata",
-      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries and what a view shortened. Change the message as getMessage() returns it, or use another key.`,
+      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries and what a view changed. Change the message as getMessage() returns it, or use another key.`,
     );
   }
 }

@@ -4,6 +4,7 @@
 import type { UIMessage } from "ai";
 import { type Outline, type OutlineRow, type Span, WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { asChanged } from "../../steps/view/view.ts";
 import { sliceMessage } from "../../steps/message/message.ts";
 import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
 import { summaryMessage } from "../../facts/render.ts";
@@ -149,7 +150,17 @@ export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMess
 
 /** What an element shows of its message. */
 export function shownPart(message: UIMessage, element: Element<ContentRow> & { kind: "message" }): UIMessage {
-  return isWholeMessage(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
+  if (!isWholeMessage(element)) return sliceMessage(message, element.fromStep, element.toStep);
+  stored.add(message);
+  return message;
+}
+
+/** The messages of views that are as they are stored. */
+const stored = new WeakSet<UIMessage>();
+
+/** A message of a view, marked where it is not as it is stored. Under the mark no update puts it in the place of the original. */
+export function asShown(message: UIMessage): UIMessage {
+  return stored.has(message) ? message : asChanged(message);
 }
 
 function viewElement(element: Element): ViewElement {

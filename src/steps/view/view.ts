@@ -65,12 +65,12 @@ export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "
   return marked ? "metadata" : null;
 }
 
-/** A stored message as a view shortened it. Under its mark it is never stored. */
-export function asShortened(message: UIMessage): UIMessage {
+/** A stored message as a view shortened or repaired it. Under its mark it is never stored. */
+export function asChanged(message: UIMessage): UIMessage {
   if (ownMark(message) !== null) return message;
   const { metadata } = message;
   const own = typeof metadata === "object" && metadata !== null ? metadata : {};
-  return { ...message, metadata: { ...own, [RESERVED_METADATA]: { kind: "shortened" } } };
+  return { ...message, metadata: { ...own, [RESERVED_METADATA]: { kind: "changed" } } };
 }
 
 /** A host's message under another id and without our metadata, because only our own store holds messages of ours. */

@@ -165,6 +165,51 @@ test.each([{ truncate: true }, { maxTokens: 3_000 }])(
   },
 );
 
+const isMarked = ({ id, metadata }: UIMessage) => id.startsWith("palimpsest:") || metadata !== undefined;
+
+test("what a plain view repaired replaces no original when it is sent back, and what it did not change is stored as before (M1)", async () => {
+  const { agent } = newAgent();
+  const call = { type: "tool-look" as const, toolCallId: "c", input: {} };
+  const messages: UIMessage[] = [
+    { id: "s", role: "system", parts: [{ type: "text", text: "Be brief." }] },
+    { id: "u1", role: "user", parts: [{ type: "text", text: "Half \ud800 a pair" }] },
+    {
+      id: "a1",
+      role: "assistant",
+      parts: [
+        { type: "text", text: "I look." },
+        { ...call, state: "input-available" },
+      ],
+    },
+    { id: "u2", role: "user", parts: [{ type: "text", text: "And?" }] },
+    { id: "a2", role: "assistant", parts: [{ ...call, state: "approval-requested", approval: { id: "p" } }] },
+    { id: "u3", role: "user", parts: [{ type: "text", text: "Go on." }] },
+    {
+      id: "a3",
+      role: "assistant",
+      parts: [
+        { type: "text", text: " " },
+        { ...call, type: "tool-a name.with dots", state: "output-error", errorText: "" },
+        { type: "text", text: "It failed." },
+      ],
+    },
+    { id: "u4", role: "user", parts: [{ type: "text", text: "Well." }] },
+  ];
+  await agent.appendAll({ messages });
+  for (const apart of [false, true]) {
+    const view = structuredClone((await agent.getView({ apart })).messages);
+    expect(view.filter((message) => !isMarked(message)).map(({ id }) => id)).toEqual(
+      apart ? ["s", "u2", "u3", "u4"] : ["u2", "u3", "u4"],
+    );
+    for (const message of view) {
+      // One under an id of ours is taken for an echo, which is not stored either.
+      const refused = await refusalOf(() => agent.upsert({ message }));
+      expect(refused).toMatch(message.metadata === undefined ? /^$/ : /^\[reserved_metadata\]/);
+    }
+    expect(await Promise.all(messages.map(async ({ id }) => agent.getMessage({ id })))).toEqual(messages);
+  }
+});
+
 test("an oversized tool output is shown as its two ends with a note where the whole is, and stored byte for byte (M1)", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
