@@ -9,8 +9,6 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { checkShape } from "../memory/messages/content.ts";
 import { repairMessages } from "../steps/view/repair.ts";
-import { truncateOlderMessages, type TruncateOptions } from "../fit/truncate.ts";
-import type { ModelFormatAdapter } from "./formats.ts";
 import { type ConversationEvent, eventsToMessages } from "./event.ts";
 
 /** A message in the simplest form. A string becomes one text part, and a missing id is created. */
@@ -27,8 +25,6 @@ export interface ContextMessage {
 export interface WorkingContextOptions {
   /** System text that stands before the conversation. Never stored. */
   readonly system?: string;
-  /** Shortens long content of older messages (src/fit/truncate.ts). Default: nothing is shortened. */
-  readonly truncate?: TruncateOptions;
   /**
    * Your own reading of the events, each as a message, or as null for none. Default: the stored messages. The context still pairs every
    * call with its result.
@@ -59,9 +55,7 @@ export class WorkingContext {
 
   /** All messages for a model without the system text, with every tool call paired with one result (V2). */
   get messages(): UIMessage[] {
-    const { truncate } = this.#options;
-    const repaired = repairMessages([...this.#loaded, ...this.#added]);
-    return truncate === undefined ? repaired : truncateOlderMessages(repaired, truncate);
+    return repairMessages([...this.#loaded, ...this.#added]);
   }
 
   /** Throws `invalid_message` for a malformed message, and `invalid_input` for an id that the context already has. */
@@ -90,11 +84,6 @@ export class WorkingContext {
     if (system === undefined) return messages;
     return [{ id: "system", role: "system", parts: [{ type: "text", text: system }] }, ...messages];
   }
-
-  /** Returns the same messages in a provider's format. */
-  async toModel<Prompt>(adapter: ModelFormatAdapter<Prompt>): Promise<Prompt> {
-    return adapter.toModel(this.getMessages());
-  }
 }
 
 function mapped(event: ConversationEvent, read: NonNullable<WorkingContextOptions["eventToMessage"]>): UIMessage[] {
@@ -119,10 +108,9 @@ export function buildWorkingContext(
   events: readonly ConversationEvent[],
   options: WorkingContextOptions = {},
 ): WorkingContext {
-  checkFields("buildWorkingContext", options, { system: true, truncate: true, eventToMessage: true });
+  checkFields("buildWorkingContext", options, { system: true, eventToMessage: true });
   if (options.eventToMessage !== undefined && typeof options.eventToMessage !== "function") {
     throw new PalimpsestError("invalid_options", "eventToMessage is a function that returns a message, or null.");
   }
-  if (options.truncate !== undefined) truncateOlderMessages([], options.truncate);
   return new WorkingContext(events, options);
 }

@@ -22,84 +22,29 @@ import { summaryMessage } from "../facts/render.ts";
 /** Parts as a UIMessage holds them. Only the type of a part is checked. */
 const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown } | null)?.type === "string"));
 const fields = z.record(z.string(), z.unknown());
-const id = viewId;
 const toolText = z.string().min(1).refine(isWellFormed, NOT_WELL_FORMED);
 
-/** The fields of every event. */
-interface EventBase {
-  /** Stays the same while the message grows. The first event of a message has the message's id. */
-  readonly id: string;
-  /** Id of the message that the event is a part of. */
-  readonly messageId: string;
-  /** Epoch ms, or 0 when the event was not stored. */
-  readonly createdAt: number;
-  /** The event's place, which grows along a branch and stays while the message grows. Absent when the event was not stored. */
-  readonly seq?: number | undefined;
-  /** Fields of the message beyond id, role and parts, on its first event. */
-  readonly message?: Record<string, unknown> | undefined;
-}
-
-interface TextEvent<Action extends "system_instruction" | "user_message" | "agent_message"> extends EventBase {
-  readonly action: Action;
-  readonly content: Part[];
-}
-
-interface ToolEvent extends EventBase {
-  readonly toolCallId: string;
-  readonly toolName: string;
-  /** The fields of the tool part beyond the event's own. It may be empty. */
-  readonly part: Record<string, unknown>;
-}
-
-interface ToolCallEvent extends ToolEvent {
-  readonly action: "tool_call_request";
-  readonly input?: unknown;
-}
-
-interface ToolResultEvent extends ToolEvent {
-  readonly action: "tool_result";
-  readonly status: "ok" | "error" | "denied";
-  /** Present with the status "ok". */
-  readonly output?: unknown;
-  /** Present with the status "error". */
-  readonly errorText?: string | undefined;
-}
-
-interface CompactionEvent extends EventBase {
-  readonly action: "compaction";
-  readonly overlayId: string;
-  readonly summary: string;
-  /** The summary as a view shows it, with what stands beside it word for word. Present in events that were loaded. */
-  readonly shown?: string | undefined;
-  readonly fromMessageId: string;
-  readonly toMessageId: string;
-  /** Number of messages that the summary replaces. */
-  readonly messages: number;
-}
-
-/** One thing that happened in a conversation. `action` says which. */
-export type ConversationEvent =
-  | TextEvent<"system_instruction">
-  | TextEvent<"user_message">
-  | TextEvent<"agent_message">
-  | ToolCallEvent
-  | ToolResultEvent
-  | CompactionEvent;
-/** The kinds of events. */
-export type EventAction = ConversationEvent["action"];
-export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
-
 const base = z.strictObject({
-  id,
-  messageId: id,
+  /** Stays the same while the message grows. The first event of a message has the message's id. */
+  id: viewId,
+  /** Id of the message that the event is a part of. */
+  messageId: viewId,
+  /** Epoch ms, or 0 when the event was not stored. */
   createdAt: z.number().int().nonnegative(),
+  /** The event's place, which grows along a branch and stays while the message grows. Absent when the event was not stored. */
   seq: z.number().int().nonnegative().optional(),
+  /** Fields of the message beyond id, role and parts, on its first event. */
   message: fields.optional(),
 });
 
-const tool = base.extend({ toolCallId: toolText, toolName: toolText, part: fields.default({}) });
+const tool = base.extend({
+  toolCallId: toolText,
+  toolName: toolText,
+  /** The fields of the tool part beyond the event's own. It may be empty. */
+  part: fields.default({}),
+});
 
-const event: z.ZodType<ConversationEvent> = z.discriminatedUnion("action", [
+const event = z.discriminatedUnion("action", [
   base.extend({ action: z.literal("system_instruction"), content: parts }),
   base.extend({ action: z.literal("user_message"), content: parts }),
   base.extend({ action: z.literal("agent_message"), content: parts }),
@@ -107,19 +52,29 @@ const event: z.ZodType<ConversationEvent> = z.discriminatedUnion("action", [
   tool.extend({
     action: z.literal("tool_result"),
     status: z.enum(["ok", "error", "denied"]),
+    /** Present with the status "ok". */
     output: z.unknown().optional(),
+    /** Present with the status "error". */
     errorText: z.string().optional(),
   }),
   base.extend({
     action: z.literal("compaction"),
-    overlayId: id,
+    overlayId: viewId,
     summary: summary.min(1),
+    /** The summary as a view shows it, with what stands beside it word for word. Present in events that were loaded. */
     shown: z.string().optional(),
-    fromMessageId: id,
-    toMessageId: id,
+    fromMessageId: viewId,
+    toMessageId: viewId,
+    /** Number of messages that the summary replaces. */
     messages: z.number().int().nonnegative(),
   }),
 ]);
+
+/** One thing that happened in a conversation. `action` says which. */
+export type ConversationEvent = Readonly<z.infer<typeof event>>;
+/** The kinds of events. */
+export type EventAction = ConversationEvent["action"];
+export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
 
 /** An event in flat columns. `data` is JSON. */
 export interface EventRecord {

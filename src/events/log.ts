@@ -73,51 +73,27 @@ export interface PersistedTurn {
  * read are in proportion to the result. Throws `invalid_options`, `unknown_leaf`, and `unknown_message` when `before` is not in the log.
  */
 export function loadEvents(memory: Memory, sessionId: string, options: LoadEventsOptions = {}): ConversationEvent[] {
-  const page = new Page(options);
+  const { before, leafId, limit = 50 } = options;
+  checkWhole("limit", limit, 1, MAX_PAGE);
   const history = memory.session(sessionId);
-  const { before, leafId } = options;
   const start = before === undefined ? leafId : anchorOf(history, before);
+  const newestFirst: ConversationEvent[] = [];
+  let isReached = before === undefined;
   for (const message of history.history({ leafId: start ?? null, newestFirst: true })) {
-    if (page.takes(eventsOf(history, message))) break;
+    for (const event of eventsOf(history, message).toReversed()) {
+      if (isReached) newestFirst.push(event);
+      isReached ||= event.id === before;
+    }
+    if (newestFirst.length >= limit) break;
   }
-  return page.events();
+  if (!isReached) throw unknownEvent(before ?? "");
+  return newestFirst.slice(0, limit).toReversed();
 }
 
 /** Returns all events of a branch's view, oldest first. Throws `unknown_leaf`. */
 export function viewEvents(memory: Memory, sessionId: string, leafId?: string): ConversationEvent[] {
   const history = memory.session(sessionId);
   return [...history.history({ leafId: leafId ?? null })].flatMap((message) => eventsOf(history, message));
-}
-
-/** The newest events before a place, taken from newer ones to older ones. */
-class Page {
-  readonly #limit: number;
-  readonly #before: string | undefined;
-  readonly #newestFirst: ConversationEvent[] = [];
-  #reached: boolean;
-
-  constructor({ limit = 50, before }: Pick<LoadEventsOptions, "limit" | "before">) {
-    checkWhole("limit", limit, 1, MAX_PAGE);
-    this.#limit = limit;
-    this.#before = before;
-    this.#reached = before === undefined;
-  }
-
-  /** Takes events, given oldest first. True when the page is full. */
-  takes(events: readonly ConversationEvent[]): boolean {
-    for (const event of events.toReversed()) {
-      if (this.#newestFirst.length === this.#limit) break;
-      if (this.#reached) this.#newestFirst.push(event);
-      this.#reached ||= event.id === this.#before;
-    }
-    return this.#newestFirst.length === this.#limit;
-  }
-
-  /** Oldest first. */
-  events(): ConversationEvent[] {
-    if (!this.#reached) throw unknownEvent(this.#before ?? "");
-    return this.#newestFirst.toReversed();
-  }
 }
 
 /**

@@ -24,13 +24,13 @@ describe("a working context", () => {
     const result = { role: "tool" as const, tool_call_id: "c1", content: "port 80" };
     for (const message of openAiAdapter.fromModel([reply, result], newId)) context.addMessage(message);
     expect(context.getNewMessages()[1]?.parts[0]).toMatchObject({ toolName: "read", output: "port 80" });
-    expect(await context.toModel(openAiAdapter)).toEqual([
+    expect(await openAiAdapter.toModel(context.getMessages())).toEqual([
       { role: "system", content: "Be brief." },
       { role: "user", content: "Which port?" },
       reply,
       result,
     ]);
-    const { system, messages } = await context.toModel(anthropicAdapter);
+    const { system, messages } = await anthropicAdapter.toModel(context.getMessages());
     expect([system, messages.map((message) => message.role)]).toEqual(["Be brief.", ["user", "assistant", "user"]]);
   });
 
@@ -83,23 +83,12 @@ describe("a working context", () => {
     expect(buildWorkingContext([]).leafId).toBe(null);
   });
 
-  test("shortens older outputs when it is told to, and only for the model", () => {
-    const long = "word ".repeat(1_000);
-    const messages = Array.from({ length: 20 }, (_, n) => say(`a${n}`, "assistant", done(`c${n}`, long)));
-    const context = buildWorkingContext(
-      messages.flatMap((message) => messageToEvents(message)),
-      { truncate: {} },
-    );
-    const lengths = context.getMessages().map((message) => JSON.stringify(message).length < 1_000);
-    expect([lengths.indexOf(false), lengths.lastIndexOf(true)]).toEqual([16, 15]);
-  });
-
   test("refuses what is no message, an id it has already, and options that cannot be", () => {
     const context = buildWorkingContext(question);
     context.addMessage(say("a1", "assistant", text("80")));
     expect(codeOf(() => context.addMessage({ id: "x" } as UIMessage))).toBe("invalid_message");
     for (const id of ["u1", "a1"]) expect(codeOf(() => context.addMessage(say(id, "user")))).toBe("invalid_input");
     expect(context.getNewMessages().length).toBe(1);
-    expect(codeOf(() => buildWorkingContext([], { truncate: { step: 0 } }))).toBe("invalid_options");
+    expect(codeOf(() => buildWorkingContext([], { tail: 1 } as object))).toBe("invalid_options");
   });
 });
