@@ -31,8 +31,8 @@ export function ours({ turns }: Conversation): Search {
     history.append({ id, role, parts: [{ type: "text", text: `${speaker}: ${text}` }] });
   }
   return (query, maxTokens) => {
-    const places = new HiddenMessages(history.tree, search);
-    const work = recall({ places, version: null }, { query, everywhere: true, maxTokens }, estimateTokens);
+    const originals = new HiddenMessages(history.tree, search);
+    const work = recall({ originals, version: null }, { query, everywhere: true, maxTokens }, estimateTokens);
     const found = atOnce(work);
     return new Set(found.kind === "found" ? found.messages.map(({ id }) => id) : []);
   };

@@ -133,23 +133,23 @@ function textOf({ parts }: UIMessage): string {
 
 /** The first boundary from `index` on that separates no tool call from its result. */
 export function alignBoundaryForward(messages: readonly UIMessage[], index: number): number {
-  const held = heldBoundaries(messages);
+  const dividing = dividingBoundaries(messages);
   let at = index;
-  while (held.has(at)) at++;
+  while (dividing.has(at)) at++;
   return at;
 }
 
 /** The last boundary up to `index` that separates no tool call from its result. */
 export function alignBoundaryBackward(messages: readonly UIMessage[], index: number): number {
-  const held = heldBoundaries(messages);
+  const dividing = dividingBoundaries(messages);
   let at = index;
-  while (held.has(at)) at--;
+  while (dividing.has(at)) at--;
   return at;
 }
 
 /** Boundaries with a call before and its result behind them. Boundary `n` lies before message `n`. */
-function heldBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
-  const held = new Set<number>();
+function dividingBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
+  const dividing = new Set<number>();
   const calledAt = new Map<string, number>();
   for (const [index, message] of messages.entries()) {
     for (const part of message.parts) {
@@ -157,10 +157,10 @@ function heldBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
       if (tool === null) continue;
       const called = calledAt.get(tool.toolCallId);
       if (called === undefined) calledAt.set(tool.toolCallId, index);
-      else for (let boundary = called + 1; boundary <= index; boundary++) held.add(boundary);
+      else for (let boundary = called + 1; boundary <= index; boundary++) dividing.add(boundary);
     }
   }
-  return held;
+  return dividing;
 }
 
 /** Begins the id of a message that stands for a summary there. */

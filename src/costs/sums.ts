@@ -63,18 +63,15 @@ export function addCall(before: CostRow | null, model: string, call: OwnCall): C
   };
 }
 
-export function addSummary(
-  before: CostRow | null,
-  model: string,
-  { cachedTokens = 0, writtenTokens = 0, ...counts }: SummariserCall["summariser"],
-): CostRow {
-  return addCounts(before ?? emptyRow(model, 1), { ...counts, cachedTokens, writtenTokens });
+export function addSummary(before: CostRow | null, model: string, counts: SummariserCall["summariser"]): CostRow {
+  return addCounts(before ?? emptyRow(model, 1), counts);
 }
 
-type Counts = Pick<OwnCall, "inputTokens" | "outputTokens" | "cachedTokens" | "writtenTokens">;
-
 /** A provider may report more from its cache than the whole prompt. No more than the prompt counts, so no cost is negative. */
-function addCounts(row: CostRow, { inputTokens, outputTokens, cachedTokens, writtenTokens }: Counts): CostRow {
+function addCounts(
+  row: CostRow,
+  { inputTokens, outputTokens, cachedTokens = 0, writtenTokens = 0 }: SummariserCall["summariser"],
+): CostRow {
   const cached = Math.min(cachedTokens, inputTokens);
   return {
     ...row,
@@ -127,10 +124,11 @@ export interface Costs {
 }
 
 export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
-  const models = rows.map((row) => ({
-    row,
-    shown: { ...countsOf(row), cost: priced(list, row.model, chargedOf(row)) },
-  }));
+  const models = rows.map((row) => {
+    const { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens } = row;
+    const cost = priced(list, model, chargedOf(row));
+    return { row, shown: { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens, cost } };
+  });
   const own = models.filter(({ row }) => row.summarises === 0);
   const whole = own.map(({ row }) => wholeOf(row));
   return {
@@ -186,20 +184,16 @@ export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<s
   return found;
 }
 
-function countsOf({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow) {
-  return { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens };
-}
-
-/** Rows that were stored before {@link addCounts} limited them may have more from the cache than in all. */
-function chargedOf({ inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow): Charged {
-  const input = Math.max(0, inputTokens - cachedTokens - writtenTokens);
-  return { input, cacheRead: cachedTokens, cacheWrite: writtenTokens, output: outputTokens };
+/** {@link addCounts} bounds what is from the cache, so nothing is negative. */
+function chargedOf({ inputTokens, cachedTokens, writtenTokens, outputTokens: output }: CostRow): Charged {
+  const input = inputTokens - cachedTokens - writtenTokens;
+  return { input, cacheRead: cachedTokens, cacheWrite: writtenTokens, output };
 }
 
 /** The calls as they would have been without compaction. A provider that reported no cache has none. */
 function wholeOf({ cachedTokens, writtenTokens, wholeTokens, wholeCached, outputTokens: output }: CostRow): Charged {
   if (cachedTokens + writtenTokens === 0) return { input: wholeTokens, cacheRead: 0, cacheWrite: 0, output };
-  const fresh = Math.max(0, wholeTokens - wholeCached);
+  const fresh = wholeTokens - wholeCached;
   // Some providers keep a prompt without charging for it, and report nothing as written.
   return writtenTokens > 0
     ? { input: 0, cacheRead: wholeCached, cacheWrite: fresh, output }

@@ -31,7 +31,7 @@ export function readFrame(connection: Connection, message: WSMessage, hosts: boo
     return null;
   }
   if (message.length > MAX_REQUEST_BYTES) {
-    tell(
+    sendError(
       connection,
       "too_large",
       `A frame is at most ${MAX_REQUEST_BYTES} characters; this one has ${message.length}.`,
@@ -41,7 +41,7 @@ export function readFrame(connection: Connection, message: WSMessage, hosts: boo
   }
   const frame = parse(message);
   if (isCall(frame) || (hosts && isHostFrame(frame))) return frame;
-  tell(connection, "invalid_input", 'Send calls: { "type": "rpc", "id": "…", "method": "…", "args": [{ … }] }.');
+  sendError(connection, "invalid_input", 'Send calls: { "type": "rpc", "id": "…", "method": "…", "args": [{ … }] }.');
   return null;
 }
 
@@ -50,7 +50,7 @@ export function answerError(
   frame: CallFrame | HostFrame,
   [code, advice]: [ErrorCode, string],
 ): void {
-  if (!("method" in frame)) return tell(connection, code, advice);
+  if (!("method" in frame)) return sendError(connection, code, advice);
   const { message: error } = new PalimpsestError(code, advice);
   connection.send(JSON.stringify({ type: "rpc", id: frame.id, success: false, error }));
 }
@@ -83,7 +83,7 @@ function isHostFrame(frame: unknown): frame is HostFrame {
 }
 
 /** Answers a frame that is no call and therefore has no id to reply to. */
-function tell(connection: Connection, code: ErrorCode, advice: string): void {
+function sendError(connection: Connection, code: ErrorCode, advice: string): void {
   const { message: error } = new PalimpsestError(code, advice);
   connection.send(JSON.stringify({ type: "palimpsest:error", error }));
 }

@@ -63,7 +63,7 @@ type BatchResult = "made" | "nothing" | "failed" | "refused";
 export function embeddings(options: EmbeddingsOptions): Embeddings {
   const checked = checkOptions(options);
   return {
-    open: (core, placesOf) => new EmbeddingSearch(core, checked, placesOf),
+    open: (core, originalsOf) => new EmbeddingSearch(core, checked, originalsOf),
   };
 }
 
@@ -71,7 +71,7 @@ class EmbeddingSearch implements MeaningSearch {
   readonly #core: Core;
   readonly #sql: EmbeddingStatements;
   readonly #provider: Provider;
-  readonly #placesOf: (sessionId: string) => HiddenMessages;
+  readonly #originalsOf: (sessionId: string) => HiddenMessages;
   /** By session, the batch that is under way, so that it is asked for once. */
   readonly #batches = new Map<string, Promise<BatchResult>>();
   readonly #catchingUp = new Set<string>();
@@ -79,11 +79,11 @@ class EmbeddingSearch implements MeaningSearch {
   #batchTexts = BATCH_TEXTS;
   #last: { readonly query: string; readonly vector: readonly number[] } | null = null;
 
-  constructor(core: Core, options: CheckedOptions, placesOf: (sessionId: string) => HiddenMessages) {
+  constructor(core: Core, options: CheckedOptions, originalsOf: (sessionId: string) => HiddenMessages) {
     this.#core = core;
     this.#sql = new EmbeddingStatements(core.db);
     this.#provider = new Provider(core, this.#sql, options);
-    this.#placesOf = placesOf;
+    this.#originalsOf = originalsOf;
     core.onRunEnded(({ sessionId, outcome }) => {
       if (outcome.kind === "applied" || outcome.kind === "split") this.#catchUp(sessionId);
     });
@@ -174,16 +174,16 @@ class EmbeddingSearch implements MeaningSearch {
   /** The newest hidden messages that were not taken in, up to so many texts. */
   async #read(sessionId: string, texts: number): Promise<BatchMessage[]> {
     return this.#core.read(sessionId, async () => {
-      const places = this.#placesOf(sessionId);
-      const { seqs } = this.#waiting(sessionId, places.hidden(), this.#last?.vector.length ?? 0);
+      const originals = this.#originalsOf(sessionId);
+      const { seqs } = this.#waiting(sessionId, originals.hidden(), this.#last?.vector.length ?? 0);
       const next = [...Iterator.from(seqs).take(BATCH_MESSAGES)];
-      places.need(next);
-      return inSlices(this.#readMessages(places, sessionId, { seqs: next, texts }), yielderOf(this.#core));
+      originals.need(next);
+      return inSlices(this.#readMessages(originals, sessionId, { seqs: next, texts }), yielderOf(this.#core));
     });
   }
 
   *#readMessages(
-    places: HiddenMessages,
+    originals: HiddenMessages,
     sessionId: string,
     { seqs, texts: most }: { readonly seqs: readonly number[]; readonly texts: number },
   ): Slices<BatchMessage[]> {
@@ -194,7 +194,7 @@ class EmbeddingSearch implements MeaningSearch {
     for (const seq of seqs) {
       // The digest comes first. A message that changes after it is noticed when its vectors are stored.
       const digest = this.#sql.digest(sessionId, seq);
-      const read = digest === undefined ? null : places.read(seq);
+      const read = digest === undefined ? null : originals.read(seq);
       const pieces =
         read === null
           ? []

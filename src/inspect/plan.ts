@@ -212,18 +212,18 @@ function explainSummary(plan: SpanPlan, situation: Situation, besideTokens: numb
   return explainSpan(plan, situation, { shown: shownTokens(plan, policy, besideTokens), lines, modelTokens, cost });
 }
 
-interface Told extends Partial<Pick<PlanReport, "modelTokens" | "cost">> {
+interface SpanForecast extends Partial<Pick<PlanReport, "modelTokens" | "cost">> {
   /** Tokens in the span's place, by the budgets and at most. */
   readonly shown: { readonly budget: number; readonly most: number };
   /** Where the summary comes from. */
   readonly lines: readonly string[];
 }
 
-function explainSpan(plan: SpanPlan, situation: Situation, { shown, lines, ...costs }: Told): PlanReport {
+function explainSpan(plan: SpanPlan, situation: Situation, { shown, lines, ...costs }: SpanForecast): PlanReport {
   const { outline, policy, waiting } = situation;
   const savedTokens = plan.spanTokens - shown.budget;
   const expectedTokens = outline.tokens - plan.spanTokens + shown.most;
-  const told = [
+  const sentences = [
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
     ...describeHead(plan, policy),
     ...lines,
@@ -234,7 +234,7 @@ function explainSpan(plan: SpanPlan, situation: Situation, { shown, lines, ...co
       ? []
       : [`It does not start by itself now (${waiting.reason}): ${waiting.detail} ${waiting.advice}`]),
   ];
-  return reportOf(situation, { plan, ...costs, expectedTokens, savedTokensPerCall: savedTokens, lines: told });
+  return reportOf(situation, { plan, ...costs, expectedTokens, savedTokensPerCall: savedTokens, lines: sentences });
 }
 
 const WHY_FEWER = {
@@ -261,7 +261,7 @@ function describeHead({ head }: SpanPlan, policy: Policy): string[] {
 }
 
 /** A summary is largest with references on every line. A commit that would make the view larger is refused (V3). */
-function shownTokens({ spanTokens }: SpanPlan, policy: Policy, besideTokens: number): Told["shown"] {
+function shownTokens({ spanTokens }: SpanPlan, policy: Policy, besideTokens: number): SpanForecast["shown"] {
   const { summaryTokens, pinnedTokens, loadedTokens } = policy;
   const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;

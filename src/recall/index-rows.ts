@@ -49,7 +49,7 @@ export function lastOf(n: number): number {
   return rowidOf(n + 1, 0) - 1;
 }
 
-export function placeOf(rowid: number): { n: number; seq: number } {
+export function readRowid(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 

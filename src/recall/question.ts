@@ -223,8 +223,8 @@ export function topicAsks(question: string): Ask[] {
 // question about it are read by the same rules, and a word that no rule matches stays unchanged. Scripts without blanks
 // are read in pairs of characters, so that any part of a longer run shares pairs with it.
 
-/** Characters of a text from which its language is told. */
-const TELLING_CHARS = 2_000;
+/** Characters of a text from which its language is detected. */
+const DETECTED_CHARS = 2_000;
 /** A single letter, as an apostrophe leaves it. "don't" is read as "don" and "t". */
 const LETTER = /^\p{L}$/u;
 /** Names written in one, with hyphens or with underscores. */
@@ -388,28 +388,30 @@ export function spellingsOf(text: string): string[] {
 
 /** The language of a text's beginning, by its stop words. English when there are none. */
 export function languageOf(text: string): Language {
-  return tellLanguage(wordsOfText(text.slice(0, TELLING_CHARS))) ?? ENGLISH;
+  return detectLanguage(wordsOfText(text.slice(0, DETECTED_CHARS))) ?? ENGLISH;
 }
 
 /** The asked words of a question, each once. Stop words are dropped, unless the question has nothing else. */
 function askWords(text: string): Ask[] {
   const words = [...new Set(wordsOfText(text))];
-  const language = tellLanguage(words);
+  const language = detectLanguage(words);
   const stems = (language === null ? LANGUAGES : [language, ENGLISH]).map(({ stem }) => stem);
   const names = new Set(lowerAll(text.match(CAPITALISED)));
   const asked = words.flatMap((word): Ask[] => {
     if (isUnspaced(word)) return pairsOf(word).map((pair) => ({ ...NO_ASK, word: pair, forms: [pair], isPair: true }));
     return [{ ...NO_ASK, word, forms: [...new Set(stems.map((stem) => stem(word)))], isName: names.has(word) }];
   });
-  const isTelling = ({ word, isPair }: Ask): boolean =>
+  const isMeaningful = ({ word, isPair }: Ask): boolean =>
     isPair || !(LETTER.test(word) || language?.stopWords.has(word) === true);
-  const telling = asked.filter((each) => isTelling(each));
-  const byForm = new Map((telling.length === 0 ? asked : telling).toReversed().map((each) => [each.forms[0], each]));
+  const meaningful = asked.filter((each) => isMeaningful(each));
+  const byForm = new Map(
+    (meaningful.length === 0 ? asked : meaningful).toReversed().map((each) => [each.forms[0], each]),
+  );
   return [...byForm.values()].toReversed();
 }
 
 /** The language of the most stop words. Null when there are none. */
-function tellLanguage(words: readonly string[]): Language | null {
+function detectLanguage(words: readonly string[]): Language | null {
   let best: { language: Language | null; count: number } = { language: null, count: 0 };
   for (const each of LANGUAGES) {
     const count = words.reduce((sum, word) => sum + (each.stopWords.has(word) ? 1 : 0), 0);

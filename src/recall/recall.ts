@@ -7,6 +7,7 @@
  */
 import { z } from "zod";
 import type { RecalledVersion } from "../agent/hooks.ts";
+import { words } from "../agent/inputs.ts";
 import type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
@@ -100,18 +101,18 @@ export interface RecallRequest {
 }
 
 /** Fields that a model may send. A blank one counts as absent. */
-const text = (help: string) => z.string().max(MAX_FOCUS_CHARS).optional().describe(help);
+const text = (help: string) => words(MAX_FOCUS_CHARS).optional().describe(help);
 export const recallInput = z.object({
   query: text(
     'A question, or words that were said; only "quoted words" for those side by side, begin* for beginnings.',
   ),
   ids: z
-    .array(z.string().max(MAX_ID_CHARS))
+    .array(words(MAX_ID_CHARS))
     .max(RECALL_HITS)
     .optional()
     .describe("References from a summary, such as @0a1b2c3: reads these."),
-  around: z.string().max(MAX_ID_CHARS).optional().describe("One reference: that message and what was said around it."),
-  overlayId: z.string().max(MAX_ID_CHARS).optional().describe("Only under this summary; alone, reads it from its end."),
+  around: words(MAX_ID_CHARS).optional().describe("One reference: that message and what was said around it."),
+  overlayId: words(MAX_ID_CHARS).optional().describe("Only under this summary; alone, reads it from its end."),
   everywhere: z.boolean().optional().describe("Search all of the conversation, also what you can see."),
   notes: z
     .number()
@@ -149,7 +150,7 @@ export interface MeaningAsked {
 
 /** The searched parts of one session. */
 export interface Recalled {
-  readonly places: HiddenMessages;
+  readonly originals: HiddenMessages;
   /** Reads a version of the notes. Null where the agent keeps none. */
   readonly version: ((asked: RecalledVersion) => Recall) | null;
   readonly near?: Near | undefined;
@@ -166,21 +167,21 @@ export function* recall(recalled: Recalled, request: RecallRequest, countTokens:
  * What to ask of a search by meaning for a request. Null for a request that such a search does not serve. It has no query, or one in
  * quotes alone, or a text about work in progress, or nothing is hidden. A text about work is ranked by its names, which words find.
  */
-export function meaningAsked(places: HiddenMessages, request: RecallRequest): MeaningAsked | null {
+export function meaningAsked(originals: HiddenMessages, request: RecallRequest): MeaningAsked | null {
   const asked = checkRequest(request);
   const { query, ids, around, notes } = asked;
   if (query === undefined || ids !== undefined || around !== undefined || notes !== undefined) return null;
   const { asks, isWork } = readQuestion(query);
   if (isWork || asks.some(({ isRequired }) => isRequired)) return null;
-  const ranges = rangesOf(places, asked);
-  return ranges === null || ranges.length === 0 ? null : { query, ranges, hidden: places.hidden() };
+  const ranges = rangesOf(originals, asked);
+  return ranges === null || ranges.length === 0 ? null : { query, ranges, hidden: originals.hidden() };
 }
 
 /** Where a request looks. Null where it names an overlay that there is not. */
-function rangesOf(places: HiddenMessages, { overlayId, everywhere }: Asked): readonly SeqRange[] | null {
-  if (overlayId === undefined) return everywhere === true ? places.everything() : places.hidden();
-  const overlay = places.overlayNamed(overlayId);
-  return overlay === null ? null : places.under(overlay);
+function rangesOf(originals: HiddenMessages, { overlayId, everywhere }: Asked): readonly SeqRange[] | null {
+  if (overlayId === undefined) return everywhere === true ? originals.everything() : originals.hidden();
+  const overlay = originals.overlayNamed(overlayId);
+  return overlay === null ? null : originals.under(overlay);
 }
 
 function checkRequest(request: RecallRequest): Asked {
@@ -244,14 +245,14 @@ interface Draft {
 
 /** The answer to one request. */
 class Answer {
-  readonly #places: HiddenMessages;
+  readonly #originals: HiddenMessages;
   readonly #version: Recalled["version"];
   readonly #near: Near | undefined;
   readonly #asked: Asked;
   readonly #countTokens: CountTokens;
 
-  constructor({ places, version, near }: Recalled, asked: Asked, countTokens: CountTokens) {
-    this.#places = places;
+  constructor({ originals, version, near }: Recalled, asked: Asked, countTokens: CountTokens) {
+    this.#originals = originals;
     this.#version = version;
     this.#near = near;
     this.#asked = asked;
@@ -260,24 +261,24 @@ class Answer {
 
   *find(): Slices<Recall> {
     const { ids, around, overlayId, query, notes } = this.#asked;
-    const places = this.#places;
+    const originals = this.#originals;
     if (notes !== undefined) {
       const none = nothing("unknown", "There are no notes of this conversation.");
       return this.#version?.({ ...this.#asked, version: notes }) ?? none;
     }
     if (ids !== undefined) {
-      const found = ids.map((id) => ({ id, seqs: places.named(id) }));
+      const found = ids.map((id) => ({ id, seqs: originals.named(id) }));
       const unknown = found.filter(({ seqs }) => seqs.length === 0).map(({ id }) => id);
       const seqs = [...new Set(found.flatMap((each) => each.seqs))];
       return seqs.length === 0 ? notThere(ids) : yield* this.#readInOrder(seqs, seqs.length, unknown);
     }
     if (around !== undefined) {
-      const [seq] = places.named(around);
-      return seq === undefined ? notThere([around]) : yield* this.#readInOrder(places.around(seq));
+      const [seq] = originals.named(around);
+      return seq === undefined ? notThere([around]) : yield* this.#readInOrder(originals.around(seq));
     }
-    const ranges = rangesOf(places, this.#asked);
+    const ranges = rangesOf(originals, this.#asked);
     if (ranges === null) return notThere([overlayId ?? ""]);
-    if (query === undefined) return yield* this.#readInOrder(places.newest(ranges));
+    if (query === undefined) return yield* this.#readInOrder(originals.newest(ranges));
     if (ranges.length > 0) return yield* this.#readByWords(query, ranges);
     return nothing(
       "nothing-hidden",
@@ -293,7 +294,7 @@ class Answer {
     const items: Shown[] = [];
     let [left, looked, isFull] = [maxTokens - NOTE_TOKENS, 0, false];
     for (const seq of seqs) {
-      const original = this.#places.read(seq);
+      const original = this.#originals.read(seq);
       looked++;
       yield;
       if (original === null) continue;
@@ -350,18 +351,18 @@ class Answer {
 
   /** The passages that say most of the question, with their neighbours. */
   *#readByWords(query: string, ranges: readonly SeqRange[]): Slices<Recall> {
-    const places = this.#places;
+    const originals = this.#originals;
     const near = this.#near;
     const { maxTokens, everywhere } = this.#asked;
     const { asks, isQuestion, isWork } = readQuestion(query);
     const { matches, lost } = this.#match(asks, ranges, isWork);
     const isWithin = hasRequired(matches);
     const hits = new Set(matches.flatMap(({ seqs }) => seqs).filter(isWithin));
-    const topics = isQuestion ? places.matches(topicAsks(query), { ranges, rows: TOPIC_ROWS }) : [];
+    const topics = isQuestion ? originals.matches(topicAsks(query), { ranges, rows: TOPIC_ROWS }) : [];
     // What is said of a topic is no answer about a name that nobody said.
     const isTopic = !lost.some(({ isName }) => isName) && topics.some(({ seqs }) => seqs.some(isWithin));
     const isFound = hits.size > 0 || (near !== undefined && near.seqs.size > 0);
-    const partial = sayPartial(places.countPartial(ranges));
+    const partial = sayPartial(originals.countPartial(ranges));
     if (!isFound && !isTopic) {
       const where = everywhere === true ? "" : "What you can see already was not searched; for that, say everywhere.";
       const advice = ["No message has any of these words. Try other ones.", where, partial, sayMeaning(near)];
@@ -372,7 +373,7 @@ class Answer {
     const isInside = (seq: number): boolean => isIn(ranges, seq);
     const byWords = rankMessages(all, isInside);
     const most = Math.ceil(maxTokens / TOKENS_OF_A_TURN);
-    const read = yield* readRanked(places, near?.rank(byWords, isInside) ?? byWords, most);
+    const read = yield* readRanked(originals, near?.rank(byWords, isInside) ?? byWords, most);
     const passages = read.flatMap((each) => each.passages);
     const worth = yield* weighPassages(passages, all);
     const taken = yield* choosePassages(passages, {
@@ -402,11 +403,11 @@ class Answer {
    * question tells what is lost. A text about work has words that nobody said.
    */
   #match(asks: readonly Ask[], ranges: readonly SeqRange[], isWork: boolean): { matches: Match[]; lost: Ask[] } {
-    const matches = this.#places.matches(asks, { ranges, rows: ASKED_ROWS });
+    const matches = this.#originals.matches(asks, { ranges, rows: ASKED_ROWS });
     if (isWork) return { matches, lost: [] };
     const lost = lostAmong(matches, ({ seqs }) => seqs.length > 0);
     const beginnings = lost.flatMap((ask) => beginningOf(ask) ?? []);
-    return { matches: [...matches, ...this.#places.matches(beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
+    return { matches: [...matches, ...this.#originals.matches(beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
   }
 
   // --- the text -------------------------------------------------------------------------------------------------------
@@ -440,7 +441,7 @@ class Answer {
   }
 
   #describe({ seq, message: { id, role }, createdAt }: Original): Omit<RecalledMessage, "clipped" | "beside"> {
-    return { id, reference: referenceTo(id), role, createdAt, overlayId: this.#places.overlayOver(seq) };
+    return { id, reference: referenceTo(id), role, createdAt, overlayId: this.#originals.overlayOver(seq) };
   }
 }
 
@@ -478,14 +479,14 @@ function hasRequired(matches: readonly Match[]): (seq: number) => boolean {
  * Reads messages, best first, and returns them in the order of the conversation. `most` of them differ from each other in more than
  * numbers, and as many more do not.
  */
-function* readRanked(places: HiddenMessages, ranked: readonly number[], most: number): Slices<ReadMessage[]> {
+function* readRanked(originals: HiddenMessages, ranked: readonly number[], most: number): Slices<ReadMessage[]> {
   const read: ReadMessage[] = [];
   const shapes = new Set<string>();
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   let [chars, looked, fresh] = [0, 0, 0];
   for (const seq of ranked.slice(0, ALIKE_READS * most)) {
     if (fresh >= most) break;
-    const original = places.read(seq);
+    const original = originals.read(seq);
     if (original === null) continue;
     const cut = cutMessage(original);
     const size = cut.blocks.reduce((sum, { text }) => sum + text.length, 0);
@@ -538,8 +539,8 @@ export interface HiddenRange extends SeqRange {
 }
 
 /**
- * Locates original messages that the overlays of the active branch hide: turns words, names, overlays and neighbours into places. A place
- * costs a row when it is taken, so a reader takes them until it has enough. Made for one question, because it caches the shape of the view.
+ * Locates original messages that the overlays of the active branch hide: turns words, names, overlays and neighbours into the
+ * numbers of messages. A message costs a row when it is read, so a reader reads until it has enough. Made for one question, because it caches the shape of the view.
  *
  * A branch consists of a few ranges of the table. Within a range each row is the parent of the next, because only marked rows start
  * elsewhere (src/memory/schema.ts). So it can tell whether an overlay covers a message without walking there.
@@ -588,8 +589,8 @@ export class HiddenMessages {
     if (asks.length === 0) return [];
     // Deleted messages count too.
     const messages = ranges.reduce((sum, { fromSeq, toSeq }) => sum + toSeq - fromSeq + 1, 0);
-    const found = this.#search.placesOf(asks, { sessionId: this.#tree.sessionId, ranges, rows });
-    return found.map(({ ask, ...places }) => ({ ...ask, ...places, weight: weightOf(places.seqs, messages) }));
+    const found = this.#search.messagesWith(asks, { sessionId: this.#tree.sessionId, ranges, rows });
+    return found.map(({ ask, seqs, isAll }) => ({ ...ask, seqs, isAll, weight: weightOf(seqs, messages) }));
   }
 
   /** Every place in the ranges, newest first. */
@@ -604,7 +605,7 @@ export class HiddenMessages {
     return this.#search.countPartial(this.#tree.sessionId, ranges);
   }
 
-  /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
+  /** Finds messages by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
   named(name: string): number[] {
     const row = this.#tree.find(storedId(name));
     if (row !== null) return [row.seq];

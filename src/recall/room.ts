@@ -26,7 +26,7 @@ import type { Recall } from "../agent/recalled.ts";
 import { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
-import { MAX_FOCUS_CHARS, MAX_ID_CHARS, MAX_SEARCH_HITS, MAX_SESSION_ID_CHARS, RECALL_HITS } from "../limits.ts";
+import { MAX_SEARCH_HITS, MAX_SESSION_ID_CHARS } from "../limits.ts";
 import { inSlices, type Slices } from "../steps/text/text.ts";
 import {
   HiddenMessages,
@@ -46,20 +46,11 @@ const searchFields = {
   sessionId: words(MAX_SESSION_ID_CHARS).optional(),
   limit,
 } satisfies FieldsOf<SearchOptions>;
-/** The fields of a request. The model's tool ignores unknown fields, because a model should not repeat its call for one. */
-const recallFields = {
-  ...recallInput.shape,
-  query: words(MAX_FOCUS_CHARS).optional(),
-  section: words(MAX_FOCUS_CHARS).optional(),
-  ids: z.array(words(MAX_ID_CHARS)).max(RECALL_HITS).optional(),
-  around: words(MAX_ID_CHARS).optional(),
-  overlayId: words(MAX_ID_CHARS).optional(),
-} satisfies FieldsOf<RecallRequest>;
 /** What methods take as an object. */
 const inputs = {
   search: z.strictObject({ query, limit }),
   searchSessions: z.strictObject({ query, ...searchFields }),
-  recall: z.strictObject(recallFields),
+  recall: z.strictObject(recallInput.shape satisfies FieldsOf<RecallRequest>),
 };
 
 const call = callOf<RecallMethods, ManagerRecallMethods>();
@@ -80,7 +71,7 @@ export const recallCalls = {
   /** Reads originals under the summaries, by words, by reference, or by place, as text within a budget. */
   recall: call({
     group: "read",
-    input: z.strictObject({ sessionId, ...recallFields }),
+    input: z.strictObject({ sessionId, ...recallInput.shape }),
     run: ({ session }, { sessionId, ...request }) => session(sessionId).recall(request),
   }),
 };
@@ -94,7 +85,7 @@ export interface MeaningSearch {
 /** A search by meaning, as the room of recall is declared with it. */
 export interface Embeddings {
   /** @internal */
-  readonly open: (core: Core, placesOf: (sessionId: string) => HiddenMessages) => MeaningSearch;
+  readonly open: (core: Core, originalsOf: (sessionId: string) => HiddenMessages) => MeaningSearch;
 }
 
 /** Options of {@link recall}. */
@@ -122,8 +113,8 @@ export function recall(options: RecallOptions = {}): RecallExtension {
 function install(core: Core, embeddings: Embeddings | null): Installed<RecallMethods, ManagerRecallMethods> {
   const { memory } = core;
   const search = new MessageSearch(core.db, (sessionId, row) => memory.readContent(sessionId, row));
-  const placesOf = (sessionId: string): HiddenMessages => new HiddenMessages(memory.session(sessionId).tree, search);
-  const searches = { search, placesOf, meaning: embeddings?.open(core, placesOf) ?? null };
+  const originalsOf = (sessionId: string): HiddenMessages => new HiddenMessages(memory.session(sessionId).tree, search);
+  const searches = { search, originalsOf, meaning: embeddings?.open(core, originalsOf) ?? null };
   return {
     session: (state) => new SessionRecall(state, searches),
     manager: (state) => new ManagerRecall(state, search),
@@ -143,7 +134,7 @@ function install(core: Core, embeddings: Embeddings | null): Installed<RecallMet
 
 interface Searches {
   readonly search: MessageSearch;
-  readonly placesOf: (sessionId: string) => HiddenMessages;
+  readonly originalsOf: (sessionId: string) => HiddenMessages;
   /** Null where the room was added without embeddings. */
   readonly meaning: MeaningSearch | null;
 }
@@ -168,13 +159,13 @@ class SessionRecall {
     const checked = parseInput(inputs.recall, request);
     this.#state.apply();
     const { id, core } = this.#state;
-    const { search, placesOf } = this.#searches;
+    const { search, originalsOf } = this.#searches;
     const { text } = core.rooms;
     const countTokens = core.settings.counterOf(id);
     const ask = function* (sessionId: string, near: Near | undefined): Slices<Recall> {
       yield* search.catchUp(sessionId);
       const version = text === undefined ? null : (asked: RecalledVersion) => text.recall(sessionId, asked);
-      return yield* recallIn({ places: placesOf(sessionId), version, near }, checked, countTokens);
+      return yield* recallIn({ originals: originalsOf(sessionId), version, near }, checked, countTokens);
     };
     const pause = yielderOf(core);
     const near = await this.#near(id, checked);
@@ -190,9 +181,9 @@ class SessionRecall {
 
   /** Asked before the answer is chosen, because the model may take a while. Undefined where words alone are searched. */
   async #near(sessionId: string, request: RecallRequest): Promise<Near | undefined> {
-    const { meaning, placesOf } = this.#searches;
+    const { meaning, originalsOf } = this.#searches;
     if (meaning === null) return undefined;
-    const asked = await this.#state.core.read(sessionId, () => meaningAsked(placesOf(sessionId), request));
+    const asked = await this.#state.core.read(sessionId, () => meaningAsked(originalsOf(sessionId), request));
     return asked === null ? undefined : meaning.near(sessionId, asked);
   }
 
@@ -260,13 +251,13 @@ const SESSION_SEARCH_CHARS = 400;
 async function searchAll(core: Core, search: MessageSearch, query: string): Promise<string | null> {
   await inSlices(search.catchUp(), yielderOf(core));
   const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
-  const told = hits.map(({ sessionId, id, role, createdAt, snippet, missing }) => {
+  const lines = hits.map(({ sessionId, id, role, createdAt, snippet, missing }) => {
     const name = core.memory.sessions.get(sessionId)?.name ?? sessionId;
     const day = new Date(createdAt).toISOString().slice(0, 10);
     const less = missing.length === 0 ? "" : `, without ${missing.map((word) => JSON.stringify(word)).join(", ")}`;
     return `${day}, ${role}, in "${name}" (session ${sessionId}, message ${id}${less}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
   });
-  return told.length === 0 ? null : told.join("\n\n");
+  return lines.length === 0 ? null : lines.join("\n\n");
 }
 
 /** `recall` as a model's tool. Every expected failure is an answer with advice. */

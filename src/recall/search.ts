@@ -18,7 +18,7 @@ import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from 
 import { isEncoded, atOnce, type Slices } from "../steps/text/text.ts";
 import {
   lastOf,
-  placeOf,
+  readRowid,
   rowidOf,
   SearchStatements,
   type IndexedRow,
@@ -83,7 +83,7 @@ interface CaughtUp {
   readonly written: number;
 }
 
-interface PlacesAsked {
+interface MatchQuery {
   readonly sessionId: string;
   readonly ranges: readonly SeqRange[];
   /** Index rows for all asks. */
@@ -91,7 +91,7 @@ interface PlacesAsked {
 }
 
 /** An ask, and the messages that have it, newest first. */
-interface Places {
+interface AskMatches {
   readonly ask: Ask;
   readonly seqs: readonly number[];
   readonly isAll: boolean;
@@ -151,7 +151,7 @@ export class MessageSearch {
     const partial = this.#partialAmong(found.map(({ rowid }) => rowid));
     const sessions = new Map(indexed.map((each) => [each.n, each.sessionId]));
     return found.flatMap(({ rowid, score, missing }) => {
-      const { n, seq } = placeOf(rowid);
+      const { n, seq } = readRowid(rowid);
       const session = sessions.get(n);
       const message = session === undefined ? undefined : this.#sql.message(session, seq);
       if (session === undefined || message === undefined) return [];
@@ -192,14 +192,14 @@ export class MessageSearch {
    * For each ask, the messages in `ranges` that have it, newest first. All asks share `rows`, because a word in many
    * messages tells little, no matter which of them are known.
    */
-  placesOf(asks: readonly Ask[], { sessionId, ranges, rows }: PlacesAsked): Places[] {
+  messagesWith(asks: readonly Ask[], { sessionId, ranges, rows }: MatchQuery): AskMatches[] {
     const [indexed] = this.#indexed(sessionId);
     if (indexed === undefined) return asks.map((ask) => ({ ask, seqs: [], isAll: true }));
     const stretches = ranges
       .toSorted((a, b) => b.toSeq - a.toSeq)
       .map(({ fromSeq, toSeq }) => ({ first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) }));
     const found = this.#newestOf(asks, { stretches, rows });
-    return found.map(({ ask, rowids, isAll }) => ({ ask, isAll, seqs: rowids.map((rowid) => placeOf(rowid).seq) }));
+    return found.map(({ ask, rowids, isAll }) => ({ ask, isAll, seqs: rowids.map((rowid) => readRowid(rowid).seq) }));
   }
 
   /** For each ask, the row numbers of its messages, newest first. `stretches` must have the newest first. */
@@ -306,12 +306,12 @@ export class MessageSearch {
     let left = chars;
     for (let number = this.#sql.edited(n); number !== null && left > 0; number = this.#sql.edited(n)) {
       const edited = number;
-      const row = this.#sql.source(sessionId, placeOf(edited).seq);
+      const row = this.#sql.source(sessionId, readRowid(edited).seq);
       const message = row === undefined ? null : this.#readOrWait(sessionId, row);
       if (message instanceof NotAtHand) throw message;
       left -= this.#db.transaction(() => {
         this.#sql.deleteEdited(edited);
-        return message === null ? 0 : this.#insert(n, placeOf(edited).seq, message);
+        return message === null ? 0 : this.#insert(n, readRowid(edited).seq, message);
       });
     }
     return left < chars;
