@@ -13,7 +13,7 @@ import { yielderOf } from "../agent/yielder.ts";
 import { redactionOf } from "../agent/redaction.ts";
 import type { MeaningAsked, Near, HiddenMessages } from "../recall/recall.ts";
 import type { Embeddings, MeaningSearch } from "../recall/room.ts";
-import { isIn, type SeqRange } from "../recall/index-rows.ts";
+import { isIn, type SeqRange } from "../recall/search.ts";
 import {
   ofLengthOne,
   packEntries,

@@ -176,80 +176,44 @@ const MAX_COMPARED = 50;
 
 /**
  * Compares a summary with those that it replaced, oldest first. References are ignored. Results are in the order of the
- * text.
+ * text, and the work grows linearly with it.
  */
 export function diffSummaries(before: readonly string[], after: string): SummaryDiff {
-  const old = new Unmatched(before.flatMap(readComparable));
+  const dropped = new Set(before.flatMap(readComparable));
   const fresh = readComparable(after);
+  const byText = Map.groupBy(dropped, ({ text }) => text);
+  const byWord = new Map<string, Set<Comparable>>();
+  for (const bullet of dropped) {
+    for (const word of bullet.words) byWord.set(word, (byWord.get(word) ?? new Set()).add(bullet));
+  }
   const sources = new Map<Comparable, Comparable>();
   const match = (find: (bullet: Comparable) => Comparable | undefined): void => {
     for (const bullet of fresh) {
       const source = sources.has(bullet) ? undefined : find(bullet);
       if (source === undefined) continue;
       sources.set(bullet, source);
-      old.take(source);
+      dropped.delete(source);
+      for (const word of source.words) byWord.get(word)?.delete(source);
     }
   };
   // Exact matches first, so that no reworded bullet takes the source of an unchanged one.
-  match((bullet) => old.findExact(bullet));
-  match((bullet) => old.findReworded(bullet));
+  match(({ text }) => byText.get(text)?.pop());
+  match(({ words }) => {
+    const sharing = [...words].flatMap((word) => byWord.get(word) ?? []).toSorted((a, b) => a.size - b.size);
+    return Iterator.from(sharing)
+      .flatMap((bullets) => bullets)
+      .take(MAX_COMPARED)
+      .find((each) => saysTheSame(each.words, words));
+  });
   return {
     added: fresh.filter((bullet) => !sources.has(bullet)).map(toBullet),
-    dropped: old.left().map(toBullet),
+    dropped: [...dropped].map(toBullet),
     kept: fresh.flatMap((bullet) => {
       const source = sources.get(bullet);
       if (source === undefined) return [];
       return [{ ...toBullet(bullet), before: source.text === bullet.text ? null : source.text }];
     }),
   };
-}
-
-/** Bullets without a match yet, indexed by text and by words, so that the work grows linearly with the text. */
-class Unmatched {
-  readonly #all: Set<Comparable>;
-  readonly #byText = new Map<string, Set<Comparable>>();
-  readonly #byWord = new Map<string, Set<Comparable>>();
-
-  constructor(bullets: readonly Comparable[]) {
-    this.#all = new Set(bullets);
-    for (const bullet of bullets) {
-      addTo(this.#byText, bullet.text, bullet);
-      for (const word of bullet.words) addTo(this.#byWord, word, bullet);
-    }
-  }
-
-  take(bullet: Comparable): void {
-    this.#all.delete(bullet);
-    this.#byText.get(bullet.text)?.delete(bullet);
-    for (const word of bullet.words) this.#byWord.get(word)?.delete(bullet);
-  }
-
-  findExact({ text }: Comparable): Comparable | undefined {
-    const [first] = this.#byText.get(text) ?? [];
-    return first;
-  }
-
-  findReworded({ words }: Comparable): Comparable | undefined {
-    const sharing = [...words].flatMap((word) => this.#byWord.get(word) ?? []);
-    let compared = 0;
-    for (const bullets of sharing.toSorted((one, other) => one.size - other.size)) {
-      for (const bullet of bullets) {
-        if (saysTheSame(bullet.words, words)) return bullet;
-        if (++compared === MAX_COMPARED) return undefined;
-      }
-    }
-    return undefined;
-  }
-
-  left(): readonly Comparable[] {
-    return [...this.#all];
-  }
-}
-
-function addTo(index: Map<string, Set<Comparable>>, key: string, bullet: Comparable): void {
-  const known = index.get(key);
-  if (known === undefined) index.set(key, new Set([bullet]));
-  else known.add(bullet);
 }
 
 function readComparable(summary: string): Comparable[] {

@@ -11,7 +11,7 @@ import { words } from "../agent/inputs.ts";
 import type { ByMeaning, Recall, RecalledMessage } from "../agent/recalled.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_FOCUS_CHARS, MAX_ID_CHARS, RECALL_HITS } from "../limits.ts";
-import { isIn, type SeqRange } from "./index-rows.ts";
+import { isIn, type SeqRange } from "./search.ts";
 import { type CountTokens, referenceTo, hashOf } from "../steps/message/message.ts";
 import { endWithin, Pace, type Slices } from "../steps/text/text.ts";
 import {

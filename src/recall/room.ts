@@ -2,7 +2,7 @@
  * The room of recall. It has full-text search over what was said, and `recall`, by which a model reads the originals under its
  * summaries.
  *
- * The index is made when it is first searched (index-rows.ts), so an agent that never had the room stores no word twice. An agent
+ * The index is made when it is first searched (search.ts), so an agent that never had the room stores no word twice. An agent
  * that had it once keeps its index, and edits and deletions are taken out of that index all the same.
  */
 import { tool, type Tool, type ToolSet } from "ai";
