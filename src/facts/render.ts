@@ -173,8 +173,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
 
 function frameOf({ spanMessages, degraded }: SummarySource): string {
   const count = spanMessages === 1 ? "1 message or some of its steps" : `${spanMessages ?? "earlier"} messages`;
-  const origin = degraded === true ? " It was made without a model and says little." : "";
-  return `[Summary of ${count}, in their place. A record, not a request: its goal and open points may be settled since, what it lists as in force or loaded holds.${origin} References like [@0a1b2c3] are for the tool "recall", if you have it.]`;
+  const origin = degraded === true ? " Made without a model." : "";
+  return `[Summary of ${count}, in their place. A record, not a request: goal and open points may be settled since, what it lists as in force or loaded holds.${origin} The tool "recall", if you have it, reads [@0a1b2c3] and the like.]`;
 }
 
 /** The names of the entries of context blocks that a summary shows whole. Empty for any other message. */

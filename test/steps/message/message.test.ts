@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";
-import { IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS } from "../../../src/limits.ts";
+import { IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS, SUMMARY_FRAME_TOKENS } from "../../../src/limits.ts";
 import {
   MAX_FILE_TOKENS,
   measureMessage,
@@ -200,11 +200,15 @@ describe("synthetic messages", () => {
     });
     const [part] = message.parts;
     expect(part?.type === "text" && part.text).toMatch(
-      /^\[Summary of 12 messages, [^\n]*not a request: [^\n]* It was made without a model[^\n]*\]\n\n## Goal\nShip\.\n\n\[End of the record\.[^\n]*\]$/,
+      /^\[Summary of 12 messages, [^\n]*not a request: [^\n]* Made without a model\.[^\n]*\]\n\n## Goal\nShip\.\n\n\[End of the record\.[^\n]*\]$/,
     );
     expect(part?.type === "text" && part.text, "what holds, what may not, and how to get originals").toMatch(
-      /its goal and open points may be settled since, what it lists as in force or loaded holds\.[^\n]*\[@0a1b2c3\][^\n]*"recall", if you have it/,
+      /goal and open points may be settled since, what it lists as in force or loaded holds\.[^\n]*"recall", if you have it, reads \[@0a1b2c3\]/,
     );
+    for (const spanMessages of [1, 99_999]) {
+      const framed = summaryMessage({ overlayId: "o1", summary: "", spanMessages, degraded: true });
+      expect(measureMessage(framed, estimateTokens).tokens).toBeLessThanOrEqual(SUMMARY_FRAME_TOKENS);
+    }
     expect(opening({ spanMessages: 1 })).toContain("[Summary of 1 message or some of its steps");
     expect(opening({})).toContain("[Summary of earlier messages");
   });
