@@ -10,7 +10,7 @@ import { ALL_ROOMS, allRooms, type AllRooms } from "../src/rooms.ts";
 import { continuePrompt } from "../src/prompt-cache/continue.ts";
 import { promptCache } from "../src/prompt-cache/remember.ts";
 import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
-import type { AfterCompaction, InlineCompaction, SessionSettings } from "../src/agent/settings.ts";
+import type { AfterCompaction, OwnFunction, SessionSettings } from "../src/agent/settings.ts";
 import { notes } from "../src/notes/room.ts";
 import type { KeepNotesOptions } from "../src/notes/settings.ts";
 import { ownFunction } from "../src/own-function/room.ts";
@@ -49,11 +49,11 @@ export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompac
 export const keptNotes = ((
   globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
 ).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
-type OwnFunction = NonNullable<SessionSettings["inline"]>;
+type OwnFunctionSetting = NonNullable<SessionSettings["ownFunction"]>;
 /** Compaction functions that a test uses from now on, by agent and session. */
 export const ownFunctions = ((
-  globalThis as { palimpsestOwnFunctions?: Map<string, OwnFunction> }
-).palimpsestOwnFunctions ??= new Map<string, OwnFunction>());
+  globalThis as { palimpsestOwnFunctions?: Map<string, OwnFunctionSetting> }
+).palimpsestOwnFunctions ??= new Map<string, OwnFunctionSetting>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 /** For one model alone, so that others have none. */
@@ -120,7 +120,7 @@ class Notebook extends Agent {
 /** Sessions as an agent's own code declares them, each in another order, with or without a function of its own. */
 export class BuiltAgent extends withCompaction(Notebook, { rooms: ALL_ROOMS }) {
   /** Replaced by a test. */
-  summarise: InlineCompaction = async () => null;
+  summarise: OwnFunction = async () => null;
   readonly reported: { message: string; runId: string }[] = [];
 
   readonly nameFirst = Session.create(this).forSession("name-first").compactAfter(2_000);

@@ -1,6 +1,6 @@
 /** One session with its conversation in two readings, its overlays, the current plan and the actions. */
 import { useCallback, useMemo } from "react";
-import type { View } from "../../src/memory/messages/view.ts";
+import type { View } from "../../src/memory/messages/visible.ts";
 import { Gauge } from "../frame/gauge.tsx";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { LayerPanel } from "../layer/layer-panel.tsx";

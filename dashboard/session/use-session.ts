@@ -6,7 +6,7 @@
  */
 import { useCallback, useMemo, useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
-import type { View } from "../../src/memory/messages/view.ts";
+import type { View } from "../../src/memory/messages/visible.ts";
 import type { SessionRoute } from "../route.ts";
 import { useCall, useRunEvents, useTick, type Asked } from "../use-agent.ts";
 

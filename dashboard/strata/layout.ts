@@ -6,7 +6,7 @@
  * are safe. One that is missing or circular, or has no place, is left out of the picture.
  */
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
-import type { ViewElement } from "../../src/memory/messages/view.ts";
+import type { ViewElement } from "../../src/memory/messages/visible.ts";
 
 /** A piece of the original conversation, which is a message or a chunk under an overlay. */
 export interface Strip {

@@ -5,7 +5,7 @@
  */
 import { useMemo } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
-import type { ViewElement } from "../../src/memory/messages/view.ts";
+import type { ViewElement } from "../../src/memory/messages/visible.ts";
 import { count, plural, short, when } from "../format.ts";
 import { showInvisible } from "../reading/inert-text.ts";
 import { gist } from "../reading/summary.ts";

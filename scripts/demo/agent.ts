@@ -4,7 +4,7 @@ import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { AppendResult } from "../../src/memory/messages/history.ts";
-import type { View } from "../../src/memory/messages/view.ts";
+import type { View } from "../../src/memory/messages/visible.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 

@@ -143,7 +143,7 @@ export class AgentCore {
   /** Reports a missing Workflow as soon as a session is configured that needs one, because nobody may read the outcome of a failed run. */
   #lookForWorkflows(settings: SessionSettings): void {
     if (settings.policy === null) return;
-    if (settings.inline === null || this.rooms.text?.isKept(settings) === true) this.platform.needWorkflow();
+    if (settings.ownFunction === null || this.rooms.text?.isKept(settings) === true) this.platform.needWorkflow();
   }
 
   /** Says once a session and start of the object that its summaries are poor, because no model made them. */
@@ -156,9 +156,9 @@ export class AgentCore {
     const why = isOffline
       ? "no model is configured, so they only quote the conversation. Give the Workflow a model (docs/models.md)"
       : `no answer of the model could be used${whyRefused(run)}, so they only quote the conversation`;
-    const told = `Summaries of session "${sessionId}" are poor: ${why}.`;
-    console.warn(`[palimpsest] ${told}`);
-    if (degraded) this.#reportFailure(run, told);
+    const warning = `Summaries of session "${sessionId}" are poor: ${why}.`;
+    console.warn(`[palimpsest] ${warning}`);
+    if (degraded) this.#reportFailure(run, warning);
   }
 
   #reportFailure(run: EndedRun, reason: string): void {

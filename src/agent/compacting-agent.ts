@@ -19,7 +19,7 @@ import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { assertKeepsNoMessages } from "./known-hosts.ts";
 import { agentPlatform } from "./platform.ts";
-import { callPort, RunPort } from "./runs/port.ts";
+import { callPort, RunPort } from "./runs/run-port.ts";
 import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
 

@@ -44,11 +44,11 @@ export interface Hooks {
   // Of one room, the first that has it.
 
   /** Kinds of runs that the room adds. */
-  readonly runs?: Partial<Record<RunRecord["kind"], OwnRun>>;
+  readonly runs?: Partial<Record<RunRecord["kind"], RoomRun>>;
   /** The room's text that may be a summary without a model. */
   readonly text?: ReadyText;
   /** The room whose own code makes summaries. */
-  readonly functions?: OwnFunctions;
+  readonly ownFunction?: OwnFunctionRoom;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
   readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
   /** What the counted calls of a session cost, by model. Models without a price are missing. */
@@ -75,7 +75,7 @@ export interface Hooks {
  * What stands behind the port of a run of a room's own kind. `plan`, `read`, `commit` and `giveUp` are each called in a transaction of the
  * live run. What goes through the port is plain data, which only the room's steps on both sides know.
  */
-export interface OwnRun {
+export interface RoomRun {
   /** Asks for such a run, or joins the live one. Call inside a transaction. */
   ask(
     sessionId: string,
@@ -109,7 +109,7 @@ export interface ReadyText {
 }
 
 /** A room whose own code makes the summaries of some runs, without a workflow. An agent has at most one. */
-export interface OwnFunctions {
+export interface OwnFunctionRoom {
   /** Whether it makes this run's summary. */
   makes(run: LiveRun): boolean;
   start(run: LiveRun): Promise<void>;
@@ -123,7 +123,7 @@ export type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "started
 /** Fields of a run that a call may change. `close` sets the step. */
 export type StepPatch = Omit<RunPatch, "state" | "steps">;
 
-/** One call of a run's Workflow, inside its transaction. See runs/port.ts. */
+/** One call of a run's Workflow, inside its transaction. See runs/run-port.ts. */
 export interface StepCall {
   readonly mark: StepMark;
   /** The run with this call's notes so far. */

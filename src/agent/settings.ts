@@ -16,14 +16,14 @@ import { ESTIMATE, guardCounter } from "./token-counter.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/prompt.ts";
 
 /** A caller's summary with the range that it replaces, both ends included, by message or overlay id. */
-export interface InlineSummary {
+export interface OwnSummary {
   readonly summary: string;
   readonly fromMessageId: string;
   readonly toMessageId: string;
 }
 
 /** The second argument of a caller's function. */
-export interface InlineContext {
+export interface OwnFunctionContext {
   readonly sessionId: string;
   /** The same when the function is called again for one run, because the object died. */
   readonly runId: string;
@@ -35,10 +35,10 @@ export interface InlineContext {
 }
 
 /** Replaces the durable workflow for one session. Receives the view, and returns a summary, or null for nothing to do. */
-export type InlineCompaction = (
+export type OwnFunction = (
   messages: readonly UIMessage[],
-  context: InlineContext,
-) => Promise<InlineSummary | null> | InlineSummary | null;
+  context: OwnFunctionContext,
+) => Promise<OwnSummary | null> | OwnSummary | null;
 
 /** Returns a text that the model should get as well, or nothing. A repeated call for the same overlay has the same `run.id`. */
 export type AfterCompaction = (event: {
@@ -69,7 +69,7 @@ export interface SessionSettings {
   readonly countTokens: CountTokens;
   /** The size from which a tool output is shown as a preview. Null shows every output whole. */
   readonly previews: PreviewOptions | null;
-  readonly inline: { readonly compact: InlineCompaction; readonly timeoutMs: number } | null;
+  readonly ownFunction: { readonly compact: OwnFunction; readonly timeoutMs: number } | null;
   /** The rules that blank secrets before a summariser sees the conversation. Null for none. */
   readonly secretRules: SecretRules | null;
   /** Whether a person approves each summary before it is committed. Null asks nobody. */
@@ -135,7 +135,7 @@ const UNCONFIGURED: SessionSettings = {
   overheadTokens: 0,
   countTokens: ESTIMATE,
   previews: null,
-  inline: null,
+  ownFunction: null,
   secretRules: null,
   approval: null,
   rooms: {},

@@ -12,7 +12,7 @@ import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
 import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
 import { AI_CHAT, assertHost } from "../agent/known-hosts.ts";
-import { callPort, RunPort } from "../agent/runs/port.ts";
+import { callPort, RunPort } from "../agent/runs/run-port.ts";
 import {
   hostCompaction,
   type CompactionSettings,

@@ -20,7 +20,7 @@ import { findInvisible, stripInvisible } from "../steps/text/text.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Needs } from "../agent/core.ts";
 import { addProposed } from "../agent/runs/commit.ts";
-import { briefOf } from "../agent/runs/drafts.ts";
+import { briefOf } from "../agent/runs/draft-requests.ts";
 import { factsOf } from "../agent/runs/sources.ts";
 
 /** The declaration that the room adds to a session and to a manager of sessions. */

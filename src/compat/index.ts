@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { inWords, PalimpsestError } from "../errors.ts";
 import { truncateOlderMessages as truncateInSteps, type TruncateOptions } from "../fit/truncate.ts";
-import type { InlineSummary } from "../agent/settings.ts";
+import type { OwnSummary } from "../agent/settings.ts";
 import { buildPrompt, DEFAULT_TEMPLATE } from "../steps/draft/prompt.ts";
 import { renderTranscript } from "../steps/draft/render.ts";
 import { repairMessages } from "../steps/view/repair.ts";
@@ -104,7 +104,7 @@ export interface CompactOptions {
  */
 export function createCompactFunction(
   options: CompactOptions,
-): (messages: readonly UIMessage[]) => Promise<InlineSummary | null> {
+): (messages: readonly UIMessage[]) => Promise<OwnSummary | null> {
   const { summarize, protectHead = HEAD_MESSAGES, minTailMessages = TAIL_MESSAGES } = options;
   const tailTokenBudget = options.tailTokenBudget ?? options.keepRecentTokens ?? TAIL_TOKENS;
   for (const [name, value] of Object.entries({ protectHead, minTailMessages, tailTokenBudget })) {

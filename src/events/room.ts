@@ -1,5 +1,5 @@
 /** The room of events. It offers a session as a log over the rows of its messages. */
-import { chooseByHand } from "../agent/runs/beside.ts";
+import { chooseByHand } from "../agent/runs/read-beside.ts";
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
 import type { Methods, Extension } from "../agent/extension.ts";

@@ -114,7 +114,7 @@ class SessionTranscripts {
    */
   async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
     const checked = parseInput(z.strictObject(importOptions), options);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     const existed = state.core.memory.sessions.get(state.id) !== null;
     const { encoded, conversation, ...read } = await this.#read(state.stored, text, checked);
     const inserted = store(state, existed, { ...conversation, encoded });
@@ -142,7 +142,7 @@ class SessionTranscripts {
    */
   async importPart(part: SentPart): Promise<PartReceipt> {
     const checked = parseInput(z.strictObject(sentPart), part);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     state.stored.assertOwnsMessages();
     const receiver = {
       reading: this.#reading,
@@ -164,7 +164,7 @@ class SessionTranscripts {
    * Throws `host_owns_messages`, and `import_failed` where the session was used before all messages were there.
    */
   async importFrom(source: StoredConversation): Promise<TakenIn> {
-    return takeIn(this.#state.fixed, source);
+    return takeIn(this.#state.sameSession, source);
   }
 
   /**
@@ -174,7 +174,7 @@ class SessionTranscripts {
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     checkGiven(given.leaf, { leafId });
     const shown = this.#shown(parseInput(z.strictObject(exportOptions), options).redact);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     if (!state.isHosted) {
       yield* exportJsonl(state.stored.originals(leafId).map(shown));
       return;
@@ -193,7 +193,7 @@ class SessionTranscripts {
   async exportPart(options: ExportPartOptions = {}): Promise<ExportedPart> {
     const { leafId, from, redact } = parseInput(z.strictObject(exportPartOptions), options);
     const shown = this.#shown(redact);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     const leaf = leafId ?? (await state.read((history) => history.leafId()));
     if (leaf === null) return { text: "", leafId: null, next: null };
     const numbers = await state.read((history) => history.pathNumbers(leaf));

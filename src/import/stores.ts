@@ -8,7 +8,7 @@
  */
 import type { UIMessage } from "ai";
 import type { Session as SdkSession } from "agents/sessions";
-import { chooseByHand, layByHand } from "../agent/runs/beside.ts";
+import { chooseByHand, layByHand } from "../agent/runs/read-beside.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { errorCode, PalimpsestError, type ErrorCode } from "../errors.ts";
 import type { AppendResult, History } from "../memory/messages/history.ts";

@@ -1,7 +1,7 @@
 /** Forecasts a run without starting it, from the run's own planning and the session's settings, and explains it in words. */
 import type { Needs } from "../agent/core.ts";
 import type { Foreseen, NotesForecast } from "../agent/hooks.ts";
-import { readBegun, readCarried } from "../agent/runs/beside.ts";
+import { readBegun, readCarried } from "../agent/runs/read-beside.ts";
 import { quoteOpening } from "../facts/beside.ts";
 import { planNow, policyNow, rentNow } from "../agent/runs/trigger.ts";
 import { besides, opened } from "../facts/render.ts";
@@ -92,12 +92,12 @@ export async function reportPlan(
   const branch = { sessionId, leafId: outline.leafId };
   const decision = asked.manual ? null : core.trigger.decide(sessionId, branch);
   const waiting = decision?.kind === "wait" ? decision.waiting : null;
-  const { inline } = core.settings.get(sessionId);
+  const { ownFunction } = core.settings.get(sessionId);
   const foreseen =
     core.rooms.text?.foresee({ ...branch, ...asked, policy, focus: null, fresh: false }, carried) ?? null;
   const situation = { outline, policy, rent, waiting, foreseen };
   if (foreseen?.kind === "serve") return explainServed(foreseen, situation, afterCompactionTokens(core, sessionId));
-  if (inline !== null && !isBefore(plan)) return explainFunction(situation);
+  if (ownFunction !== null && !isBefore(plan)) return explainFunction(situation);
   if (plan.kind === "nothing") return explainNothing(plan, situation);
   return explainSummary(plan, situation, countBeside(core, { sessionId, policy }, { plan, carried }));
 }

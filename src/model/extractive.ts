@@ -79,7 +79,7 @@ export function extractiveModel(): LanguageModelV3 {
 const OWN_TASKS = new Map<string, (task: OfflineTask) => string>();
 
 /** Tells every such model how to answer the prompt of a room's own task. A second call replaces the first. */
-export function answerOwnTask(name: string, answer: (task: OfflineTask) => string): void {
+export function answerRoomTask(name: string, answer: (task: OfflineTask) => string): void {
   OWN_TASKS.set(name, answer);
 }
 

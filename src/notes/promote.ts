@@ -15,7 +15,7 @@ import type { AskedRun } from "../agent/hooks.ts";
 import { yielderOf } from "../agent/yielder.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
 import { unseenTokens } from "../agent/reports/usage.ts";
-import { chooseNow, readBegun, readCarried } from "../agent/runs/beside.ts";
+import { chooseNow, readBegun, readCarried } from "../agent/runs/read-beside.ts";
 import { layOrPropose } from "../agent/runs/commit.ts";
 import { readSlices } from "../agent/runs/read-slices.ts";
 import { factsOf, resolveEnds } from "../agent/runs/sources.ts";
@@ -25,7 +25,7 @@ import { quoteOpening } from "../facts/beside.ts";
 import type { Carried, Facts } from "../facts/fact.ts";
 import { gatherFacts, mergeFacts } from "../facts/gather.ts";
 import { besides, opened } from "../facts/render.ts";
-import { closeStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
+import { addToStep, markStep, type LiveRun, type WhyModel } from "../memory/runs/runs.ts";
 import { auditSummary } from "../steps/draft/audit.ts";
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../steps/message/message.ts";
@@ -36,7 +36,7 @@ import { MAX_NOTES_WAIT_MS } from "./limits.ts";
 import { keptNotes, resolveNotes, type NotesSettings } from "./settings.ts";
 import { planFromNotes } from "./steps/cut.ts";
 import { fitVersion, hasContent, hintsOf, renderNotes } from "./steps/document.ts";
-import { startNotes, type Starts } from "./trigger.ts";
+import { startNotes, type Starts } from "./start.ts";
 import { notesOf, type NotesNeeds, type NotesVersion } from "./versions.ts";
 
 /** A version that may be the summary. */
@@ -203,7 +203,7 @@ function promote(
     return { reason: "changed", detail: "The messages or the notes changed meanwhile." };
   }
   const at = core.platform.now();
-  const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
+  const steps = addToStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
   const startedAt = found.startedAt ?? at;
   const run: LiveRun = { ...found, path: "notes", plan, planDigest: null, steps, startedAt, heardAt: at };
   const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };

@@ -8,7 +8,7 @@ import type { Core } from "../agent/core.ts";
 import type { ReadyText } from "../agent/hooks.ts";
 import type { Extension, Installed } from "../agent/extension.ts";
 import { ofSession } from "../agent/inputs.ts";
-import { answerOwnTask } from "../model/extractive.ts";
+import { answerRoomTask } from "../model/extractive.ts";
 import { addRunSteps } from "../workflows/run-steps.ts";
 import { findNotes, promoteNotes } from "./promote.ts";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./session-notes.ts";
 import { keptNotes } from "./settings.ts";
 import { extractEdits, NOTES_TASK } from "./steps/prompt.ts";
-import { startNotesIfDue, type NotesCaches } from "./trigger.ts";
+import { startNotesIfDue, type NotesCaches } from "./start.ts";
 import { updateOfNotes } from "./update.ts";
 import { notesOf, recallNotes } from "./versions.ts";
 import { updateNotes } from "./workflow.ts";
@@ -64,7 +64,7 @@ export interface NotesExtension extends Extension<NotesMethods, ManagerNotesMeth
 /** Adds notes to each session, as in `withCompaction(Base, { rooms: [notes()] })`. */
 export function notes(): NotesExtension {
   addRunSteps("notes", updateNotes);
-  answerOwnTask(NOTES_TASK.name, extractEdits);
+  answerRoomTask(NOTES_TASK.name, extractEdits);
   return { name: "notes", calls: notesCalls, install };
 }
 

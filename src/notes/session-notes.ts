@@ -22,7 +22,7 @@ import { normalizeTitle } from "../steps/draft/prompt.ts";
 import { z } from "zod";
 import { byHand, parentId, parseInput, sessionId, wholeNumber, words } from "../agent/inputs.ts";
 import { checkNotes, ROOM, notesShapeOf, type KeepNotesOptions } from "./settings.ts";
-import { askForNotes, type NotesCaches } from "./trigger.ts";
+import { askForNotes, type NotesCaches } from "./start.ts";
 import type { Core, Needs } from "../agent/core.ts";
 import type { ManagerState, Methods } from "../agent/extension.ts";
 import type { BuilderCall } from "../agent/settings.ts";
@@ -141,7 +141,7 @@ export class NotesOfSession extends NotesOfAgent {
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkSections(parseInput(notesInputs.updateNotes, edit).sections);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     return state.read(() => state.write<Notes>((history) => this.#put(history, edit)));
   }
 

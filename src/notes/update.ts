@@ -1,19 +1,19 @@
 /**
  * The agent's side of one update of the notes: its source, and its fenced commit.
  *
- * Each call is one synchronous transaction of a live run (src/agent/runs/port.ts). Safe because an update is pinned to the version
+ * Each call is one synchronous transaction of a live run (src/agent/runs/run-port.ts). Safe because an update is pinned to the version
  * that it builds on and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it
  * `stale`, and nothing is written.
  */
 import { assert } from "../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { Core, Needs } from "../agent/core.ts";
-import type { OwnRun, StepCall } from "../agent/hooks.ts";
+import type { RoomRun, StepCall } from "../agent/hooks.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
-import { reuseDraft, sentPrompt } from "../agent/runs/drafts.ts";
+import { reuseDraft, sentPrompt } from "../agent/runs/draft-requests.ts";
 import { readSlices } from "../agent/runs/read-slices.ts";
 import { mustDraft, resolveEnds } from "../agent/runs/sources.ts";
-import { mayAsk } from "../agent/runs/trigger.ts";
+import { admitCall } from "../agent/runs/trigger.ts";
 import { budgetInModelTokens } from "../agent/token-counter.ts";
 import type { History } from "../memory/messages/history.ts";
 import { earlierSummary, type OverlayRecord } from "../memory/overlays/overlay.ts";
@@ -36,7 +36,7 @@ import {
   type NotesShape,
 } from "./steps/document.ts";
 import { applyEdits, auditEdits, parseEdits } from "./steps/edits.ts";
-import { askForNotes } from "./trigger.ts";
+import { askForNotes } from "./start.ts";
 import { notesOf, type NotesEnd, type NotesNeeds, type NotesVersion, type SessionNotes } from "./versions.ts";
 import type { NotesAsked, NotesPlanned, NotesQuestion, NotesReading } from "./workflow.ts";
 
@@ -44,7 +44,7 @@ import type { NotesAsked, NotesPlanned, NotesQuestion, NotesReading } from "./wo
 const LEAST_SHARE_OF_WINDOW = 4;
 
 /** The agent's side of an update, behind the port of its Workflow. */
-export function updateOfNotes(core: Core): OwnRun {
+export function updateOfNotes(core: Core): RoomRun {
   return {
     ask: (sessionId, options) => askForNotes(core, sessionId, options),
     plan: (call, asked) => planNotes(core, call, asked as NotesAsked),
@@ -74,7 +74,7 @@ function planNotes(core: Core, call: StepCall, { models, windowTokens }: NotesAs
     call.note({ notes: { baseN: base?.n ?? 0, lastN: notes.lastNumber(), span, digest: read } });
   }
   call.close();
-  const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
+  const resting = models.filter((model) => admitCall(core, run, model).kind === "no");
   return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(core, call.run))), resting };
 }
 

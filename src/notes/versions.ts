@@ -23,7 +23,7 @@ import {
 import { normalizeTitle } from "../steps/draft/prompt.ts";
 import type { CountTokens } from "../steps/message/message.ts";
 import { endWithin } from "../steps/text/text.ts";
-import { type ActiveView, PATH_START, walkView } from "../memory/messages/view.ts";
+import { type ActiveView, PATH_START, walkView } from "../memory/messages/visible.ts";
 import type { RecalledVersion } from "../agent/hooks.ts";
 import type { Recall } from "../agent/recalled.ts";
 import type { NotesGrowth } from "./steps/cut.ts";

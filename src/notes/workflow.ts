@@ -72,7 +72,7 @@ export async function updateNotes(step: WorkflowStep, model: ChosenModel, port: 
   const plan = await step.do(
     "plan the notes",
     AGENT_CALL,
-    async (at) => (await port.recordPlan(markOf(at), { kind: "own", asked })) as NotesPlanned,
+    async (at) => (await port.recordPlan(markOf(at), { kind: "room", asked })) as NotesPlanned,
   );
   if (plan.kind === "ended") return plan;
 
@@ -99,7 +99,7 @@ async function draftNotes(by: Drafting<CompactionPort>, rejected?: DraftReceipt)
         ? {}
         : { continues: { id: continues.id, name: continues.name } };
   const asked: NotesQuestion = { model: name, ...how };
-  const source = (await by.port.read(by.mark, { kind: "own", asked })) as NotesReading;
+  const source = (await by.port.read(by.mark, { kind: "room", asked })) as NotesReading;
   return source.kind === "notes" ? ask(by, source) : source;
 }
 
@@ -135,7 +135,7 @@ async function ask(by: Drafting<CompactionPort>, source: NotesReading & { readon
     facts: NO_FACTS,
     unfounded: [],
     again: problems.length > 0,
-    answers: { kind: "own" },
+    answers: { kind: "room" },
   });
 }
 

@@ -20,7 +20,7 @@ import { MAX_INSTANCE_RESTARTS } from "../limits.ts";
 import type { History } from "../memory/messages/history.ts";
 import type { Carried, Facts } from "../facts/fact.ts";
 import {
-  closeStep,
+  addToStep,
   markStep,
   type FailureCode,
   type LiveRun,
@@ -34,14 +34,14 @@ import { stripInvisible } from "../steps/text/text.ts";
 import type { Outline, Span } from "../steps/plan/outline.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
-import { chooseNow, readCarried, readFactsByHand } from "../agent/runs/beside.ts";
+import { chooseNow, readCarried, readFactsByHand } from "../agent/runs/read-beside.ts";
 import { addSummary } from "../agent/runs/commit.ts";
-import { briefOf } from "../agent/runs/drafts.ts";
+import { briefOf } from "../agent/runs/draft-requests.ts";
 import { conclude, type Concludes } from "../agent/runs/split.ts";
 import type { Core, Needs } from "../agent/core.ts";
-import type { OwnFunctions } from "../agent/hooks.ts";
+import type { OwnFunctionRoom } from "../agent/hooks.ts";
 import { redactionOf, type Redaction } from "../agent/redaction.ts";
-import type { BuilderCall, InlineCompaction, InlineSummary, SessionSettings } from "../agent/settings.ts";
+import type { BuilderCall, OwnFunction, OwnSummary, SessionSettings } from "../agent/settings.ts";
 import { openSpan } from "../agent/runs/read-slices.ts";
 import { visibleSpan } from "../agent/runs/sources.ts";
 
@@ -57,10 +57,10 @@ export interface OnCompactionOptions {
 }
 
 /** Throws `invalid_options`. */
-function resolveInline(
-  compact: InlineCompaction,
+function resolveOwnFunction(
+  compact: OwnFunction,
   options: OnCompactionOptions,
-): NonNullable<SessionSettings["inline"]> {
+): NonNullable<SessionSettings["ownFunction"]> {
   checkFields("onCompaction", options, { timeoutMs: true });
   const { timeoutMs = DEFAULT_FUNCTION_LIMIT_MS } = options;
   if (typeof compact !== "function") {
@@ -76,7 +76,7 @@ export interface FunctionMethods {
    * Replaces the durable workflow by a caller's function, which is called off the append's path. After `timeoutMs`, five minutes by
    * default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
    */
-  onCompaction(compact: InlineCompaction, options?: OnCompactionOptions): this;
+  onCompaction(compact: OwnFunction, options?: OnCompactionOptions): this;
 }
 
 class FunctionBuilder implements FunctionMethods {
@@ -87,9 +87,9 @@ class FunctionBuilder implements FunctionMethods {
     this.#collect = collect;
   }
 
-  onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
-    const inline = resolveInline(compact, options);
-    this.#collect({ settings: (settings) => ({ ...settings, inline }) });
+  onCompaction(compact: OwnFunction, options: OnCompactionOptions = {}): this {
+    const ownFunction = resolveOwnFunction(compact, options);
+    this.#collect({ settings: (settings) => ({ ...settings, ownFunction }) });
     return this;
   }
 }
@@ -108,7 +108,7 @@ export function ownFunction(): OwnFunctionExtension {
     install: (core: Core): Installed<FunctionMethods, FunctionMethods> => ({
       session: (state) => new FunctionBuilder((call) => state.collect(call)),
       manager: ({ collect }) => new FunctionBuilder(collect),
-      functions: new FunctionRuns(core),
+      ownFunction: new OwnFunctionRuns(core),
     }),
   };
 }
@@ -140,7 +140,7 @@ interface Shown {
 }
 
 /** The runs of one agent that its sessions' functions make. */
-class FunctionRuns implements OwnFunctions {
+class OwnFunctionRuns implements OwnFunctionRoom {
   readonly #core: Core;
   /** Running calls, by run. */
   readonly #calls = new Map<string, AbortController>();
@@ -152,7 +152,7 @@ class FunctionRuns implements OwnFunctions {
 
   /** Notes are always kept by a workflow. A run that a Workflow has begun stays there, because its model may be answering (R3). */
   makes({ kind, sessionId, path, startedAt }: LiveRun): boolean {
-    if (kind === "notes" || this.#core.settings.get(sessionId).inline === null) return false;
+    if (kind === "notes" || this.#core.settings.get(sessionId).ownFunction === null) return false;
     return path === "function" || startedAt === null;
   }
 
@@ -160,9 +160,9 @@ class FunctionRuns implements OwnFunctions {
   async start(pending: LiveRun): Promise<void> {
     const core = this.#core;
     const settings = core.settings.get(pending.sessionId);
-    const { inline } = settings;
+    const { ownFunction } = settings;
     const redaction = redactionOf(settings);
-    if (inline === null) return;
+    if (ownFunction === null) return;
     // As it is now, because its Workflow may have begun while the dispatch waited.
     const fresh = core.runs.get(pending.id);
     if (fresh?.outcome !== null || !this.makes(fresh)) return;
@@ -180,7 +180,7 @@ class FunctionRuns implements OwnFunctions {
           return { ...view, shown: view.elements.map((element) => noteElement(history, element)) };
         });
         const view = messages.map(redaction.message);
-        const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
+        const given = parseAnswer(await callInTime(run, ownFunction, { view, call }), redaction);
         const read = given === null ? null : await readChosen(core, run, { given, shown });
         const carried = await readCarried(core, run.sessionId);
         outcome = (live) => endWithAnswer(core, live, { given, read, carried });
@@ -197,11 +197,12 @@ class FunctionRuns implements OwnFunctions {
   /** Its time may be over, or its object may have died. */
   async revive(run: LiveRun): Promise<void> {
     const core = this.#core;
-    const { inline } = core.settings.get(run.sessionId);
+    const { ownFunction } = core.settings.get(run.sessionId);
     const call = this.#calls.get(run.id);
     const now = core.platform.now();
     if (call !== undefined) {
-      if (inline !== null && now - (run.heardAt ?? now) > inline.timeoutMs) call.abort(timedOut(inline.timeoutMs));
+      if (ownFunction !== null && now - (run.heardAt ?? now) > ownFunction.timeoutMs)
+        call.abort(timedOut(ownFunction.timeoutMs));
     } else if (run.restarts < MAX_INSTANCE_RESTARTS) {
       core.runs.change(run.id, { state: "pending", restarts: run.restarts + 1 });
     } else {
@@ -226,7 +227,7 @@ function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: LiveR
 /** Rejects when the time is over, and when the run was ended elsewhere. */
 async function callInTime(
   { id: runId, sessionId, trigger, focus }: LiveRun,
-  { compact, timeoutMs }: NonNullable<SessionSettings["inline"]>,
+  { compact, timeoutMs }: NonNullable<SessionSettings["ownFunction"]>,
   { view, call }: { readonly view: readonly UIMessage[]; readonly call: AbortController },
 ): Promise<unknown> {
   const { signal } = call;
@@ -256,7 +257,7 @@ function finish(core: Concludes & Needs<"db" | "platform">, runId: string, outco
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;
       const at = core.platform.now();
-      work({ ...live, heardAt: at, steps: closeStep(live.steps, STEP, { endedAt: at }) });
+      work({ ...live, heardAt: at, steps: addToStep(live.steps, STEP, { endedAt: at }) });
     });
   try {
     end(outcome);
@@ -268,7 +269,7 @@ function finish(core: Concludes & Needs<"db" | "platform">, runId: string, outco
 
 interface FunctionAnswer {
   /** Null for no summary. */
-  readonly given: InlineSummary | null;
+  readonly given: OwnSummary | null;
   readonly read: ChosenSpan | null;
   readonly carried: readonly Carried[];
 }
@@ -281,7 +282,7 @@ interface ChosenSpan extends ReturnType<typeof choose> {
 async function readChosen(
   core: Needs<"memory" | "read" | "settings" | "uses">,
   { sessionId }: LiveRun,
-  { given, shown }: { readonly given: InlineSummary; readonly shown: readonly Shown[] },
+  { given, shown }: { readonly given: OwnSummary; readonly shown: readonly Shown[] },
 ): Promise<ChosenSpan> {
   const history = core.memory.session(sessionId);
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
@@ -329,9 +330,9 @@ function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Polic
 }
 
 /** Null for no summary. Throws for an invalid answer. */
-function parseAnswer(answer: unknown, redaction: Redaction): InlineSummary | null {
+function parseAnswer(answer: unknown, redaction: Redaction): OwnSummary | null {
   if (answer === null || answer === undefined) return null;
-  const { summary, fromMessageId, toMessageId } = answer as Partial<Record<keyof InlineSummary, unknown>>;
+  const { summary, fromMessageId, toMessageId } = answer as Partial<Record<keyof OwnSummary, unknown>>;
   if (typeof summary !== "string" || typeof fromMessageId !== "string" || typeof toMessageId !== "string") {
     throw new RunFailure(
       "invalid-answer",

@@ -10,7 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { checkModel, type Continues, type Question } from "../model/chosen.ts";
-import { buildPrompt, rules, type OwnTask } from "../steps/draft/prompt.ts";
+import { buildPrompt, rules, type RoomTask } from "../steps/draft/prompt.ts";
 import type { Prices } from "../steps/decide/decide.ts";
 import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
@@ -124,7 +124,7 @@ ${rules('Use every section heading you are given, in order, each as a line "## T
 const NAMED =
   "The transcript names messages of the conversation above, each by its number, its author and its first words. Read them there.";
 
-const TASK: OwnTask = {
+const TASK: RoomTask = {
   name: "continue",
   system: SYSTEM,
   task:

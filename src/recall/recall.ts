@@ -45,7 +45,7 @@ import { isPruned } from "../memory/messages/content.ts";
 import type { MessageSearch } from "./search.ts";
 import type { OverlayRow } from "../memory/statements.ts";
 import { pathParts, type Tree } from "../memory/messages/tree.ts";
-import { walkView } from "../memory/messages/view.ts";
+import { walkView } from "../memory/messages/visible.ts";
 
 /** Default tokens of one answer of `recall`, and the bounds of that setting. An answer is a page of originals. */
 export const RECALL_TOKENS = 4_000;

@@ -11,7 +11,7 @@ import type { Clients, DEFAULT_CLIENTS, Opened } from "../agent/clients.ts";
 import { checkDeclared, type Declared, type WithCompactionOptions } from "../agent/compacting-agent.ts";
 import type { Rooms } from "../agent/extension.ts";
 import { assertHost, THINK } from "../agent/known-hosts.ts";
-import { callPort, RunPort } from "../agent/runs/port.ts";
+import { callPort, RunPort } from "../agent/runs/run-port.ts";
 import { ownFunction } from "../own-function/room.ts";
 import {
   hostCompaction,

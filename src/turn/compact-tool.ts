@@ -28,7 +28,7 @@ const input = z.object({
 
 /** The tool for turns of this session, and of the session that continues it after a split. */
 export function compactTool(session: Session): Tool<z.infer<typeof input>, string> {
-  const asked = session.fixed;
+  const asked = session.sameSession;
   return tool({
     description: WHEN,
     inputSchema: input,

@@ -98,7 +98,7 @@ export interface KeptTurn<S extends Session = Session> {
  * the reply.
  */
 export function keepTurn<S extends Session>(given: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
-  const session = given.fixed;
+  const session = given.sameSession;
   checkFields("keepTurn", options, TURN_OPTIONS);
   checkLimits(options);
   const reply = new ReplyWriter(session, replyId);

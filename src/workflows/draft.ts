@@ -274,12 +274,18 @@ async function ask(
   });
 }
 
+/** A model with the prompt that it is sent. `before` is the prompt that this one continues. */
+interface ChosenCall extends Pick<ModelCall, "system" | "prompt"> {
+  readonly model: ChosenModel;
+  readonly before: string | null;
+}
+
 /** The call to make: the plain one, or one that continues the agent's own prompt where that costs less. */
 export function chooseCall(
   model: ChosenModel,
   { sent, messages = [], askTokens }: Pick<DraftSource, "sent" | "messages" | "askTokens">,
   input: PromptInput,
-) {
+): ChosenCall {
   const plain = buildPrompt(input);
   const question = { messages, input, plain, answerTokens: askTokens };
   const continued = sent === undefined ? null : model.continues?.ask({ ...question, sent });

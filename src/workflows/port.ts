@@ -227,7 +227,7 @@ export type Answered =
       readonly unfounded: readonly string[];
     }
   /** Something of a room's own, which the room audits. */
-  | { readonly kind: "own" };
+  | { readonly kind: "room" };
 
 /** A chunk of a committed summary, with the key of its draft. Without a key, that summary is the chunk's own draft. */
 export interface ChunkDraft {
@@ -285,13 +285,13 @@ export interface HalvesRequest {
 }
 
 /** Something of a room's own, which only the room's steps on both sides know. */
-export interface OwnRequest {
-  readonly kind: "own";
+export interface RoomRequest {
+  readonly kind: "room";
   readonly asked: unknown;
 }
 
-export type PlanRequest = CutRequest | HalvesRequest | OwnRequest;
-export type ReadRequest = ChunkRequest | DraftsRequest | BesideRequest | OwnRequest;
+export type PlanRequest = CutRequest | HalvesRequest | RoomRequest;
+export type ReadRequest = ChunkRequest | DraftsRequest | BesideRequest | RoomRequest;
 
 /** The seven verbs of every kind of run. */
 export interface CompactionPort {
@@ -304,13 +304,13 @@ export interface CompactionPort {
   recordPlan(mark: StepMark, request: CutRequest): Promise<PlanReceipt>;
   /** Adds two halves of a chunk that no model could summarise. Returns none when it is too small to be split. */
   recordPlan(mark: StepMark, request: HalvesRequest): Promise<readonly PlannedChunk[] | RunEnded>;
-  recordPlan(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  recordPlan(mark: StepMark, request: RoomRequest): Promise<unknown>;
   /** Returns a source for a model, or its draft if that was already paid for. */
   read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
   read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
   /** Returns what can stand beside a summary. */
   read(mark: StepMark, request: BesideRequest): Promise<BesideReading>;
-  read(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  read(mark: StepMark, request: RoomRequest): Promise<unknown>;
   /**
    * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft
    * stays, so a late attempt changes nothing. The audit runs in the agent, because a session's token counter is a function and cannot be

@@ -8,7 +8,7 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import type { InlineCompaction } from "../../src/agent/settings.ts";
+import type { OwnFunction } from "../../src/agent/settings.ts";
 import { MAX_CHARS_PER_TOKEN } from "../../src/limits.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { ENOUGH, newAgent, skipRetryDelays, startRun } from "../agents.ts";
@@ -161,7 +161,7 @@ function nod(n: number): UIMessage {
   return { id: `nod-${n}`, role: "user", parts: [{ type: "text", text: "Yes." }] };
 }
 
-test.each<[string, InlineCompaction, "failed" | "nothing"]>([
+test.each<[string, OwnFunction, "failed" | "nothing"]>([
   ["throws", () => Promise.reject(new Error("down")), "failed"],
   ["returns nothing", async () => null, "nothing"],
 ])(

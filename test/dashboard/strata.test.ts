@@ -7,7 +7,7 @@ import {
   type OverlayRecord,
   type OverlayState,
 } from "../../src/memory/overlays/overlay.ts";
-import type { ViewElement } from "../../src/memory/messages/view.ts";
+import type { ViewElement } from "../../src/memory/messages/visible.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { inkLines, layStrata, spreadNotes } from "../../dashboard/strata/layout.ts";
 

@@ -13,7 +13,7 @@ import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
-import type { View } from "../../src/memory/messages/view.ts";
+import type { View } from "../../src/memory/messages/visible.ts";
 import { measureMessage } from "../../src/steps/message/message.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer, type Asked } from "./model-server.ts";

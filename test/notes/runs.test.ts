@@ -132,7 +132,7 @@ describe("an update of the notes", () => {
     await runInDurableObject(stub, (instance: PalimpsestAgent) =>
       instance.compactionStep(run.id, "recordPlan", [
         { step: "plan the notes", attempt: 2 },
-        { kind: "own", asked: { models: ["scripted"], windowTokens: 32_000 } },
+        { kind: "room", asked: { models: ["scripted"], windowTokens: 32_000 } },
       ]),
     );
     expect(await agent.getRun({ runId: run.id })).toMatchObject({ notes: planned.notes });

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
-import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
+import type { OwnFunction, OwnFunctionContext } from "../../src/agent/settings.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
@@ -27,7 +27,7 @@ const sessionId = "inline";
 const SECRET = `ghp_${"a1B2c3D4e5F6g7H8i9J0".padEnd(36, "k")}`;
 
 /** An agent without any Workflow for its session's runs, which a function of its own does. */
-async function newBuilt(summarise: InlineCompaction, options: { timeoutMs?: number } = {}) {
+async function newBuilt(summarise: OwnFunction, options: { timeoutMs?: number } = {}) {
   const name = `own-function-${agents++}`;
   const stub = env.BuiltAgent.get(env.BuiltAgent.idFromName(name));
   const inside = <T>(work: (instance: BuiltAgent, storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
@@ -45,7 +45,7 @@ function lifeOf(name: string): BuiltAgent {
   return env.BuiltAgent.get(env.BuiltAgent.idFromName(name)) as unknown as BuiltAgent;
 }
 
-async function functionOf(name: string, summarise: InlineCompaction): Promise<void> {
+async function functionOf(name: string, summarise: OwnFunction): Promise<void> {
   await runInDurableObject(env.BuiltAgent.get(env.BuiltAgent.idFromName(name)), (instance: BuiltAgent) => {
     instance.summarise = summarise;
   });
@@ -98,7 +98,7 @@ test("plan says that the function names the range, and nothing of what the workf
   expect(before).toEqual([]);
 });
 
-const cover = (summary: string, from = 1, to = 9): InlineCompaction => {
+const cover = (summary: string, from = 1, to = 9): OwnFunction => {
   return async (messages) => ({
     summary,
     fromMessageId: messages[from]?.id ?? "",
@@ -107,7 +107,7 @@ const cover = (summary: string, from = 1, to = 9): InlineCompaction => {
 };
 
 /** Never settles by itself. `told` records the contexts that it was called with. */
-function hangs(told: InlineContext[] = []): InlineCompaction {
+function hangs(told: OwnFunctionContext[] = []): OwnFunction {
   return (_messages, context) => {
     told.push(context);
     return new Promise(() => undefined);
@@ -116,7 +116,7 @@ function hangs(told: InlineContext[] = []): InlineCompaction {
 
 describe("its time", () => {
   test("a function that never settles ends in a typed outcome, and its branch is compacted again afterwards (R1)", async () => {
-    const told: InlineContext[] = [];
+    const told: OwnFunctionContext[] = [];
     const { agent, inside } = await newBuilt(hangs(told), { timeoutMs: 5 });
     const run = await start(agent);
     const ended = await agent.waitForRun({ runId: run.id });
@@ -161,7 +161,7 @@ describe("its time", () => {
 
 describe("its control", () => {
   test("a run of a function is cancelled without any Workflow, and the function is told (R1)", async () => {
-    const told: InlineContext[] = [];
+    const told: OwnFunctionContext[] = [];
     const { agent } = await newBuilt(hangs(told));
     const run = await start(agent);
     while (told.length === 0) await scheduler.wait(1);
@@ -225,7 +225,7 @@ describe("its control", () => {
 
 /** A run whose summary waits for a person. */
 async function proposed() {
-  const calls: InlineContext[] = [];
+  const calls: OwnFunctionContext[] = [];
   const made = await newBuilt((messages, context) => {
     calls.push(context);
     return cover("as the function wrote it")(messages, context);
@@ -258,7 +258,7 @@ describe("a person's word", () => {
   test("it is done also where a new version of the agent has no function any more", async () => {
     const { agent, inside, runId } = await proposed();
     await inside(({ palimpsest: { settings } }) => {
-      settings.set(sessionId, { ...settings.get(sessionId), inline: null });
+      settings.set(sessionId, { ...settings.get(sessionId), ownFunction: null });
     });
     expect(await agent.approveRun({ runId })).toMatchObject({ kind: "approved" });
     expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
@@ -278,7 +278,7 @@ describe("a person's word", () => {
     const { agent, stub } = newAgent();
     const inside = <T>(work: (session: FullSession) => Promise<T>): Promise<T> =>
       runInDurableObject(stub, (instance: PalimpsestAgent) => work(Session.create(instance)));
-    const approved = async (summarise: InlineCompaction, begin: (session: FullSession) => Promise<unknown>) => {
+    const approved = async (summarise: OwnFunction, begin: (session: FullSession) => Promise<unknown>) => {
       await inside(async (session) => {
         session.compactAfter(2_000).withContext("todo", { carry: true });
         session.requireApproval().onCompaction(summarise);
@@ -311,7 +311,7 @@ describe("a person's word", () => {
 test("an edit under one of its summaries asks it to cover again what the edit uncovered", async () => {
   const { agent, inside } = await newBuilt(cover("first", 1, 9));
   await agent.waitForRun({ runId: (await start(agent)).id });
-  const told: InlineContext[] = [];
+  const told: OwnFunctionContext[] = [];
   await inside((instance) => {
     instance.summarise = cover("second", 2, 6);
   });
@@ -448,7 +448,7 @@ describe("what it makes", () => {
     });
   });
 
-  test.for<[string, InlineCompaction, string]>([
+  test.for<[string, OwnFunction, string]>([
     ["in its summary", cover(`we found ${SECRET}`), "applied"],
     ["in its error", () => Promise.reject(new Error(`no access with ${SECRET}`)), "failed"],
   ])("a session that blanks secrets keeps none that the function tells %s", async ([, summarise, kind]) => {

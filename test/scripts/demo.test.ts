@@ -10,7 +10,7 @@ import { freePort } from "../../scripts/demo/local-worker.ts";
 import { parseOptions } from "../../scripts/demo/options.ts";
 import type { Replay } from "../../scripts/demo/replay.ts";
 import { readConversations } from "../../scripts/demo/transcript.ts";
-import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../src/memory/runs/runs.ts";
+import { addToStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../src/memory/runs/runs.ts";
 
 const APPLIED: Outcome = {
   kind: "applied",
@@ -33,11 +33,11 @@ function run(steps: readonly StepRecord[], outcome: Outcome | null = APPLIED): R
 describe("the demo's checks fail when they should", () => {
   test("R3 a step that is closed twice has paid twice, and the ledger says so", () => {
     const spent = { calls: 1, inputTokens: 100, cachedTokens: 60, writtenTokens: 30, outputTokens: 10, endedAt: 5 };
-    const once = closeStep([step("summarize")], "summarize", spent);
-    const twice = closeStep(once, "summarize", { ...spent, endedAt: 9 });
+    const once = addToStep([step("summarize")], "summarize", spent);
+    const twice = addToStep(once, "summarize", { ...spent, endedAt: 9 });
     expect(twice[0]).toMatchObject({ calls: 2, inputTokens: 200, outputTokens: 20, endedAt: 9 });
     expect(twice[0]).toMatchObject({ cachedTokens: 120, writtenTokens: 60 });
-    expect(closeStep(once, "summarize", { reused: true, endedAt: 9 })[0]).toMatchObject({
+    expect(addToStep(once, "summarize", { reused: true, endedAt: 9 })[0]).toMatchObject({
       calls: 1,
       reused: true,
     });

@@ -5,7 +5,7 @@
  */
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
-import type { InlineContext } from "../../src/agent/settings.ts";
+import type { OwnFunctionContext } from "../../src/agent/settings.ts";
 import {
   makeGate,
   summaryOf,
@@ -107,7 +107,7 @@ export class Summariser {
   }
 
   /** A session's own function waits like a slow call. */
-  async hold({ runId, sessionId }: Pick<InlineContext, "runId" | "sessionId">): Promise<void> {
+  async hold({ runId, sessionId }: Pick<OwnFunctionContext, "runId" | "sessionId">): Promise<void> {
     const gate = makeGate();
     this.#waiting.push({ runId, gate });
     this.#own.set(runId, sessionId);
@@ -116,7 +116,7 @@ export class Summariser {
   }
 
   /** A session's own function never settles. */
-  hang({ runId, sessionId, signal }: Pick<InlineContext, "runId" | "sessionId" | "signal">): Promise<never> {
+  hang({ runId, sessionId, signal }: Pick<OwnFunctionContext, "runId" | "sessionId" | "signal">): Promise<never> {
     this.#own.set(runId, sessionId);
     this.#hanging.add(runId);
     signal.addEventListener("abort", () => {

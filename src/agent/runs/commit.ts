@@ -13,7 +13,7 @@ import type { Needs } from "../core.ts";
 import { assert } from "../../errors.ts";
 import type { Draft } from "../../memory/drafts.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import { layLess, withRestored } from "./beside.ts";
+import { layLess, withRestored } from "./read-beside.ts";
 import { factsOf } from "./sources.ts";
 import { promptTokens } from "../reports/usage.ts";
 import { conclude, type Concludes } from "./split.ts";

@@ -12,7 +12,7 @@ import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import { isCompaction, type LiveRun, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { tellAfterCompaction, billUnanswered } from "./end-run.ts";
 import type { Core, Instance, InstanceStatus } from "../core.ts";
-import type { OwnRun } from "../hooks.ts";
+import type { RoomRun } from "../hooks.ts";
 import { endProposal } from "./commit.ts";
 import { startSplit } from "./split.ts";
 import { askForRun, findOverdraft } from "./trigger.ts";
@@ -58,8 +58,8 @@ export class Dispatcher {
       this.#core.announce(run);
       if ((await this.#core.rooms.text?.serve(run)) === true) return;
       // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
-      const { functions } = this.#core.rooms;
-      if (functions?.makes(run) === true) this.#core.platform.background(functions.start(run));
+      const { ownFunction } = this.#core.rooms;
+      if (ownFunction?.makes(run) === true) this.#core.platform.background(ownFunction.start(run));
       else await this.#createInstance(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
@@ -117,8 +117,8 @@ export class Dispatcher {
 
   async #reconcile(run: LiveRun): Promise<void> {
     if (run.state === "proposed") return this.lookAtProposal(run);
-    const { functions } = this.#core.rooms;
-    if (functions !== undefined && isOfFunction(run)) return functions.revive(run);
+    const { ownFunction } = this.#core.rooms;
+    if (ownFunction !== undefined && isOfFunction(run)) return ownFunction.revive(run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
@@ -268,7 +268,7 @@ export class Dispatcher {
     });
   }
 
-  #mustHaveKind(kind: RunRecord["kind"]): OwnRun {
+  #mustHaveKind(kind: RunRecord["kind"]): RoomRun {
     const own = this.#core.rooms.runs?.[kind];
     if (own !== undefined) return own;
     throw new PalimpsestError(

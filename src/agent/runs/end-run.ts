@@ -7,7 +7,7 @@
  * made, so one that kills the object counts too. The text is dropped where the overlay would no longer be smaller than its source (V3).
  */
 import {
-  closeStep,
+  addToStep,
   type AskedCall,
   type LiveRun,
   type Outcome,
@@ -35,7 +35,7 @@ export function addToBill(
     inputTokens: run.inputTokens + inputTokens,
     outputTokens: run.outputTokens + outputTokens,
     estimatedTokens: run.estimatedTokens + estimatedTokens,
-    steps: closeStep(run.steps, step, { ...call.summariser, calls: 1 }),
+    steps: addToStep(run.steps, step, { ...call.summariser, calls: 1 }),
   };
 }
 

@@ -18,7 +18,7 @@ import { promptTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 import { openSpan } from "./read-slices.ts";
 import { factsOf } from "./sources.ts";
-import { chooseByHand, layByHand, type ByHand } from "./beside.ts";
+import { chooseByHand, layByHand, type ByHand } from "./read-beside.ts";
 
 export interface SplitOptions {
   /** A person's words about the summary's focus. */

@@ -10,10 +10,10 @@
  * of runs may be followed at once: one that covered only the oldest part of a long view, one that ended for a soft reason, and one that lost
  * a race (`stale`). The last only a few times in a row, because the changes that caused it are likely to go on.
  *
- * No soft reason (cost, patience) stops the compaction of a view over the hard line. Such a run asks no model ({@link mayAsk}).
+ * No soft reason (cost, patience) stops the compaction of a view over the hard line. Such a run asks no model ({@link admitCall}).
  */
 import { COOLDOWNS_MS, MAX_FILE_CHARS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
-import type { MayAsk } from "../../memory/runs/health.ts";
+import type { Admission } from "../../memory/runs/health.ts";
 import { type LiveRun, type RunRecord, isCompaction, type EndedRun, type Outcome } from "../../memory/runs/runs.ts";
 import {
   explainSpent,
@@ -39,7 +39,7 @@ import type { Outline } from "../../steps/plan/outline.ts";
 import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
 import { unseenTokens, promptTokens } from "../reports/usage.ts";
 import { redactionOf } from "../redaction.ts";
-import type { ViewSize } from "../../memory/messages/view.ts";
+import type { ViewSize } from "../../memory/messages/visible.ts";
 import type { History } from "../../memory/messages/history.ts";
 
 /** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */
@@ -56,7 +56,7 @@ export function findObstacle(
     if (now < until) return waitFor("cooling-down", `The last run failed; another may start ${after(until)}.`);
   }
   // A caller's own function asks none of our models.
-  return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
+  return core.settings.get(sessionId).ownFunction === null ? findModelObstacle(core, sessionId) : null;
 }
 
 /** Why no model should be asked for a session now, by any run. None answers, or the budget is spent. */
@@ -71,11 +71,15 @@ export function findModelObstacle(
 }
 
 /** Whether a run may ask this model. The same run gets the same answer to a probe again. Call inside a transaction. */
-export function mayAsk(core: Needs<"health" | "platform" | "settings" | "spend">, run: LiveRun, model: string): MayAsk {
+export function admitCall(
+  core: Needs<"health" | "platform" | "settings" | "spend">,
+  run: LiveRun,
+  model: string,
+): Admission {
   if (run.ignoreBudget === true) return { kind: "yes" };
   const spent = findOverdraft(core, run.sessionId);
   if (spent !== null) return { kind: "no", until: null, reason: spent };
-  return core.health.mayAsk(model, core.platform.now(), run.id);
+  return core.health.admitCall(model, core.platform.now(), run.id);
 }
 
 /** What to change where the budget is spent. Otherwise null. */
@@ -151,7 +155,7 @@ export function askForRun(
   const receipt = core.trigger.startOrJoin(sessionId, request);
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A caller's own function asks none of our models.
-  if (core.settings.get(sessionId).inline !== null) return receipt;
+  if (core.settings.get(sessionId).ownFunction !== null) return receipt;
   return endIfInVain(core, receipt, (run) => core.rooms.text?.foresee(run)?.kind === "serve");
 }
 

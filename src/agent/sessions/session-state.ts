@@ -28,7 +28,7 @@ export class SessionState {
   }
 
   /** The same session in a work that waits, because the handle may name another one meanwhile (S1). @internal */
-  get fixed(): SessionState {
+  get sameSession(): SessionState {
     return new SessionState(this.core, this.id);
   }
 
@@ -76,9 +76,9 @@ export class SessionState {
 
   /** Reads the history, once everything that the read needs is at hand. @internal */
   async read<T>(work: (history: History) => T): Promise<T> {
-    const { fixed } = this;
+    const { sameSession } = this;
     this.apply();
-    return this.core.read(this.id, () => work(fixed.stored));
+    return this.core.read(this.id, () => work(sameSession.stored));
   }
 
   /** One transaction with the change and, if the view is now too large, the ledger row of its run. @internal */

@@ -35,14 +35,14 @@ import type { BuilderCall } from "../settings.ts";
 import type { AgentCore, CoreWith } from "../agent-core.ts";
 import { SessionState, type WriteOptions, forgetWhatWasSaid } from "./session-state.ts";
 import { askForRun, rentNow, settleAtPresentSize } from "../runs/trigger.ts";
-import { chooseByHand, layByHand } from "../runs/beside.ts";
+import { chooseByHand, layByHand } from "../runs/read-beside.ts";
 import { openSpan } from "../runs/read-slices.ts";
 import { visibleSpan } from "../runs/sources.ts";
 import { withinBytes } from "../../fit/within-bytes.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/message.ts";
 import { inTurns } from "../../steps/view/turns.ts";
-import { asShown, type View, type ViewReading } from "../../memory/messages/view.ts";
+import { asShown, type View, type ViewReading } from "../../memory/messages/visible.ts";
 import {
   checkViewOptions,
   messageRoom,
@@ -340,14 +340,14 @@ export class Session extends Configured {
   async viewWith(options?: string | GetViewOptions, { as, arrange }: Arranging = {}): Promise<ShownView> {
     const checked = parseInput(inputs.getView, checkViewOptions(options));
     const { leafId, asOf } = checked;
-    const { fixed } = this.#state;
-    const { core, id } = fixed;
+    const { sameSession } = this.#state;
+    const { core, id } = sameSession;
     const { rooms } = core;
     const reading: Omit<ViewReading, "overlays"> = {
       leavesOut: (behind) => rooms.leavesOut?.(id, behind) ?? new Set(),
       as,
     };
-    const read = await fixed.read<View | PastView>((history) =>
+    const read = await sameSession.read<View | PastView>((history) =>
       asOf === undefined ? history.view(leafId, reading) : history.overlays.viewAsOf(asOf, reading),
     );
     const view = { ...read, messages: rooms.shown?.(id, read.messages) ?? read.messages };
@@ -426,7 +426,7 @@ export class Session extends Configured {
   }
 
   /** A handle of its own for a work that waits, because this one may name another session meanwhile (S1). @internal */
-  get fixed(): this {
+  get sameSession(): this {
     return new Session(this.#core, this.id) as this;
   }
 
@@ -492,7 +492,7 @@ export class Session extends Configured {
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     await state.read(() => state.write(() => recordUsage(this.#core, state.id, checked)));
   }
 
@@ -553,7 +553,7 @@ export class Session extends Configured {
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     checkGiven(given.summary, { summary, fromMessageId, toMessageId });
-    const state = this.#state.fixed;
+    const state = this.#state.sameSession;
     const { span, survey } = await state.read((history) => {
       const named = visibleSpan(history, fromMessageId, toMessageId);
       return { span: named, survey: openSpan(this.#core, { sessionId: state.id, span: named }) };

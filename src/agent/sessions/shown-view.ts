@@ -9,7 +9,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { MIN_VIEW_TOKENS } from "../../limits.ts";
 import type { PastView } from "../../memory/overlays/overlays.ts";
-import type { View } from "../../memory/messages/view.ts";
+import type { View } from "../../memory/messages/visible.ts";
 import { checkBudget, fitView, type Fitting } from "../../fit/fit-view.ts";
 import { measureMessage } from "../../steps/message/message.ts";
 import { previewOutputs } from "../../fit/preview.ts";

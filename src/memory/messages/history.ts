@@ -37,10 +37,10 @@ import {
   elementTokens,
   walkView,
   type Element,
-} from "./view.ts";
+} from "./visible.ts";
 import type { ShapeRow, Place } from "../statements.ts";
 
-export type { RecentHistory, View } from "./view.ts";
+export type { RecentHistory, View } from "./visible.ts";
 
 /** What became of a message that was to be stored. */
 export interface AppendResult {

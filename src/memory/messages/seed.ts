@@ -19,7 +19,7 @@ import { Spans } from "../overlays/spans.ts";
 import type { SessionStatements } from "../sessions/statements.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { walkView } from "./view.ts";
+import { walkView } from "./visible.ts";
 
 export interface Seed {
   readonly from: Tree;

@@ -15,7 +15,7 @@ import { sumDigests } from "../../steps/text/digest.ts";
 import type { ContentRow, Place, Range } from "../statements.ts";
 import { decodeMessage, isPruned } from "./content.ts";
 import type { Tree } from "./tree.ts";
-import { elementMessages, shownPart, elementDigest, walkView, type MessageElement } from "./view.ts";
+import { elementMessages, shownPart, elementDigest, walkView, type MessageElement } from "./visible.ts";
 
 /** Bytes of messages that one slice takes, more than a usual chunk has. It is decoded in a few milliseconds. */
 export const SLICE_BYTES = 256_000;

@@ -3,7 +3,7 @@
  *
  * Time is counted in overlays instead of by a clock. `afterN` is the number of the session's newest overlay when a change happened, so "right
  * after overlay n was added" has one exact meaning. A missing detail reads as in an overlay that a caller added by hand, so rows of any origin
- * are safe to read. overlays.ts decides which overlays are in force, and ../messages/view.ts which are visible.
+ * are safe to read. overlays.ts decides which overlays are in force, and ../messages/visible.ts which are visible.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { NO_FACTS, NOTHING_PINNED, type Carried, type Facts, type Opening, type Pinned } from "../../facts/fact.ts";

@@ -33,7 +33,7 @@ import {
   type Element,
   type View,
   type ViewReading,
-} from "../messages/view.ts";
+} from "../messages/visible.ts";
 import { comparePlaces, type OverlayRow, type Range, type ShapeRow } from "../statements.ts";
 import {
   addChange,

@@ -17,7 +17,7 @@ import {
   walkView,
   type Element,
   type MessageElement,
-} from "../messages/view.ts";
+} from "../messages/visible.ts";
 import { comparePlaces, type ContentRow, type Place, type Range } from "../statements.ts";
 import { isSameSpan, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
 import { sumDigests } from "../../steps/text/digest.ts";

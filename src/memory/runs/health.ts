@@ -16,7 +16,7 @@ export type HealthRow = { [Field in keyof Breaker]: Breaker[Field] } & { model: 
 const HEALTH = columns("model", "failures", "openings", "until", "probe", "code", "heardAt");
 
 /** Whether a model may be asked. `probe` means that its breaker was open and this one call tests whether it still fails. */
-export type MayAsk =
+export type Admission =
   | { readonly kind: "yes" }
   | { readonly kind: "probe" }
   /** `until` is in epoch ms. It is null when no time is known. */
@@ -45,7 +45,7 @@ export class Health {
    * when it asks again. All others wait until another cooldown is over or the probe was answered. Call it inside a
    * transaction.
    */
-  mayAsk(model: string, now: number, by: string): MayAsk {
+  admitCall(model: string, now: number, by: string): Admission {
     const row = this.#row(model);
     const { kind, breaker } = admit(row, by, now);
     if (breaker !== row) this.#put({ ...row, ...breaker });

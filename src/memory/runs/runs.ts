@@ -327,7 +327,7 @@ export function markStep(
 }
 
 /** Records a step's result. Costs add up, because an attempt that outlived its timeout is billed beside its retry. */
-export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
+export function addToStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
   const { calls = 0, inputTokens = 0, outputTokens = 0, estimatedTokens = 0, askedMs = 0 } = result;
   const { cachedTokens = 0, writtenTokens = 0 } = result;
   return steps.map((step) => {

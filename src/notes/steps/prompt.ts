@@ -5,7 +5,7 @@
  */
 import { isWithin, wordTokens, LAST_REPLY, NOTHING, topicOf } from "../../steps/draft/audit.ts";
 import { fallbackSummary, SAID_TITLE, type OfflineTask } from "../../steps/draft/fallback.ts";
-import { normalizeTitle, SECTION_BUDGET, type Section, rules, type OwnTask } from "../../steps/draft/prompt.ts";
+import { normalizeTitle, SECTION_BUDGET, type Section, rules, type RoomTask } from "../../steps/draft/prompt.ts";
 import { renderNotes, type NotesSection, type NotesShape } from "./document.ts";
 import { ADDED, AND_SO_ON, applyChanges, NO_CHANGES, plainLine, splitSections } from "./edits.ts";
 
@@ -41,7 +41,7 @@ ${rules("Use only the section headings you are given. Keep each section within i
  * Brings notes (`previous`) up to date with a transcript. A second try has the refused answer in `drafts` and its
  * `problems`.
  */
-export const NOTES_TASK: OwnTask = {
+export const NOTES_TASK: RoomTask = {
   name: "notes",
   system: SYSTEM,
   task: TASK,

@@ -112,7 +112,7 @@ export const PROMPT_VERSION = "4";
 type PromptKind = "chunk" | "merge" | "repair";
 
 /** A task of a room's own, with its name and the texts that stand in place of a summariser's. */
-export interface OwnTask {
+export interface RoomTask {
   readonly name: string;
   readonly system: string;
   readonly task: string;
@@ -120,7 +120,7 @@ export interface OwnTask {
 }
 
 export interface PromptInput {
-  readonly kind: PromptKind | OwnTask;
+  readonly kind: PromptKind | RoomTask;
   readonly transcript?: string | undefined;
   /** The summary of everything before, which the answer replaces. */
   readonly previous?: string | null | undefined;
@@ -220,7 +220,7 @@ Not: an order or limit for one turn or piece of work, done or not, a bare answer
 "## ${ENDED_TITLE}": instructions that stood before or in the transcript and that a later message of the user ends: he allows it, orders the opposite, replaces it, closes its request, or goes to another customer or case that it was for. Quote both, each as
 - "words of the instruction" ended by "his later exact words" [#40]`;
 
-function taskOf(kind: PromptKind): OwnTask {
+function taskOf(kind: PromptKind): RoomTask {
   return { name: kind, system: SUMMARISER, task: TASKS[kind], closing: "Now write the summary." };
 }
 

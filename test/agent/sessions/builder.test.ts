@@ -5,7 +5,7 @@ import type { FullSession } from "../../rooms.ts";
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { InlineCompaction } from "../../../src/agent/settings.ts";
+import type { OwnFunction } from "../../../src/agent/settings.ts";
 import { skipRetryDelays } from "../../agents.ts";
 import { say, talk, textOf } from "../../conversation.ts";
 import { makeGate } from "../../scripted-model.ts";
@@ -19,7 +19,7 @@ function throws(): never {
   throw new Error("no such store");
 }
 
-async function newBuilt(summarise?: InlineCompaction) {
+async function newBuilt(summarise?: OwnFunction) {
   const stub = env.BuiltAgent.get(env.BuiltAgent.idFromName(`built-${agents++}`));
   const inside = <T>(work: (instance: BuiltAgent) => T | Promise<T>): Promise<T> =>
     runInDurableObject(stub, (instance: BuiltAgent) => work(instance));

@@ -5,7 +5,7 @@
  * shown.
  */
 import type { UIMessage } from "ai";
-import type { InlineCompaction, InlineSummary } from "../../../src/agent/settings.ts";
+import type { OwnFunction, OwnSummary } from "../../../src/agent/settings.ts";
 import { unreachable } from "../../../src/errors.ts";
 import { ownFunctions } from "../../worker.ts";
 import type { Operation } from "../operations.ts";
@@ -25,12 +25,12 @@ export async function bringFunction(world: World, seat: Seat, { way, size }: Ope
   const key = `${world.name}/${seat.id}`;
   if (way % 4 === 0) {
     ownFunctions.delete(key);
-    await setInline(world, seat, null);
+    await setOwnFunction(world, seat, null);
     world.model.takeAway(seat.id);
     return "no more";
   }
   let calls = 0;
-  const compact: InlineCompaction = async (messages, context) => {
+  const compact: OwnFunction = async (messages, context) => {
     const way: Way = world.isEnding ? "sound" : (WAYS[(size + calls++) % WAYS.length] ?? "sound");
     count(world.tally.answers, `own: ${way}`);
     if (way === "late") await world.model.hold(context);
@@ -39,17 +39,21 @@ export async function bringFunction(world: World, seat: Seat, { way, size }: Ope
   };
   const own = { compact, timeoutMs: LIMIT_MS };
   ownFunctions.set(key, own);
-  await setInline(world, seat, own);
+  await setOwnFunction(world, seat, own);
   return `beginning with ${WAYS[size % WAYS.length]}`;
 }
 
-async function setInline(world: World, seat: Seat, inline: ReturnType<typeof ownFunctions.get> | null): Promise<void> {
+async function setOwnFunction(
+  world: World,
+  seat: Seat,
+  ownFunction: ReturnType<typeof ownFunctions.get> | null,
+): Promise<void> {
   await world.inside(({ palimpsest: { settings } }) =>
-    settings.set(seat.id, { ...settings.get(seat.id), inline: inline ?? null }),
+    settings.set(seat.id, { ...settings.get(seat.id), ownFunction: ownFunction ?? null }),
   );
 }
 
-function answerIn(way: Way, messages: readonly UIMessage[]): InlineSummary | null {
+function answerIn(way: Way, messages: readonly UIMessage[]): OwnSummary | null {
   const [from, to] = way === "whole" ? [0, messages.length - 1] : [1, messages.length - 3];
   const range = { fromMessageId: messages[from]?.id ?? "nobody", toMessageId: messages[to]?.id ?? "nobody" };
   const marks = [...marksIn(JSON.stringify(messages.slice(from, to + 1)))];
@@ -64,7 +68,7 @@ function answerIn(way: Way, messages: readonly UIMessage[]): InlineSummary | nul
     case "throws":
       throw new Error(`Cannot summarise ${marks[0]}.`);
     case "rubbish":
-      return { summary: 7, ...range } as unknown as InlineSummary;
+      return { summary: 7, ...range } as unknown as OwnSummary;
     case "unshown":
       return { summary: "Of what was not shown.", ...range, fromMessageId: "nobody" };
     case "refuses":

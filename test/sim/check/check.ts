@@ -9,7 +9,7 @@ import type { Draft } from "../../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import { notesOf } from "../../../src/notes/versions.ts";
-import type { View } from "../../../src/memory/messages/view.ts";
+import type { View } from "../../../src/memory/messages/visible.ts";
 import { MIN_VIEW_TOKENS } from "../../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
 import { hasResult, isSaid, toolPart } from "../../../src/steps/message/message.ts";

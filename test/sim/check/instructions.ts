@@ -5,7 +5,7 @@
  * changes the message. Reads only.
  */
 import type { OverlayRecord } from "../../../src/memory/overlays/overlay.ts";
-import type { View } from "../../../src/memory/messages/view.ts";
+import type { View } from "../../../src/memory/messages/visible.ts";
 import { readInForce, recordedInstructions } from "../../../src/facts/render.ts";
 import { rulesIn, standingRules } from "../said.ts";
 import { count } from "../tally.ts";

@@ -9,7 +9,7 @@
 import { USES_OF_A_STEP } from "../yielder.ts";
 import { MODEL_STEP_MS, LEAST_TRY_MS, MODEL_RETRIES } from "../../limits.ts";
 import {
-  closeStep,
+  addToStep,
   isCompaction,
   markStep,
   type AskedCall,
@@ -32,7 +32,7 @@ import {
   type CommitRequest,
   type CutRequest,
   type HalvesRequest,
-  type OwnRequest,
+  type RoomRequest,
   type PlanRequest,
   type ReadRequest,
   type CompactionPort,
@@ -47,19 +47,27 @@ import {
   type PlanReceipt,
 } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";
-import type { OwnRun, StepCall, StepPatch, StepResult } from "../hooks.ts";
+import type { RoomRun, StepCall, StepPatch, StepResult } from "../hooks.ts";
 import { addToBill } from "./end-run.ts";
-import { readBeside, readCarried } from "./beside.ts";
+import { readBeside, readCarried } from "./read-beside.ts";
 import { addSummary, type Summary } from "./commit.ts";
 import { conclude } from "./split.ts";
 import { assert } from "../../errors.ts";
 import { halveChunk, type ChunkPlan } from "../../steps/plan/cut.ts";
 import { digest } from "../../steps/text/digest.ts";
-import { chunkRequest, mergeRequest, auditAnswer, reuseDraft, receiptOf, verdictOf, sentPrompt } from "./drafts.ts";
+import {
+  chunkRequest,
+  mergeRequest,
+  auditAnswer,
+  reuseDraft,
+  receiptOf,
+  verdictOf,
+  sentPrompt,
+} from "./draft-requests.ts";
 import { promptTokens } from "../reports/usage.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import { findSources, lineageOf, mustDraft, readSource, rereadPlan, resolveEnds, type Sources } from "./sources.ts";
-import { outlineNow, mayAsk } from "./trigger.ts";
+import { outlineNow, admitCall } from "./trigger.ts";
 
 export class PortCall implements StepCall {
   readonly core: Core;
@@ -119,7 +127,7 @@ export class PortCall implements StepCall {
   }
 
   #mark(result: Partial<StepRecord>): void {
-    this.#run = { ...this.#run, steps: closeStep(this.#run.steps, this.mark.step, result) };
+    this.#run = { ...this.#run, steps: addToStep(this.#run.steps, this.mark.step, result) };
   }
 
   end(outcome: Outcome): RunEnded {
@@ -158,10 +166,10 @@ function endedReceipt(outcome: Finished): RunEnded {
 /** Does the work of one call whole or not at all, and announces the run after the commit. */
 export function inRun<T>(
   core: Core,
-  place: { runId: string; mark: StepMark },
+  step: { runId: string; mark: StepMark },
   work: (call: PortCall) => T,
 ): T | RunEnded {
-  const { runId, mark } = place;
+  const { runId, mark } = step;
   const { done, live } = core.db.transaction((): { done: T | RunEnded; live: LiveRun | null } => {
     const found = core.runs.get(runId);
     // The session was deleted with its ledger, or a deploy gave the run to a caller's function. A late step has nothing left to do.
@@ -210,11 +218,11 @@ export class RunPort implements CompactionPort {
 
   recordPlan(mark: StepMark, request: CutRequest): Promise<PlanReceipt>;
   recordPlan(mark: StepMark, request: HalvesRequest): Promise<readonly PlannedChunk[] | RunEnded>;
-  recordPlan(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  recordPlan(mark: StepMark, request: RoomRequest): Promise<unknown>;
   async recordPlan(mark: StepMark, request: PlanRequest): Promise<unknown> {
     if (request.kind === "cut") return this.#recordCut(mark, request);
     if (request.kind === "halves") return this.#recordHalves(mark, request.of);
-    return this.#inRun(mark, (call) => this.#own(call.run)?.plan(call, request.asked) ?? call.end(NO_ROOM));
+    return this.#inRun(mark, (call) => this.#roomRun(call.run)?.plan(call, request.asked) ?? call.end(NO_ROOM));
   }
 
   async #recordCut(mark: StepMark, { plan: proposed, models, partial }: CutRequest): Promise<PlanReceipt> {
@@ -240,14 +248,14 @@ export class RunPort implements CompactionPort {
   read(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
   read(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
   read(mark: StepMark, request: BesideRequest): Promise<BesideReading>;
-  read(mark: StepMark, request: OwnRequest): Promise<unknown>;
+  read(mark: StepMark, request: RoomRequest): Promise<unknown>;
   async read(mark: StepMark, request: ReadRequest): Promise<unknown> {
     if (request.kind === "chunk") return this.#readChunk(mark, request);
     if (request.kind === "drafts") return this.#readDrafts(mark, request);
     if (request.kind === "beside") return this.#readBeside(mark, request.key);
     const found = await this.#inRun(
       mark,
-      (call): unknown => this.#own(call.run)?.read(call, request.asked) ?? call.end(NO_ROOM),
+      (call): unknown => this.#roomRun(call.run)?.read(call, request.asked) ?? call.end(NO_ROOM),
     );
     if (typeof found !== "function") return found;
     const read = (await found()) as { readonly outcome?: Outcome };
@@ -283,11 +291,11 @@ export class RunPort implements CompactionPort {
         call.note({ plan: { ...plan, chunks: [...plan.chunks, ...halves] }, chunkDigests });
       }
       call.close();
-      return halves.map(({ index: at, tokens }, place) => ({
+      return halves.map(({ index: at, tokens }, half) => ({
         kind: "chunk" as const,
         index: at,
         tokens,
-        digest: digests[place] ?? "",
+        digest: digests[half] ?? "",
         half: true,
       }));
     });
@@ -327,7 +335,7 @@ export class RunPort implements CompactionPort {
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       // A room's own text depends on more than a span, so its drafts are not shared with other sessions.
       const source =
-        input.answers.kind === "own" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
+        input.answers.kind === "room" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.memory.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
       if (cost !== null && bill(call, answerId, { model: input.model, summariser: cost })) {
         const now = core.platform.now();
@@ -366,7 +374,7 @@ export class RunPort implements CompactionPort {
   async commit(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
     return this.#inRun(mark, (call): RunEnded => {
       const { run, core } = call;
-      if (!isCompaction(run)) return this.#own(run)?.commit(call, commit.key) ?? call.end(NO_ROOM);
+      if (!isCompaction(run)) return this.#roomRun(run)?.commit(call, commit.key) ?? call.end(NO_ROOM);
       const { beside } = commit;
       assert(beside !== undefined, "A summary is committed with what was chosen to stand beside it.");
       const { span, level } = planOf(run);
@@ -378,12 +386,14 @@ export class RunPort implements CompactionPort {
 
   async end(mark: StepMark, reason: string | null): Promise<RunEnded> {
     return this.#inRun(mark, (call): RunEnded =>
-      reason === null ? (this.#own(call.run)?.giveUp(call) ?? call.end(NO_ROOM)) : call.end({ kind: "failed", reason }),
+      reason === null
+        ? (this.#roomRun(call.run)?.giveUp(call) ?? call.end(NO_ROOM))
+        : call.end({ kind: "failed", reason }),
     );
   }
 
   /** What the room of a run's kind does behind this port. Absent for a compaction. */
-  #own({ kind }: LiveRun): OwnRun | undefined {
+  #roomRun({ kind }: LiveRun): RoomRun | undefined {
     return this.#core.rooms.runs?.[kind];
   }
 
@@ -457,7 +467,7 @@ function planReceipt(
     tailTokens,
     policy: run.policy,
     parts,
-    resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
+    resting: models.filter((model) => admitCall(core, run, model).kind === "no"),
   };
 }
 
@@ -479,6 +489,6 @@ function withoutSecrets(answer: DraftInput, { text: redact }: Redaction): DraftI
     ...answer,
     text,
     unfounded: answer.unfounded.filter(stands),
-    answers: answers.kind === "own" ? answers : { ...answers, unfounded: answers.unfounded.filter(stands) },
+    answers: answers.kind === "room" ? answers : { ...answers, unfounded: answers.unfounded.filter(stands) },
   };
 }

@@ -182,10 +182,10 @@ export function auditAnswer(
   const { text, finishReason, answers, again } = answer;
   const countTokens = core.settings.counterOf(run.sessionId);
   const tokens = countTokens(text);
-  if (answers.kind === "own") {
-    const own = core.rooms.runs?.[run.kind];
-    assert(own !== undefined && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
-    return { tokens, problems: own.audit(run, answer) };
+  if (answers.kind === "room") {
+    const room = core.rooms.runs?.[run.kind];
+    assert(room !== undefined && run.outcome === null, "Only a room's own step of a live run asks for its audit.");
+    return { tokens, problems: room.audit(run, answer) };
   }
   // A summary without a model is accepted, because nothing below it could replace it. The commit still refuses one that would not
   // shrink the view.
