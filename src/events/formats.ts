@@ -137,9 +137,9 @@ export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
 
 type Content = Exclude<ModelMessage["content"], string>[number];
 type ContentOf<Type> = Extract<Content, { type: Type }>;
-type FileContent = ContentOf<"file" | "image">;
-/** What any of the formats carries, if only as a note. */
-type Sent = ContentOf<"text" | "reasoning" | "tool-call" | "tool-result"> | FileContent;
+type FileContent = ContentOf<"file">;
+/** What any of the formats carries, if only as a note. The SDK gives a picture as a file, too. */
+type Sent = ContentOf<"text" | "reasoning" | "tool-call" | "tool-result" | "file">;
 
 /** One message of a prompt. Results stand in messages of their own, whoever ran the tool. */
 interface Exchange {
@@ -165,8 +165,8 @@ async function toExchanges(messages: readonly UIMessage[]): Promise<Exchange[]> 
     if (said.length > 0) exchanges.push({ role, content: said });
     if (results.length === 0) continue;
     const known = exchanges.at(-1)?.role === "tool" ? (exchanges.pop()?.content as ContentOf<"tool-result">[]) : [];
-    const place = ({ toolCallId }: ContentOf<"tool-result">): number => calls.indexOf(toolCallId);
-    exchanges.push({ role: "tool", content: [...known, ...results].toSorted((a, b) => place(a) - place(b)) });
+    const order = ({ toolCallId }: ContentOf<"tool-result">): number => calls.indexOf(toolCallId);
+    exchanges.push({ role: "tool", content: [...known, ...results].toSorted((a, b) => order(a) - order(b)) });
   }
   return exchanges;
 }
@@ -176,7 +176,7 @@ function contentsOf(content: ModelMessage["content"]): readonly Content[] {
 }
 
 function isSent(part: Content): part is Sent {
-  return ["text", "reasoning", "tool-call", "tool-result", "file", "image"].includes(part.type);
+  return ["text", "reasoning", "tool-call", "tool-result", "file"].includes(part.type);
 }
 
 function isEmpty(part: Sent): boolean {
@@ -188,25 +188,16 @@ function isFailed({ output }: ContentOf<"tool-result">): boolean {
 }
 
 function outputText({ output }: ContentOf<"tool-result">): string {
-  if (output.type === "execution-denied") return output.reason ?? DENIED;
-  if (output.type !== "content") return jsonText(output.value);
-  return output.value.map((part) => (part.type === "text" ? part.text : jsonText(part))).join("\n");
+  return output.type === "execution-denied" ? (output.reason ?? DENIED) : jsonText(output.value);
 }
 
 const DENIED = "The call was refused.";
 
-/** The address is null when only the provider that holds the file can use its name. */
-function fileOf(part: FileContent) {
-  const { mediaType = "image" } = part;
-  const url = part.type === "file" ? urlOf(part.data, mediaType) : null;
-  return { mediaType, url, filename: (part.type === "file" && part.filename) || null };
-}
-
-/** What a format says of a file that it does not carry. */
-function fileNote(part: FileContent): string {
-  const { mediaType, url, filename } = fileOf(part);
+/** What a format says of a file that it does not carry. Its address is null when only the provider that holds it can use its name. */
+function fileNote({ data, mediaType, filename }: FileContent): string {
+  const url = urlOf(data, mediaType);
   const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
-  return `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
+  return `[File ${filename || "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
 }
 
 /** The same of reasoning. Empty reasoning (a provider's encrypted reasoning) needs no note. */
@@ -220,8 +211,7 @@ function anthropicBlocks({ role, content }: Exchange): AnthropicBlock[] {
     if (part.type === "text") return textBlock(part.text);
     if (part.type === "reasoning") return thinkingBlock(part.text, part.providerOptions?.["anthropic"] ?? {});
     // An assistant's message has no block for a reply's own files.
-    if (part.type === "file" || part.type === "image")
-      return role === "user" ? fileBlock(part) : textBlock(fileNote(part));
+    if (part.type === "file") return role === "user" ? fileBlock(part) : textBlock(fileNote(part));
     // Repair told apart calls of several turns that shared one id. Its mark is not allowed here.
     const id = part.toolCallId.replaceAll(/[^\w-]/g, "_");
     if (part.type === "tool-result") {
@@ -250,7 +240,8 @@ function thinkingBlock(
 }
 
 function fileBlock(part: FileContent): AnthropicBlock[] {
-  const { mediaType, url } = fileOf(part);
+  const { mediaType } = part;
+  const url = urlOf(part.data, mediaType);
   const type = mediaType.startsWith("image") ? "image" : mediaType === "application/pdf" ? "document" : null;
   const [, media_type, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url ?? "") ?? [];
   if (type === null || url === null || (data === undefined && url.startsWith("data:")))
@@ -275,11 +266,12 @@ type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], strin
 function userMessage(content: readonly Sent[], isWorkersAi: boolean): ChatMessage {
   const parts = content.flatMap((part): UserPart[] => {
     if (part.type === "text") return [textPart(part.text) as UserPart];
-    if (part.type !== "file" && part.type !== "image") return [];
-    const { mediaType, url, filename } = fileOf(part);
+    if (part.type !== "file") return [];
+    const { mediaType, filename } = part;
+    const url = urlOf(part.data, mediaType);
     if (url !== null && mediaType.startsWith("image")) return [{ type: "image_url", image_url: { url } }];
     if (isWorkersAi || url?.startsWith("data:") !== true) return [textPart(fileNote(part)) as UserPart];
-    return [{ type: "file", file: { file_data: url, filename: filename ?? "file" } }];
+    return [{ type: "file", file: { file_data: url, filename: filename || "file" } }];
   });
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : []));
   const plain = texts.length === parts.length && (isWorkersAi || parts.length === 1);
@@ -310,7 +302,7 @@ function replyText(content: readonly Sent[], note: string): string {
   const lines = [note];
   let isOpen = false;
   for (const part of content) {
-    if (part.type !== "text" && part.type !== "file" && part.type !== "image") continue;
+    if (part.type !== "text" && part.type !== "file") continue;
     const text = part.type === "text" ? part.text : fileNote(part);
     if (part.type === "text" && isOpen) lines.push(`${lines.pop() ?? ""}${text}`);
     else lines.push(text);
