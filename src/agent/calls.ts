@@ -556,10 +556,8 @@ function bytesOf(result: unknown): number {
     } else if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) {
       bytes += value.byteLength;
     } else if (typeof value === "object" && value !== null) {
-      for (const [key, each] of Object.entries(value)) {
-        bytes += key.length;
-        left.push(each);
-      }
+      for (const each of Object.values(value)) left.push(each);
+      if (!Array.isArray(value)) for (const key of Object.keys(value)) bytes += key.length;
     }
   }
   // Two bytes a character at most.

@@ -105,6 +105,14 @@ describe("appending", () => {
     });
   });
 
+  test("refuses a message of more values than another object would get, and checks no longer than that takes", async () => {
+    await withProbe(({ history, storage }) => {
+      const data = Array.from({ length: 2_200_000 }, () => 1);
+      expect(codeOf(() => history.append(holding(data)))).toBe("message_too_large");
+      expect(dump(storage, "")["messages"]).toBe(0);
+    });
+  });
+
   test("refuses what it cannot keep, with a code and a path, and writes nothing", async () => {
     await withProbe(({ history, storage, cost }) => {
       fill(history, 1, 1);

@@ -186,7 +186,7 @@ interface Visit {
   readonly up: Visit | null;
   readonly depth: number;
   readonly messageId: string;
-  /** Characters that the JSON may still have. The whole visit shares the budget, so that a hostile graph ends it early. */
+  /** Bytes that the message may still have. The whole visit shares the budget, so that a hostile graph ends it early. */
   readonly budget: { left: number };
 }
 
@@ -217,8 +217,11 @@ function checkPlain(value: unknown, visit: Visit): void {
   above.delete(value);
 }
 
+/** Bytes of any value on its way to another object. A message that is stored must be one that can be read there. */
+const LEAST_VALUE_BYTES = 8;
+
 function spend(budget: Visit["budget"], value: unknown, messageId: string): void {
-  budget.left -= typeof value === "string" ? value.length + 2 : 1;
+  budget.left -= Math.max(LEAST_VALUE_BYTES, typeof value === "string" ? value.length + 2 : 1);
   if (budget.left < 0) throw tooLarge(messageId);
 }
 
@@ -257,7 +260,7 @@ function pathKey(key: string | number): string {
 function tooLarge(id: string): PalimpsestError {
   return new PalimpsestError(
     "message_too_large",
-    `Message ${show(id)} is larger than ${MESSAGE_MAX_BYTES} bytes of JSON. Store files elsewhere and give their address.`,
+    `Message ${show(id)} is larger than ${MESSAGE_MAX_BYTES} bytes of JSON, or has more than ${MESSAGE_MAX_BYTES / LEAST_VALUE_BYTES} values. Store files elsewhere and give their address.`,
   );
 }
 
