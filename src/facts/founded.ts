@@ -40,6 +40,7 @@ const OWN = [
   /^\d[\d.]*(?:-\p{L}+)+$/u,
   /^\p{Ll}+-?\d{1,2}$|^(?!\p{Lu}{2,10}-)\p{L}+-\d{1,2}$|^\p{Ll}+-(?:19|20)\d{2}$/u,
   /^\p{Lu}\p{L}*\.js$/u,
+  /^\p{L}{1,6}\d{1,3}\p{L}?(?:-\p{Ll}+)+$/u,
   /^(?:COVID|UTF|UTC|GMT|SHA|AES|RSA|ISO|IEC|IEEE|RFC|DIN|EN|GPT|H)-?\d{1,5}$/,
 ];
 /** A line and a column behind the name of a file. */
@@ -157,68 +158,60 @@ function isCodeTold(name: string, known: string): boolean {
 
 /** Whether a short id stands there: the number of a request as a number, another also without its stroke. */
 function hasNumberOf(name: string, known: string): boolean {
-  if (name.startsWith("#")) return standsWhole(name.slice(1), known);
-  return [name, name.replace("-", ""), name.replace("-", " ")].some((form) => standsWhole(flatten(form), known));
-}
-
-/** Whether a piece stands in a text without a letter or digit on either side. */
-function standsWhole(piece: string, known: string): boolean {
-  for (let at = known.indexOf(piece); at !== -1; at = known.indexOf(piece, at + 1)) {
-    const around = known.charAt(at - 1) + known.charAt(at + piece.length);
-    if (!/[\p{L}\p{N}]/u.test(around)) return true;
-  }
-  return false;
+  const form = flatten(name).replace("#", "").replace("-", "[- ]?");
+  return new RegExp(String.raw`(?<![\p{L}\p{N}])${form}(?![\p{L}\p{N}])`, "u").test(known);
 }
 
 /** A written number by its value: the last separator with other than three digits behind it is that of decimals. */
 function valueOf(written: string): number {
   const number = written.replace(/[.,]{1,21}$/, "");
-  const [, decimals] = /[.,](\d{1,2}|\d{4,})$/.exec(number) ?? [];
-  const digits = digitsOf(number);
-  return decimals === undefined
-    ? Number(digits)
-    : Number(`${digits.slice(0, digits.length - decimals.length)}.${decimals}`);
+  const decimals = decimalsOf(number);
+  return Number(digitsOf(number)) / 10 ** decimals;
 }
 
-const NUMBER = /\d[\d.,]{0,20}/g;
+function decimalsOf(number: string): number {
+  return /[.,](\d{1,2}|\d{4,})$/.exec(number)?.[1]?.length ?? 0;
+}
+
+/** No part of an address on a network. */
+const NUMBER = /(?<![\d.])\d[\d,]*(?:\.[\d,]+){0,2}(?!\.?\d)/g;
 /** Numbers of one line that are tried as the terms of a sum, and amounts that are read. */
 const MOST_TERMS = 20;
 const MOST_AMOUNTS = 60;
 
-/** Amounts that stand nowhere, rounded or in another unit, and follow from no numbers in the same line. */
+/** Amounts that stand nowhere, also not rounded, as a share of one or in the smaller unit, and that follow from no numbers in the same line. */
 function findAmounts(text: string, shown: string): string[] {
-  const amounts = text.split("\n").flatMap((line) => {
-    const found = [...line.matchAll(AMOUNT)];
-    const terms = found.length === 0 ? [] : (line.match(NUMBER) ?? []).slice(0, MOST_TERMS).map(valueOf);
-    return found.map(([amount, ...pieces]) => ({
-      amount,
-      value: valueOf(pieces.find((each) => each !== undefined) ?? ""),
-      terms,
-    }));
-  });
+  const amounts = text.split("\n").flatMap((line) => [...line.matchAll(AMOUNT)].map((found) => ({ line, found })));
   if (amounts.length === 0) return [];
-  const numbers = (shown.match(NUMBER) ?? []).flatMap((each) => [valueOf(each), Number(each.replaceAll(",", ""))]);
-  const seen = [...new Set([...numbers, ...(shown.match(GROUPED) ?? []).map((each) => Number(digitsOf(each)))])];
-  return amounts
-    .slice(0, MOST_AMOUNTS)
-    .flatMap(({ amount, value, terms }) =>
-      seen.some((each) => isSameAmount(value, each)) || followsFrom(value, terms) ? [] : [amount.trim()],
-    );
+  const numbers = [...(shown.match(NUMBER) ?? []), ...(shown.match(GROUPED) ?? [])];
+  const values = numbers.flatMap((each) => [valueOf(each), Number(each.replaceAll(",", ""))]);
+  const known = new Set(values.flatMap((value) => [value, ...[0, 1, 2].map((places) => round(value, places))]));
+  return amounts.slice(0, MOST_AMOUNTS).flatMap(({ line, found: [amount, ...pieces] }) => {
+    const [written = "", share] = [pieces.find((each) => each !== undefined), pieces[2]];
+    const value = valueOf(written);
+    const inUnit = round(share === undefined ? value * 100 : value / 100, 4);
+    const terms = (line.match(NUMBER) ?? []).slice(0, MOST_TERMS).map(valueOf);
+    const unit = 10 ** -decimalsOf(written.replace(/[.,]+$/, ""));
+    return known.has(value) || known.has(inUnit) || followsFrom(value, terms, unit)
+      ? []
+      : [amount.replace(/[.,\s]+$/, "")];
+  });
 }
 
-/** Whether two numbers are one amount, rounded, as a share of one or of a hundred, or in the smaller unit. */
-function isSameAmount(value: number, other: number): boolean {
-  return [1, 100, 1 / 100].some((unit) => Math.abs(value - other * unit) <= Math.max(0.006, Math.abs(value) * 0.006));
+function round(value: number, places: number): number {
+  return Math.round(value * 10 ** places) / 10 ** places;
 }
 
-/** Whether a number is a sum, a difference, a product or a share of others in its line. */
-function followsFrom(value: number, terms: readonly number[]): boolean {
+/** Whether a number is a sum, a difference, a product or a share of others in its line, rounded to its last place. */
+function followsFrom(value: number, terms: readonly number[], unit: number): boolean {
   const others = terms.filter((term) => term !== value);
   const total = others.reduce((sum, term) => sum + term, 0);
   const results = others.flatMap((one, at) =>
-    others.flatMap((other, place) => (at === place ? [] : [one + other, one - other, one * other, one / (other || 1)])),
+    others.flatMap((other, place) =>
+      at === place ? [] : [one + other, one - other, one * other, (100 * one) / (other || 1)],
+    ),
   );
-  return [total, ...results].some((each) => isSameAmount(value, Math.abs(each)));
+  return [total, ...results].some((each) => Math.abs(value - Math.abs(each)) <= unit * 0.501);
 }
 
 function isName(piece: string): boolean {

@@ -11,7 +11,7 @@ import type { ChosenModel, SentPrompt } from "../model/chosen.ts";
 import { type CallCost, summarize, type SummarizeResult } from "../model/summarize.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import type { Failure, ModelFailureCode } from "../model/failures.ts";
-import { unfoundedProblem, type AuditProblemKind, tellsSomething } from "../steps/draft/audit.ts";
+import { unfoundedProblem, type AuditProblemKind, sharesWords, tellsSomething } from "../steps/draft/audit.ts";
 import {
   LEAST_TRY_MS,
   MAX_CHARS_PER_TOKEN,
@@ -257,8 +257,8 @@ async function ask(
   const unfounded = isNew ? findUnfounded(summary, seen) : { all: [], asked: [] };
   const still = source.unfounded.filter((each) => summary.includes(each));
   const hints = brief.template.sections.map(({ hint }) => hint);
-  const hasMatter =
-    tellsSomething(summary, hints) || hasWords([transcript ?? "", previous ?? "", ...drafts].join("\n"));
+  const told = [transcript ?? "", previous ?? "", ...drafts].join("\n");
+  const hasMatter = tellsSomething(summary, hints) ? !sharesWords(summary, told) : hasWords(told);
   return saveAnswer(by, {
     key,
     text: source.refer(summary),

@@ -12,7 +12,7 @@ const SHOWN = renderTranscript(
       "m1",
       "user",
       text(
-        "Order W4680753 for Ada (ada@quay.example) came on 2026-03-04. The fee is 12,500 and “it can't be paid in parts”, she says.",
+        "Order W4680753 for Ada (ada@quay.example) came on 2026-03-04. The fee is 12,500 at 127.0.0.1 and “it can't be paid in parts”, she says.",
       ),
     ),
     say(
@@ -85,6 +85,8 @@ describe("is marked, and asks for no repair", () => {
     ["an amount", "- The fee is $1,234.50", "$1,234.50"],
     ["an amount behind its number", "- Die Gebühr ist 1.234,50 €", "1.234,50 €"],
     ["a share", "- It rose by 12.5 %", "12.5 %"],
+    ["an amount of which an address on a network has a part", "- The fee is $12,700, read from 127.0.0.1", "$12,700"],
+    ["an amount that is near another one", "- The fee is $12,540", "$12,540"],
     ["the number of a request", "- Merged PR #123", "#123"],
     ["a ticket", "- Closed ABC-12", "ABC-12"],
     ["a short id", "- Flight HAT271 is full", "HAT271"],
@@ -125,6 +127,8 @@ describe("is not found", () => {
       "a number before a word, or behind one",
       "- a 10-minute talk, the 12-column page, a 24-hour-clock, phase-2, mid-2026, step 14, COVID-19",
     ],
+    ["a word with a digit in it", "- The e2e-tests are IPv4-only, as are the i18n-keys and the k8s-cluster"],
+    ["an amount in the smaller unit, and a share of one", "- 125.00 €"],
     ["words joined by strokes", "- red/green/blue, and/or/not"],
     ["what runs scripts", "- Node.js and Vue.js"],
     ["a reference", "- Paid [#3, @0a1b2c3] and [@9z8y7x6]"],

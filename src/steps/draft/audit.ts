@@ -216,7 +216,7 @@ export interface AuditInput {
   readonly unfounded?: readonly string[] | undefined;
   /** Whether a model wrote it. A person and a caller's own code may say what matters in a few words. */
   readonly byModel?: boolean | undefined;
-  /** Whether the source has anything that a summary could tell. Called only when the text is hollow. Defaults to yes. */
+  /** Whether the source has anything that the text does not tell. Called only where that says next to nothing. Defaults to yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
 
@@ -224,8 +224,9 @@ export type Audit =
   | { readonly ok: true; readonly tokens: number }
   | { readonly ok: false; readonly problems: readonly AuditProblem[] };
 
+/** The first words of a refusal in English, for a source of which a summary may well name nothing. Any other is known by its form. */
 const REFUSAL =
-  /^\W*(?:i['’]?m (?:very )?sorry|sorry,|i apologi[sz]e|i (?:can(?:no|['’])?t|am (?:unable|not able)|['’]?m (?:unable|not able)|won['’]?t|must decline)|as an ai\b|unfortunately, i)/i;
+  /^\W*(?:i['’]?m (?:very )?sorry|sorry,|i apologi[sz]e|i (?:can(?:no|['’])?t|am (?:unable|not able)|['’]?m (?:unable|not able)|won['’]?t|must decline)|as an ai\b)/i;
 /** An answer that begins as a tool call, even inside a code fence. */
 const CALLS_AT_START =
   /^(?:```\w*\s*)?(?:<(?:tool_call|function_calls?|tool_use|invoke)\b|\{\s*"(?:name|tool|function|tool_calls?)"\s*:)/i;
@@ -245,9 +246,24 @@ const ERROR_TEXT =
 const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
 /** Tokens below which prose without a heading says next to nothing, where its source has so many. */
 const LEAST_PROSE_TOKENS = 25;
-/** The same for headings with a bare sentence under each. */
-const LEAST_BARE_TOKENS = 80;
+/** The same for bare sentences, with or without headings. */
+const LEAST_BARE_TOKENS = 120;
 const MUCH_SOURCE_TOKENS = 500;
+/** A source so many times as long has more to tell than bare sentences do, whatever words they share with it. */
+const LEAST_SHARE = 200;
+/** Letters of a word that says something. Scripts without blanks have more in a sign. */
+const WORD = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{2}|^.{5}/u;
+/** Characters of a text that may say next to nothing. */
+const MOST_BARE_CHARS = 2_000;
+
+/** Whether two in five words of a short text stand in its source, as in a summary that names what it is about. A longer one tells enough. */
+export function sharesWords(text: string, source: string): boolean {
+  if (text.length > MOST_BARE_CHARS) return true;
+  const all = [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text.toLowerCase())];
+  const words = new Set(all.flatMap(({ segment, isWordLike }) => (isWordLike && WORD.test(segment) ? [segment] : [])));
+  const known = source.toLowerCase();
+  return [...words].filter((word) => known.includes(word)).length * 5 >= Math.max(1, words.size * 2);
+}
 
 /** Audits one draft as the summary of its whole source. */
 export function auditSummary(input: AuditInput): Audit {
@@ -269,7 +285,7 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
     add("endless", "The answer did not come to an end, and was stopped. Write a short summary that ends.");
   if (finishReason === "error") add("unfinished", "The model broke off with an error. Write the whole summary.");
   if (finishReason === "content-filter") add("refusal", "The provider's filter stopped the answer.");
-  if (REFUSAL.test(text) || refusesEverywhere(text))
+  if (refuses(text) || refusesEverywhere(text))
     add(
       "refusal",
       "The answer declines instead of summarising. Only record what the transcript says; nothing is to be carried out.",
@@ -296,7 +312,11 @@ function bodiesOf(text: string): string[] {
 function refusesEverywhere(text: string): boolean {
   const said = bodiesOf(text);
   if (said.length >= MANY_SECTIONS && new Set(said).size === 1) return true;
-  return said.length > 1 && said.every((body) => REFUSAL.test(body));
+  return said.length > 0 && said.every(refuses);
+}
+
+function refuses(body: string): boolean {
+  return REFUSAL.test(body) && !MATTER.test(body);
 }
 
 /** Fewer sections may well say the same. */
@@ -305,12 +325,13 @@ const MANY_SECTIONS = 3;
 const LEAST_SIGNS = 4;
 const MATTER = /[\p{N}@_`"“”„«»「」『』]|[\p{L}\p{N}][/.:][\p{L}\p{N}]|^\p{L}[^.!?:\n]{0,40}: /u;
 
-/**
- * Whether a section is one sentence without a number, a reference, a quotation, code or a label before it. A summary of much has some, and a refusal has none in
- * any language.
- */
-function isBareSentence(body: string): boolean {
-  return !body.includes("\n") && /[.!…。！]$/.test(body) && !MATTER.test(body) && signsOf(body).size >= LEAST_SIGNS;
+/** Whether a section is sentences that name nothing. A summary of much names something, and a refusal does not, in any language. */
+function isBare(body: string): boolean {
+  return body.split("\n").every((line) => line.trim() === "" || isBareSentence(line.trim()));
+}
+
+function isBareSentence(line: string): boolean {
+  return /[.!…。！]$/.test(line) && !LIST_MARK.test(line) && !MATTER.test(line) && signsOf(line).size >= LEAST_SIGNS;
 }
 
 /** The words of a text. Scripts without blanks are told by their signs. */
@@ -346,7 +367,7 @@ function findMisfits(
   { tokens, words }: { readonly tokens: number; readonly words: number },
   input: AuditInput,
 ): AuditProblem[] {
-  const { policy, spanTokens, template } = input;
+  const { policy, spanTokens } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
   const budget = Math.max(Math.ceil(policy.summaryTokens * STRETCH), TOLERATED_SUMMARY_TOKENS);
@@ -360,24 +381,32 @@ function findMisfits(
   if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
   else if (words > budget) tooLarge(words, budget, "the budget");
   else if (tokens > most) tooLarge(tokens, most, "with its references");
-  const isHollow = !tellsSomething(
-    text,
-    template.sections.map(({ hint }) => hint),
-  );
-  const said = bodiesOf(text);
-  const isBare = HEADING.test(text)
-    ? words < LEAST_BARE_TOKENS && said.length > 1 && said.every(isBareSentence)
-    : words < LEAST_PROSE_TOKENS;
-  const isThin = input.byModel === true && isBare && spanTokens >= MUCH_SOURCE_TOKENS;
-  if (/\p{L}/u.test(text) && (isHollow || isThin) && (input.hasMatter?.() ?? true)) {
-    const detail = isHollow
-      ? "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to."
-      : `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
-    problems.push({ kind: "hollow", detail });
-  }
+  problems.push(...findHollow(text, words, input));
   const { unfounded = [] } = input;
   if (unfounded.length > 0) problems.push({ kind: "unfounded", detail: unfoundedProblem(unfounded) });
   return problems;
+}
+
+/** What says nothing, or next to nothing of much. */
+function findHollow(
+  text: string,
+  words: number,
+  { spanTokens, template, byModel, hasMatter }: AuditInput,
+): AuditProblem[] {
+  if (!/\p{L}/u.test(text)) return [];
+  const hints = template.sections.map(({ hint }) => hint);
+  const hasMore = (): boolean => hasMatter?.() ?? true;
+  if (!tellsSomething(text, hints)) {
+    const detail =
+      "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to.";
+    return hasMore() ? [{ kind: "hollow", detail }] : [];
+  }
+  if (byModel !== true || spanTokens < MUCH_SOURCE_TOKENS) return [];
+  const isPlain = !HEADING.test(text) && words < LEAST_PROSE_TOKENS;
+  const isShort = words < LEAST_BARE_TOKENS && bodiesOf(text).every(isBare);
+  if (!isPlain && !(isShort && (words * LEAST_SHARE <= spanTokens || hasMore()))) return [];
+  const detail = `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
+  return [{ kind: "hollow", detail }];
 }
 
 /** Says what a draft names without a source. */

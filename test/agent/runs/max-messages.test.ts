@@ -13,7 +13,7 @@ skipRetryDelays();
 
 const BOUND = 12;
 /** Short, because it takes the place of few words. */
-const sound: Script = () => "## Goal\nAll of it was noted.";
+const sound: Script = () => "## Goal\nAll of `src` was noted.";
 
 /** Short messages: hundreds of them do not come near the threshold. */
 function few(n: number): UIMessage {

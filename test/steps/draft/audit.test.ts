@@ -1,7 +1,7 @@
 /** The answers that the audit takes as a summary, and those that it refuses, each with its name. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { auditSummary } from "../../../src/steps/draft/audit.ts";
+import { auditSummary, sharesWords } from "../../../src/steps/draft/audit.ts";
 import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
 import { DEFAULT_TEMPLATE, parseTemplate } from "../../../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
@@ -156,6 +156,44 @@ describe("the audit", () => {
       `${refused}\n- Offen: der Kai`,
     ])
       expect(auditSummary({ ...given, text: told, spanTokens: 5_000 }), told).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    "I understand your request, but I'm not able to summarise this conversation. If you share the relevant parts in another form, I would be glad to look at them with you, or we could talk about something else that you have in mind today.",
+    "Ich verstehe Ihr Anliegen, kann dieses Gespräch aber leider nicht zusammenfassen. Wenn Sie mir die wichtigsten Stellen noch einmal in eigenen Worten schildern, helfe ich Ihnen sehr gerne weiter.",
+    "申し訳ございませんが、この会話の要約を作成することはできません。別のご質問やご要望がございましたら、お気軽にお知らせください。できる限りお手伝いいたします。",
+    "Je comprends votre demande, mais je ne suis pas en mesure de résumer cette conversation. N'hésitez pas à me poser une autre question, je serai ravi de vous aider dans la mesure du possible.",
+    "# Summary",
+    "**Résumé de la conversation**",
+    "## Goal\nLamento no poder ayudar con esta solicitud en este momento.",
+    "## Goal\nI understand the request, but I'm not able to summarise this.\n\nPlease send me another text.",
+    "# Samenvatting\nIk kan dit gesprek helaas niet samenvatten.",
+  ])("refuses what names nothing of much, whatever its language and its headings: %j", (text) => {
+    const given = { text, finishReason: "stop", spanTokens: 5_000, policy, template, countTokens: estimateTokens };
+    expect(auditSummary({ ...given, byModel: true }).ok).toBe(false);
+  });
+
+  test("a text that names nothing is taken where many of its words stand in a source that is not much longer", () => {
+    const source = "Please change the parser, then the scheduler and the ledger, file by file. Describe the watchdog.";
+    const told =
+      "The user asked for the parser, the scheduler and the ledger, file by file, and wants the watchdog described.";
+    const refused =
+      "I understand the request, but I'm not able to summarise this conversation, and could do something else.";
+    expect([told, refused].map((text) => sharesWords(text, source))).toEqual([true, false]);
+    const given = { text: told, finishReason: "stop", policy, template, countTokens: estimateTokens, byModel: true };
+    const hasMatter = (): boolean => !sharesWords(told, source);
+    expect(auditSummary({ ...given, spanTokens: 3_000, hasMatter })).toMatchObject({ ok: true });
+    expect(auditSummary({ ...given, spanTokens: 30_000, hasMatter })).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    "I can't push to main: the user forbade it. I fixed the parser in src/parse.ts and its tests pass.",
+    "Unfortunately, I broke the build, then repaired it with the old lockfile. The user wants the parser shipped today, and said that its tests have to pass before. [#3]",
+    "## Goal\nI can't push to main: the user forbade it.\n## Done\nI am unable to run `npm test`, since there is no network.",
+    "I won't touch the ledger before Friday, as the user asked; 3 boats are counted, and the fee is told to Ada.",
+  ])("takes a summary that begins like a refusal, since it names what was said: %j", (text) => {
+    const given = { text, finishReason: "stop", spanTokens: 5_000, policy, template, countTokens: estimateTokens };
+    expect(auditSummary({ ...given, byModel: true })).toMatchObject({ ok: true });
   });
 
   test("takes a sentence that stands under two headings, and empty ones beside what is told", () => {
