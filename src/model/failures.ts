@@ -98,10 +98,10 @@ const TOO_LONG = new RegExp(
     /exceeds? the (?:model'?s )?(?:maximum|context|token)|exceeds? max message tokens/,
     /reduce (?:the length|your (?:prompt|message)|the number of messages)|max_tokens.{0,200}exceed/,
     // xAI, Z.ai, GitHub Copilot, Gemini, Moonshot, DashScope, vLLM, Bedrock, and Text Generation Inference in this order.
-    /maximum prompt length|prompt exceeds max(?:imum)? length|(?:prompt|input) token count.{0,40}?exceeds|prompt_tokens_exceeded/,
+    /maximum prompt length|prompt exceeds max(?:imum)? length|(?:prompt|input) token count.{0,40}?(?:exceeds|only supports)|prompt_tokens_exceeded|input tokens \d+ cannot exceed/,
     /\d input tokens[;,] (?:the )?limit is \d|exceeded model token limit|range of input length|longer than the maximum (?:model|input) length|input tokens exceeded/,
     /(?:inputs?|prompt)`? (?:must have less than|tokens \+)|request (?:body )?too large for .{0,40}?(?:model|tokens)/,
-    /tokens_limit_reached|input length \S+ exceeds|longer than the model'?s|tokens must be reduced/,
+    /\.content\S{0,40} string too long|tokens_limit_reached|input length \S+ exceeds|longer than the model'?s|tokens must be reduced/,
     /prompt ?(?:过长|超长)|输入(?:过长|超长|长度(?:超|过))|超(?:出|过)了?(?:模型)?(?:最大)?(?:上下文|输入|令牌|token)/,
   ]
     .map(({ source }) => source)

@@ -4,12 +4,24 @@
  */
 import type { Think } from "@cloudflare/think";
 import type { UIMessage } from "ai";
+import { sayLostFiles } from "../steps/view/repair.ts";
 
 interface Internals {
   /** The message that the current turn answers, where that is not the newest one. */
   readonly _turnHistoryLeafId?: unknown;
   /** True while media of old messages is moved to files. */
   readonly _mediaEvictionRunning?: unknown;
+  /** The messages that a turn begins with. Think converts them before any hook. */
+  _turnHistory?: () => Promise<UIMessage[]>;
+}
+
+/** Has a turn of Think begin although a stored file has no address, on which the conversion throws. */
+export function keepLostFilesAway(agent: Think): void {
+  const internals = agent as unknown as Internals;
+  const { _turnHistory: turnHistory } = internals;
+  if (typeof turnHistory !== "function") return;
+  // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
+  internals._turnHistory = async () => sayLostFiles(await turnHistory.call(agent));
 }
 
 /** The leaf of a turn on another branch than the newest message's. Undefined for that branch. */

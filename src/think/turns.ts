@@ -14,7 +14,7 @@ import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { forModel } from "../turn/readable.ts";
-import { leafOfTurn } from "./internals.ts";
+import { keepLostFilesAway, leafOfTurn } from "./internals.ts";
 
 /** A started turn. Think has one at a time. */
 interface Turn {
@@ -38,6 +38,7 @@ export function hookTurns(agent: Think, hooks: TurnHooks): void {
   const beforeStep = agent.beforeStep.bind(agent);
   const onStepEnd = agent.onStepEnd.bind(agent);
   let turn: Turn | null = null;
+  keepLostFilesAway(agent);
 
   agent.beforeTurn = async (context) => {
     const begun = await beginTurn(agent, hooks, context);

@@ -13,7 +13,7 @@ import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
 import { summarisedBy } from "../steps/view/items.ts";
 import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
-import { withTakenFiles } from "./taken-files.ts";
+import { withItems, withTakenFiles } from "./taken-files.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
 /** Mistral refuses a thought where its model makes none. */
@@ -27,7 +27,16 @@ const OTHER_FILES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
   [/^mistral\b|^(?:openai|azure)\.responses/, /^$/],
   [CHAT_COMPLETIONS, /^audio\/(?:wav|mp3|mpeg)$|^text\//],
 ];
-const BEDROCK_PICTURES = /^image\/(?:jpeg|png|gif|webp|\*)$|^image$/;
+/** The kinds of pictures that a provider's API takes. Others are asked for any but drawings in XML. */
+const PICTURES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
+  [/anthropic|bedrock|^mistral\b|^openai|^azure/, /^image(?:\/(?:jpeg|png|gif|webp|\*))?$/],
+  [GOOGLE, /^image(?:\/(?:jpeg|png|webp|heic|heif|\*))?$/],
+  [/./, /^image\b(?!\/svg)/],
+];
+
+/** They refuse a call without the thought that led to it, where they think. Another model may have made it, or a limit left the thought out. */
+const THINKS_AT_CALLS = /kimi|moonshot|deepseek/i;
+const NOT_KEPT = { type: "reasoning", text: "(What was thought here is not kept.)" };
 
 const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
@@ -65,7 +74,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     if (type === "reasoning" && !takesThoughts) return [];
     const summarised = summarisedBy(part);
     if (summarised !== null && !isMadeBy(summarised, provider)) return [];
-    if (type === "file" && !takesFiles) return [lineFor(part)];
+    if (type === "file" && !(takesFiles && isOwn(part))) return [lineFor(part)];
     if (type === "reasoning-file" && !takesFiles) return [];
     if (type === "tool-call" && part["providerExecuted"] === true && !ranCall(provider, part)) {
       foreign.add(String(toolCallId));
@@ -75,6 +84,8 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
   };
   const taken = filesOf(provider);
+  const isOwn = (part: Fields): boolean => taken(part) === part && !/^https?:/.test(String(addressOf(part)));
+  const thinks = CHAT_COMPLETIONS.test(provider) && THINKS_AT_CALLS.test(`${provider} ${modelId}`);
   const shown = messages.map((message): ModelMessage => {
     if (typeof message.content === "string" || message.role === "system") return message;
     const given = message.content as unknown as Fields[];
@@ -82,35 +93,39 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
       message.role === "user"
         ? given.map(taken)
         : message.role === "assistant"
-          ? given.flatMap(read)
-          : CHAT_COMPLETIONS.test(provider)
-            ? given.map(withoutFiles)
-            : given;
+          ? withThought(given.flatMap(read), thinks)
+          : given.map((part) => withItems(part, CHAT_COMPLETIONS.test(provider) ? lineFor : taken));
     if (content.length === 0) return { role: "assistant", content: NOTHING_READABLE };
     const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
-  return [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { modelId })];
+  return [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
 }
 
-/** What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer Claude models refuse such a prompt. */
-export function goingOn(messages: readonly ModelMessage[], { modelId }: Pick<NamedModel, "modelId">): ModelMessage[] {
+/**
+ * What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer Claude models and servers of open
+ * models that think refuse such a prompt.
+ */
+export function goingOn(messages: readonly ModelMessage[], { provider, modelId }: NamedModel): ModelMessage[] {
   const last = messages.at(-1);
-  if (last?.role !== "assistant" || !/claude/.test(modelId)) return [];
+  if (last?.role !== "assistant" || !(/claude/.test(modelId) || CHAT_COMPLETIONS.test(provider))) return [];
   const isSaid = typeof last.content === "string" || last.content.at(-1)?.type === "text";
   return isSaid ? [{ role: "user", content: "[Go on.]" }] : [];
 }
 
-/** A user's file as the provider takes it. */
+/** A file of the user or of a result as the provider takes it. */
 function filesOf(provider: string): (part: Fields) => object {
   const kinds = OTHER_FILES.find(([name]) => name.test(provider))?.[1];
+  const pictures = PICTURES.find(([name]) => name.test(provider))?.[1];
   const isBedrock = provider.includes("bedrock");
   const names = new Set<string>();
   return (part) => {
     const { type, mediaType, filename } = part;
-    if (type !== "file" || kinds === undefined || typeof mediaType !== "string") return part;
-    const isPicture = isBedrock ? BEDROCK_PICTURES.test(mediaType) : /^image\b/.test(mediaType);
-    if (!isPicture && mediaType !== "application/pdf" && !kinds.test(mediaType)) return lineFor(part);
+    if (type === "text" || typeof mediaType !== "string") return part;
+    if (!isWithin(provider, part)) return lineFor(part);
+    const isPicture = pictures?.test(mediaType) === true;
+    const isKnown = isPicture || mediaType === "application/pdf" || kinds?.test(mediaType) !== false;
+    if (!isKnown || (!isPicture && /^image\b/.test(mediaType))) return lineFor(part);
     if (!isBedrock || isPicture || typeof filename !== "string") return part;
     // The package sends these characters of a name, without its ending.
     const stem = filename.replace(/\.[^.]*$/, "").replaceAll(/[^a-zA-Z\d\s\-()[\]]/g, "");
@@ -119,6 +134,27 @@ function filesOf(provider: string): (part: Fields) => object {
     names.add(name);
     return name === stem ? part : { ...part, filename: name };
   };
+}
+
+/** Whether the provider reaches the file: by its own id of it, or where the file lies in its own cloud. A package refuses the prompt otherwise. */
+function isWithin(provider: string, part: Fields): boolean {
+  const address = String(addressOf(part));
+  if (address.startsWith("gs:")) return /vertex|gateway/.test(provider);
+  if (address.startsWith("s3:")) return /bedrock|gateway/.test(provider);
+  const { type, reference } = (part["data"] ?? {}) as Fields;
+  if (type !== "reference") return true;
+  const [own = ""] = provider.split(".");
+  return !/vertex|bedrock|mistral/.test(provider) && typeof (reference as Fields | null)?.[own] === "string";
+}
+
+function addressOf({ data, url = data }: Fields): unknown {
+  return typeof url === "object" && url !== null && "url" in url ? url.url : url;
+}
+
+/** The step's words, with a thought where the model wants one before a call. */
+function withThought(step: object[], isWanted: boolean): object[] {
+  const types = new Set(step.map((part) => (part as Fields)["type"]));
+  return isWanted && types.has("tool-call") && !types.has("reasoning") ? [NOT_KEPT, ...step] : step;
 }
 
 function isMadeBy(maker: string, provider: string): boolean {
@@ -136,14 +172,6 @@ function ranCall(provider: string, { toolCallId, toolName, input, providerOption
   return (
     marked(GOOGLE) || (toolName === "code_execution" && typeof (input as Fields | null)?.["language"] === "string")
   );
-}
-
-function withoutFiles(part: Fields): Fields {
-  const { type, value } = (part["output"] ?? {}) as Fields;
-  if (type !== "content" || !Array.isArray(value) || value.every((item) => (item as Fields)["type"] === "text"))
-    return part;
-  const lines = (value as Fields[]).map((item) => (item["type"] === "text" ? item : lineFor(item)));
-  return { ...part, output: { type, value: lines } };
 }
 
 function lineFor({ mediaType, filename, type }: Fields): object {

@@ -26,13 +26,11 @@ const MOST_PICTURES: readonly (readonly [model: RegExp, most: number])[] = [
 const CLAUDE_LARGE = { pictures: 20, px: 2_000, mostPx: 8_000 };
 /** Characters of one picture. Platforms of others take half of what Anthropic takes. */
 const CLAUDE_CHARS = 10 * 1024 * 1024;
-/** Bedrock counts pictures by message, where results and the user's words between two answers are one, and documents by request. */
-const BEDROCK = { pictures: 20, documents: 5 };
+/** Documents count as files too. */
+const BEDROCK = { files: 20, documents: 5 };
 
 interface Taken {
   readonly isPicture: boolean;
-  /** Of Bedrock's messages. */
-  readonly message: number;
   /** A size that cannot be read counts as a large one. */
   readonly isLarge: boolean;
   readonly isRefused: boolean;
@@ -55,11 +53,11 @@ export function withTakenFiles(messages: ModelMessage[], provider: string, model
   leaveOut(pictures, MOST_PICTURES.find(([model]) => model.test(name))?.[1] ?? Infinity);
   if (isClaude) leaveOut(pictures, CLAUDE_LARGE.pictures, (left) => left.some(({ isLarge }) => isLarge));
   if (provider.includes("bedrock")) {
-    for (const each of Map.groupBy(pictures, ({ message }) => message).values()) leaveOut(each, BEDROCK.pictures);
     leaveOut(
       files.filter(({ isPicture }) => !isPicture),
       BEDROCK.documents,
     );
+    leaveOut(files, BEDROCK.files);
   }
   if (gone.size === 0) return messages;
   let at = 0;
@@ -73,9 +71,7 @@ export function withTakenFiles(messages: ModelMessage[], provider: string, model
 /** In the order of the messages. Sizes are read where `mostChars` of a picture are given. */
 function filesIn(messages: readonly ModelMessage[], mostChars: number | null): Taken[] {
   const files: Taken[] = [];
-  let answers = 0;
   for (const message of messages) {
-    if (message.role === "assistant") answers++;
     withFiles(message, (file) => {
       const { type, mediaType } = file;
       const isPicture = String(type).startsWith("image") || String(mediaType).startsWith("image");
@@ -85,7 +81,6 @@ function filesIn(messages: readonly ModelMessage[], mostChars: number | null): T
       const side = size === null ? null : Math.max(size.width, size.height);
       files.push({
         isPicture,
-        message: answers,
         isLarge: side === null || side > CLAUDE_LARGE.px,
         isRefused: isMeasured && ((side ?? 0) > CLAUDE_LARGE.mostPx || textLength(content) > mostChars),
       });
@@ -100,16 +95,20 @@ function withFiles(message: ModelMessage, change: (file: Fields) => object): Mod
   if (typeof message.content === "string" || message.role === "assistant") return message;
   const given = message.content as unknown as readonly Fields[];
   const content = given.map((part) => {
-    const { type, output } = part;
-    if (type === "file" || type === "image") return change(part);
-    const { type: kind, value } = (output ?? {}) as Fields;
-    if (kind !== "content" || !Array.isArray(value)) return part;
-    const items = (value as Fields[]).map((item) => (item["type"] === "text" ? item : change(item)));
-    return items.every((item, at) => item === value[at]) ? part : { ...part, output: { type: kind, value: items } };
+    const { type } = part;
+    return type === "file" || type === "image" ? change(part) : withItems(part, change);
   });
   return content.every((part, at) => part === given[at])
     ? message
     : ({ ...message, content } as unknown as ModelMessage);
+}
+
+/** The result of a call with each item that is no text changed. */
+export function withItems(part: Fields, change: (item: Fields) => object): Fields {
+  const { type, value } = (part["output"] ?? {}) as Fields;
+  if (type !== "content" || !Array.isArray(value)) return part;
+  const items = (value as Fields[]).map((item) => (item["type"] === "text" ? item : change(item)));
+  return items.every((item, at) => item === value[at]) ? part : { ...part, output: { type, value: items } };
 }
 
 /** A file's bytes, base64 or address. */

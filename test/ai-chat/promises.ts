@@ -10,7 +10,7 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
 import type { Script } from "../scripted-model.ts";
 import { tries } from "../tries.ts";
-import { anyTalkOfHosts, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { anyTalk, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
 import { judging } from "../turn/judging-model.ts";
 import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import { expectLooks, until, user, type Person } from "./chat.ts";
@@ -51,7 +51,7 @@ export function promisesOf(host: Host): void {
     { timeout: 480_000 },
     async () => {
       await fc.assert(
-        fc.asyncProperty(anyTalkOfHosts, async (talk) => {
+        fc.asyncProperty(anyTalk, async (talk) => {
           const { name } = newChat("idle");
           const { model, refused, bodies } = judging(talk.provider, (request) => stepAt(talk, request));
           const session = {
@@ -66,6 +66,7 @@ export function promisesOf(host: Host): void {
           if (talk.between === "undo") await inside(name, ({ palimpsest }) => undo(palimpsest.session()));
           if (talk.between === "branch")
             await person.submit((await messagesOf(name)).slice(0, -1), "regenerate-message");
+          // A fork is none of theirs: these hosts keep one conversation, and ours of it are refused (conformance.test.ts).
           else await person.say(user("again", "And now?"));
           expect([refused, bodies.length >= 2]).toEqual([[], true]);
         }),

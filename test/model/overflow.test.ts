@@ -86,6 +86,17 @@ test.each([
   ],
   ["Ollama", 500, "prompt too long; exceeded max context length by 812 tokens"],
   [
+    "Vertex",
+    400,
+    "Unable to submit request because the input token count is 1251952 but model only supports up to 1048576. Reduce the input token count and try again.",
+  ],
+  ["watsonx", 400, "the number of input tokens 5001 cannot exceed the total tokens limit 4096 for this model"],
+  [
+    "OpenAI, one text",
+    400,
+    "Invalid 'input[12].content[0].text': string too long. Expected a string with maximum length 10485760, but got a string with length 12000000 instead.",
+  ],
+  [
     "Workers AI",
     413,
     "The estimated number of input and maximum output tokens (25123) exceeded this model context window limit (24000).",

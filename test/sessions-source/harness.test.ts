@@ -6,7 +6,7 @@ import { tool, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { z } from "zod";
 import { tries } from "../tries.ts";
-import { anyTalkOfHosts, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { anyTalk, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
 import { judging } from "../turn/judging-model.ts";
 import { longTurn, REQUEST } from "../turn/long-turn.ts";
 import { signing } from "../turn/signing-provider.ts";
@@ -67,12 +67,19 @@ async function expectEqual(name: string, session = ""): Promise<void> {
   });
 }
 
+/** The harness converts its whole history, outside of any hook, before it runs a tool. Files without an address make it throw there. */
+const anyTalkOfHarness = anyTalk.filter(({ messages }) =>
+  messages.every(({ parts }) =>
+    parts.every((part) => part.type !== "file" || "providerReference" in part || URL.canParse(part.url)),
+  ),
+);
+
 test(
   "any conversation, through each provider's package: the provider takes every request",
   { timeout: 480_000 },
   async () => {
     await fc.assert(
-      fc.asyncProperty(anyTalkOfHosts, async (talk) => {
+      fc.asyncProperty(anyTalkOfHarness, async (talk) => {
         const { name } = newHarnessed("idle");
         const { model, refused, bodies } = judging(talk.provider, (request) => stepAt(talk, request));
         const addCompaction = (...args: Parameters<Session["addCompaction"]>) =>
@@ -91,7 +98,13 @@ test(
             const again = harness.session("");
             await again.wait((await again.regenerate(last.id)).operationId);
           });
-        } else await ask(name, user("again", "And now?"));
+        } else {
+          const isForked = talk.between === "fork";
+          const session = isForked
+            ? await inside(name, async ({ harness }) => (await harness.sessions.fork("")).id)
+            : "";
+          await ask(name, user("again", "And now?"), session);
+        }
         expect([refused, bodies.length >= 2]).toEqual([[], true]);
       }),
       { numRuns: tries(200) },

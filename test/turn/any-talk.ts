@@ -32,9 +32,6 @@ export const anyTalk: fc.Arbitrary<Talk> = fc.record({
   provider: fc.constantFrom(...providers),
 });
 
-/** Think and the harness convert their whole transcript by themselves, and fail on a file without an address. */
-export const anyTalkOfHosts = anyTalk.filter(({ messages }) => !JSON.stringify(messages).includes("not an address"));
-
 type Summarised = Pick<Session, "addCompaction">;
 
 /** Lays a summary over some of the messages, where one may lie there. */

@@ -50,6 +50,9 @@ const FAILED = "The call failed.";
 /** Shorter ids of calls are numbers or names, which occur again. */
 const LEAST_RANDOM_CHARS = 16;
 
+/** Characters of encoded bytes that are looked at. */
+const SAMPLE_CHARS = 1_000;
+
 /** Characters shown of an address that cannot be sent, because it may be an encoded file. */
 const MAX_ADDRESS = 500;
 
@@ -358,13 +361,51 @@ function rawInputOf(tool: ToolPart): unknown {
 }
 
 function convertibleFile(part: FilePart): Part {
-  const referred = part.type === "file" && (part.providerReference ?? null) !== null;
-  const addressed = referred || (typeof part.url === "string" && URL.canParse(part.url));
-  if (addressed && typeof part.mediaType === "string") return part;
   const { filename, mediaType, url } = part as Partial<FileUIPart>;
+  if (typeof mediaType === "string") {
+    // A provider's own id of the file. The package looks at it where the address is no data.
+    const reference: unknown = part.type === "file" ? part.providerReference : null;
+    if (typeof reference === "object" && Object.keys(reference ?? {}).length > 0) return part;
+    const sent = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
+    const address = sendableAddress(url, sent);
+    if (address !== null)
+      return address === url && sent === mediaType ? part : { ...part, mediaType: sent, url: address };
+  }
   const address = cutMiddle(fieldText(url), MAX_ADDRESS);
   const text = `[File ${fieldText(filename)} (${fieldText(mediaType)}): its address ${address} cannot be sent]`;
   return { type: "text", text: text.toWellFormed() };
+}
+
+/** The messages with a line in the place of each file that has no address, on which the AI SDK's conversion throws. */
+export function sayLostFiles(messages: UIMessage[]): UIMessage[] {
+  return messages.map((message) => {
+    const parts = message.parts.map((part) => (part.type === "file" ? convertibleFile(part) : part));
+    return parts.every((part, at) => part === message.parts[at]) ? message : { ...message, parts };
+  });
+}
+
+/** Null for an address that leads nowhere from a server. A data URL gets the form that all packages read: with its type, and in base64. */
+function sendableAddress(url: unknown, mediaType: string): string | null {
+  if (typeof url !== "string" || !URL.canParse(url)) return null;
+  if (!url.startsWith("data:")) return /^(?:https?|gs|s3):/i.test(url) ? url : null;
+  const comma = url.indexOf(",");
+  const head = url.slice(0, comma);
+  // Bytes that were left out for a plan.
+  if (head.startsWith("data:;bytes=")) return url;
+  if (comma === -1 || comma === url.length - 1) return null;
+  if (!head.endsWith(";base64")) return inBase64(url.slice(comma + 1), mediaType);
+  if (!/^[\w+/=-]+$/.test(url.slice(comma + 1, comma + 1 + SAMPLE_CHARS))) return null;
+  const isTyped = /^data:[^;/]+\/[^;]+;/.test(head) && !head.startsWith("data:image/jpg;");
+  return isTyped ? url : `data:${mediaType};base64${url.slice(comma)}`;
+}
+
+function inBase64(encoded: string, mediaType: string): string | null {
+  try {
+    const bytes = new TextEncoder().encode(decodeURIComponent(encoded));
+    return `data:${mediaType};base64,${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))}`;
+  } catch {
+    return null;
+  }
 }
 
 /** A part of a steering message, which may only have texts and files. */

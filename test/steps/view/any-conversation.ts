@@ -56,6 +56,12 @@ const part: fc.Arbitrary<Part> = fc.oneof(
   fc.constantFrom<Part>(
     { type: "file", mediaType: "image/png", url: `data:image/png;base64,${PICTURE}` },
     { type: "file", mediaType: "image/png", url: "not an address" },
+    { type: "file", mediaType: "image/png" } as unknown as Part,
+    { type: "file", mediaType: "image/png", url: "blob:https://a.example/1" },
+    { type: "file", mediaType: "image/svg+xml", url: "data:image/svg+xml,<svg/>" },
+    { type: "file", mediaType: "text/plain", url: "data:text/plain,oats%20and%20rye" },
+    { type: "file", mediaType: "image/jpg", url: `data:image/jpg;base64,${PICTURE}` },
+    { type: "file", mediaType: "image/png", url: "", providerReference: { anthropic: "file_011" } } as unknown as Part,
     { type: "data-chart", data: {} },
     { type: "source-url", sourceId: "s", url: "https://example.com" },
     { type: "reasoning", text: "", providerMetadata: { anthropic: { redactedData: "r" } } },

@@ -100,3 +100,38 @@ describe("a call that a provider ran itself", () => {
     expect(told(messages, other)).not.toContain("tool-result");
   });
 });
+
+const called = (...before: object[]): ModelMessage[] =>
+  [
+    {
+      role: "assistant",
+      content: [...before, { type: "tool-call", toolCallId: "c1", toolName: "read", input: {} }],
+    },
+  ] as unknown as ModelMessage[];
+
+test("Kimi and DeepSeek get a thought before each call, where none is left", () => {
+  for (const [provider, modelId] of [
+    ["moonshotai.chat", "kimi-k2.5"],
+    ["deepseek.chat", "deepseek-reasoner"],
+    ["openrouter.chat", "deepseek/deepseek-v4"],
+  ] as const) {
+    expect(JSON.stringify(readable(called(), of(provider, modelId)))).toMatch(/"reasoning".*not kept.*"tool-call"/);
+    const own = called({ type: "reasoning", text: "First the ledger." });
+    expect(readable(own, of(provider, modelId))[0]).toBe(own[0]);
+  }
+  expect(readable(called(), of("openai.responses"))[0]).not.toContain("reasoning");
+});
+
+test("a reply that goes on behind its own words has the user's word behind it, where a model may refuse it otherwise", () => {
+  const words: ModelMessage[] = [
+    { role: "user", content: "Tell." },
+    { role: "assistant", content: "Once" },
+  ];
+  for (const [provider, modelId] of [
+    ["llama.chat", "qwen3"],
+    ["anthropic.messages", "claude-sonnet-5"],
+    ["gateway", "anthropic/claude-sonnet-5"],
+  ] as const)
+    expect(forModel(words, of(provider, modelId)).at(-1)).toEqual({ role: "user", content: "[Go on.]" });
+  expect(forModel(words, of("google.generative-ai"))).toEqual(words);
+});

@@ -92,7 +92,10 @@ function anthropic(body: Json): string[] {
     if (firstOther !== -1 && content.slice(firstOther).some(({ type }) => type === "tool_result"))
       bad.push("a result behind other content");
   });
-  bad.push(...claudePictures(pictures(messages, "image").map(({ source }) => (source as Json)["data"])));
+  const sources = pictures(messages, "image").map(({ source }) => source as Json);
+  bad.push(...claudePictures(sources.map(({ data }) => data)));
+  const kinds = sources.flatMap(({ media_type: kind }) => (typeof kind === "string" ? [kind] : []));
+  bad.push(...kinds.filter((kind) => !/^image\/(?:jpeg|png|gif|webp)$/.test(kind)));
   return bad;
 }
 
@@ -220,7 +223,8 @@ function bedrock(body: Json): string[] {
   if (new Set(named).size < named.length) bad.push("two documents of one name");
   bad.push(...most(5, pictures(messages, "document").length, "documents"));
   bad.push(...claudePictures(pictures(messages, "image").map(({ source }) => (source as Json)["bytes"])));
-  for (const message of messages) bad.push(...most(20, pictures(message, "image").length, "pictures of a message"));
+  const files = [...pictures(messages, "document"), ...pictures(messages, "image")];
+  bad.push(...most(20, files.length, "documents and pictures"));
   messages.forEach((message, at) => {
     const content = contentOf(message);
     if (message["role"] === messages[at - 1]?.["role"]) bad.push("roles do not alternate");
@@ -272,6 +276,8 @@ function chat(body: Json): string[] {
     }
   }
   if (open.size > 0) bad.push("a call without a result at the end");
+  // Servers of open models that think take no beginning of an answer.
+  if (endsInWords(list(body["messages"]))) bad.push("the last message is the assistant's");
   return bad;
 }
 

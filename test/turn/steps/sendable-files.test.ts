@@ -1,0 +1,55 @@
+/** A stored file that a package or its provider would refuse is said in words, so that no later turn fails for it. */
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { repairMessages } from "../../../src/steps/view/repair.ts";
+import { inTurns } from "../../../src/steps/view/turns.ts";
+import { say, text } from "../../steps/conversations.ts";
+import { bodyFor, providers, type Provider } from "../../steps/view/providers/bodies.ts";
+
+const PNG = "iVBORw0KGgo=";
+const file = (url: unknown, mediaType: unknown = "image/png", rest: object = {}) => ({ url, mediaType, ...rest });
+const by = (reference: unknown) => file("", "image/png", { providerReference: reference });
+const data = (mediaType: string) => file(`data:${mediaType};base64,${PNG}`, mediaType);
+
+const files: readonly (readonly [what: string, file: object, sentBy: readonly Provider[] | "all"])[] = [
+  ["no address", { mediaType: "image/png" }, []],
+  ["an id in the place of an address", file("file-abc123", "application/pdf"), []],
+  ["an address of a page", file("blob:https://a.example/1"), []],
+  ["an address of a disk", file("file:///tmp/x.png"), []],
+  ["a scheme of its own", file("attachment:///x.png"), []],
+  ["no bytes", file("data:image/png;base64,"), []],
+  ["bytes that are no base64", file("data:image/png;base64,a{b}"), []],
+  [
+    "a text that is not encoded",
+    file("data:text/plain,oats%20and%20rye", "text/plain"),
+    ["anthropic", "google", "bedrock", "chat"],
+  ],
+  ["bytes without a type", file(`data:;base64,${PNG}`), "all"],
+  ["a picture by a name that nobody knows", data("image/jpg"), "all"],
+  ["a drawing", file("data:image/svg+xml,<svg/>", "image/svg+xml"), []],
+  ["a bitmap", data("image/bmp"), ["chat"]],
+  ["a photo of a phone", data("image/heic"), ["google", "chat"]],
+  ["a moving picture", data("image/gif"), ["anthropic", "openai", "openaiWithoutStore", "bedrock", "mistral", "chat"]],
+  ["OpenAI's id of it", by({ openai: "file-abc" }), ["openai", "openaiWithoutStore"]],
+  ["Anthropic's id of it", by({ anthropic: "file_011" }), ["anthropic"]],
+  ["Google's id of it", by({ google: "https://a.example/v1beta/files/x" }), ["google"]],
+  ["nobody's id of it", by({}), []],
+  ["an id without its provider", by("file-abc"), []],
+  ["an address in Google's cloud", file("gs://bucket/x.png"), []],
+  ["an address in Amazon's cloud", file("s3://bucket/x.png"), ["bedrock"]],
+];
+
+test.each(files)("%s", async (_what, given, sentBy) => {
+  const messages = [
+    say("u0", "user", text("See."), { type: "file", ...given } as UIMessage["parts"][number]),
+    say("a0", "assistant", text("Seen."), { type: "file", ...given } as UIMessage["parts"][number]),
+    say("u1", "user", text("And?")),
+  ];
+  const sent: Provider[] = [];
+  for (const provider of providers) {
+    const body = await bodyFor(provider, inTurns(repairMessages(messages)));
+    const [asked] = (body["messages"] ?? body["input"] ?? body["contents"]) as unknown[];
+    if (!/\[File /.test(JSON.stringify(asked))) sent.push(provider);
+  }
+  expect(sent).toEqual(sentBy === "all" ? providers : sentBy);
+});
