@@ -104,11 +104,11 @@ export class ContextBlocks {
    * is evicted. Throws `block_exists`, `invalid_options` or `provider_failed`, and then declares nothing.
    */
   async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
-    this.#mustNotExist(label);
+    this.#assertNew(label);
     const declared = this.#declare(label, options);
     try {
       const block = await this.#read(declared);
-      this.#mustNotExist(label);
+      this.#assertNew(label);
       this.#declared.set(label, declared);
       return block;
     } catch (error) {
@@ -190,7 +190,7 @@ export class ContextBlocks {
 
   /** Stores or replaces one entry of a keyed block. Throws as {@link replaceContextBlock}. */
   async setContextEntry(label: string, entry: BlockEntry): Promise<void> {
-    const declared = this.#mustWrite(label);
+    const declared = this.#getWritable(label);
     checkText(entry.content);
     if (!declared.shape.keyed) {
       throw new PalimpsestError(
@@ -211,7 +211,7 @@ export class ContextBlocks {
 
   /** Returns the matches as one text, best first, or null. Throws `unknown_block`, `invalid_input`, `provider_failed`. */
   async searchContext(label: string, query: string): Promise<string | null> {
-    const declared = this.#mustHave(label);
+    const declared = this.#getDeclared(label);
     checkText(query);
     if (!declared.shape.searchable) throw new PalimpsestError("invalid_input", `Block "${label}" cannot be searched.`);
     return this.#text(declared, "search", () => (declared.provider as SearchProvider).search(query));
@@ -223,7 +223,7 @@ export class ContextBlocks {
    * Returns the skill's text and marks the skill as loaded. Throws `unknown_block`, `unknown_skill`, `invalid_input`, `provider_failed`.
    */
   async loadSkill(label: string, key: string): Promise<string> {
-    const declared = this.#mustHave(label);
+    const declared = this.#getDeclared(label);
     if (declared.shape.kind !== "loadable") {
       throw new PalimpsestError("invalid_input", `Block "${label}" has nothing to load.`);
     }
@@ -369,7 +369,7 @@ export class ContextBlocks {
   }
 
   async #rewrite(label: string, make: (declared: Declared) => Promise<Rewrite>): Promise<ContextBlock> {
-    const declared = this.#mustWrite(label);
+    const declared = this.#getWritable(label);
     if (declared.shape.keyed) {
       throw new PalimpsestError(
         "invalid_input",
@@ -429,7 +429,7 @@ export class ContextBlocks {
     return new Map(rows.map(({ label, key, loaded }) => [skillName(label, key), loaded === 1]));
   }
 
-  #mustHave(label: string): Declared {
+  #getDeclared(label: string): Declared {
     const declared = this.#declared.get(label);
     if (declared !== undefined) return declared;
     const known = [...this.#declared.keys()].map((each) => `"${each}"`).join(", ");
@@ -439,8 +439,8 @@ export class ContextBlocks {
     );
   }
 
-  #mustWrite(label: string): Declared {
-    const declared = this.#mustHave(label);
+  #getWritable(label: string): Declared {
+    const declared = this.#getDeclared(label);
     if (declared.shape.writable) return declared;
     throw new PalimpsestError(
       "readonly_block",
@@ -448,7 +448,7 @@ export class ContextBlocks {
     );
   }
 
-  #mustNotExist(label: string): void {
+  #assertNew(label: string): void {
     if (!this.#declared.has(label)) return;
     throw new PalimpsestError(
       "block_exists",

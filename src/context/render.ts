@@ -49,10 +49,10 @@ export function renderPrompt(blocks: readonly ReadBlock[]): string {
 
 /** Returns the sections of the remind blocks that `prompt` lacks, and the names of unreadable ones. Null when there are neither. */
 export function renderReminder(prompt: string, blocks: readonly ReadBlock[]): string | null {
-  const held = new Set(`\n\n${prompt}`.split(BREAK));
+  const shown = new Set(`\n\n${prompt}`.split(BREAK));
   const reminding = blocks.filter((block) => block.remind);
   const changed = reminding.filter((block) => block.unavailable !== true).map(renderSection);
-  const missing = changed.filter((section) => !held.has(section.slice(RULE.length + 1)));
+  const missing = changed.filter((section) => !shown.has(section.slice(RULE.length + 1)));
   const silent = reminding.filter((block) => block.unavailable === true).map((block) => block.label.toUpperCase());
   const lines = missing.length === 0 ? [] : [REMINDER, ...missing];
   if (silent.length > 0) lines.push(`${STALE}: ${silent.join(", ")}.`);

@@ -399,16 +399,16 @@ export function nearOf(pieces: readonly SimilarPiece[], state: ByMeaning): Near 
 /** The worth of each item in two lists, by its places. */
 function fused(byWords: readonly number[], byLikeness: readonly number[]): Map<number, number> {
   const worth = new Map<number, number>();
-  for (const [place, item] of byWords.entries()) worth.set(item, placeWorth(place));
-  for (const [place, item] of byLikeness.entries()) {
-    worth.set(item, (worth.get(item) ?? 0) + MEANING_SHARE * placeWorth(place));
+  for (const [rank, item] of byWords.entries()) worth.set(item, rankWorth(rank));
+  for (const [rank, item] of byLikeness.entries()) {
+    worth.set(item, (worth.get(item) ?? 0) + MEANING_SHARE * rankWorth(rank));
   }
   return worth;
 }
 
 /** 1 for the first place. */
-function placeWorth(place: number): number {
-  return (RANK_CONSTANT + 1) / (RANK_CONSTANT + place + 1);
+function rankWorth(rank: number): number {
+  return (RANK_CONSTANT + 1) / (RANK_CONSTANT + rank + 1);
 }
 
 /** The likeness of each passage, by the piece that it is in. */

@@ -230,7 +230,7 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
   const bodies: { at: string; body: Body }[] = [];
   let open: { at: string; body: Body & { content: Part[] } } | null = null;
   parts.forEach((part, index) => {
-    const tool = tellableTool(part);
+    const tool = representableTool(part);
     if (tool === null) {
       const begins = part.type === "step-start" && open?.body.content.some((each) => each.type !== "step-start");
       if (open === null || begins === true) {
@@ -254,7 +254,7 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
 }
 
 /** Returns a tool part that events can represent exactly. Any other part gives null and stays plain content. */
-function tellableTool(part: Part): ToolPart | null {
+function representableTool(part: Part): ToolPart | null {
   const tool = toolPart(part);
   if (tool === null || tool.toolCallId === "" || toolName(tool) === "") return null;
   if (tool.type === "dynamic-tool" && typeof tool.toolName !== "string") return null;

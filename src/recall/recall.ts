@@ -338,8 +338,8 @@ class Answer {
     const answer = (to: number): string => {
       const next = to === whole.length ? "" : ` For what follows: ids: ["${reference}"], from: ${to}.`;
       const isAll = from === 0 && to === whole.length;
-      const place = isAll ? "" : `\n\n(Characters ${from} to ${to} of ${whole.length}.${next})`;
-      return `${headerOf(original)}\n${whole.slice(from, to)}${place}`;
+      const range = isAll ? "" : `\n\n(Characters ${from} to ${to} of ${whole.length}.${next})`;
+      return `${headerOf(original)}\n${whole.slice(from, to)}${range}`;
     };
     const fits = (end: number): boolean => this.#countTokens(answer(end)) <= maxTokens;
     const to = endWithin(whole, { from, maxTokens, fits });

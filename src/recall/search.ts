@@ -80,8 +80,8 @@ function removing(which: string): string {
   // Reads the sizes of texts, not the texts.
   const bytes = `(SELECT coalesce(sum(octet_length(c0) + octet_length(c1)), 0) FROM palimpsest_search_content WHERE id ${which})`;
   const blocks = `${bytes} / ${BLOCK_BYTES / MERGED_FOR_ONE}`;
-  const held = `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search_data LIMIT ${blocks} + 1))`;
-  const atOnce = `${bytes} >= ${LEAST_AT_ONCE} AND ${held} <= ${blocks}`;
+  const blockCount = `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search_data LIMIT ${blocks} + 1))`;
+  const atOnce = `${bytes} >= ${LEAST_AT_ONCE} AND ${blockCount} <= ${blocks}`;
   const isAtOnce = "(SELECT v FROM palimpsest_search_config WHERE k = 'secure-delete') = 0";
   return `
     INSERT INTO palimpsest_search (palimpsest_search, rank) SELECT 'secure-delete', 0 WHERE ${atOnce};
