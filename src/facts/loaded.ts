@@ -66,50 +66,19 @@ const TRUNCATED =
   /(?:[[(<…]|\.{3}|\d (?:lines?|char\w*|tokens?|bytes?)) ?[^\n]{0,30}\b(?:truncated|omitted|left out)\b/i;
 
 /** Names of the fields of a tool's input, without marks and in small letters. */
-const PATHS = [
-  "path",
-  "filepath",
-  "file",
-  "filename",
-  "targetfile",
-  "absolutepath",
-  "relativepath",
-  "relativeworkspacepath",
-];
-const COMMANDS = [
-  "command",
-  "commands",
-  "cmd",
-  "commandline",
-  "bash",
-  "script",
-  "code",
-  "chars",
-  "input",
-  "patch",
-  "patchtext",
-];
-const CONTENTS = ["content", "contents", "filetext", "newcontent"];
-const OLD = ["oldstring", "oldstr", "oldtext"];
-const NEW = ["newstring", "newstr", "newtext"];
-const MANY = ["replaceall", "allowmultiple", "expectedreplacements"];
-const LISTS = ["todos", "plan", "todolist", "items", "tasks", "tasklist", "steps"];
-const TEXTS = ["content", "step", "task", "text", "title", "subject", "description"];
-const PARTS = [
-  "offset",
-  "limit",
-  "startline",
-  "endline",
-  "startlineoneindexed",
-  "viewrange",
-  "pattern",
-  "query",
-  "head",
-  "tail",
-];
+const words = (names: string): readonly string[] => names.split(" ");
+const PATHS = words("path filepath file filename targetfile absolutepath relativepath relativeworkspacepath");
+const COMMANDS = words("command commands cmd commandline bash script code chars input patch patchtext");
+const CONTENTS = words("content contents filetext newcontent");
+const OLD = words("oldstring oldstr oldtext");
+const NEW = words("newstring newstr newtext");
+const MANY = words("replaceall allowmultiple expectedreplacements");
+const LISTS = words("todos plan todolist items tasks tasklist steps");
+const TEXTS = words("content step task text title subject description");
+const PARTS = words("offset limit startline endline startlineoneindexed viewrange pattern query head tail");
 /** A file that stands there is somewhere else. */
-const ELSEWHERE = ["owner", "repo", "repository", "bucket", "url", "uri"];
-const SKILL_NAMES = ["skill", "name", "skillname", "command", "id"];
+const ELSEWHERE = words("owner repo repository bucket url uri");
+const SKILL_NAMES = words("skill name skillname command id");
 const LIST_NAME = "list of tasks";
 
 type Fields = Readonly<Record<string, unknown>>;
