@@ -9,7 +9,7 @@
  * that ends with a cut-off answer gets one message more.
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
-import type { ModelMessage } from "ai";
+import type { ModelMessage, ToolSet } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
@@ -21,6 +21,7 @@ interface Turn {
   readonly compacted: CompactedTurn;
   /** The system prompt that the first messages were made for. */
   readonly system: string;
+  readonly tools: ToolSet;
   /** The messages that Think added behind the view's. Null until it asks for the first step. */
   behind: readonly ModelMessage[] | null;
 }
@@ -74,10 +75,11 @@ async function beginTurn(agent: Think, hooks: TurnHooks, context: TurnContext): 
     truncate,
     finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
   };
-  const turn: { compacted: CompactedTurn | null; behind: Turn["behind"]; system: string } = {
+  const turn: Omit<Turn, "compacted"> & { compacted: CompactedTurn | null } = {
     compacted: null,
     behind: null,
     system,
+    tools,
   };
   turn.compacted = await compactedTurn(session(), { tools, convertDataPart }, host);
   return turn as Turn;
@@ -98,7 +100,8 @@ async function messagesOfStep(
     turn.behind = messages.slice(begun);
     // The author's hook may have changed the system prompt, to which thoughts are bound. And the model may not read what another one made.
     const isSame = instructions === undefined || instructions === turn.system;
-    if (isSame && forModel(messages, model).every((message, at) => message === messages[at])) return undefined;
+    const taken = isSame ? await forModel(messages, model, turn.tools) : [];
+    if (taken.length === messages.length && taken.every((message, at) => message === messages[at])) return undefined;
     return (await turn.compacted.prepareStep({ instructions, model, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.

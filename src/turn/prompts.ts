@@ -143,14 +143,15 @@ export class Prompts {
     return {
       view: { ...view, tokens: view.tokens + ownTokens, ...(fitted !== undefined && { fitted }) },
       // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
-      messages: isActedOn ? whole : this.#bound(whole, asked),
+      messages: isActedOn ? whole : await this.#bound(whole, asked),
     };
   }
 
-  #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): ModelMessage[] {
+  async #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): Promise<ModelMessage[]> {
     const { instructions = around.instructions, model = this.#model } = step ?? {};
     const tools = around.tools ?? this.#options.tools;
-    return this.#thoughts.bound(this.#reminders.put(forModel(whole, model), reminder), { instructions, tools });
+    const taken = await forModel(whole, model, tools);
+    return this.#thoughts.bound(this.#reminders.put(taken, reminder), { instructions, tools });
   }
 
   /** A provider's count of each step changes the room a little. What is cut must not change with it. */

@@ -8,6 +8,7 @@
  * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
  */
 import type { ModelMessage } from "ai";
+import { withoutUnfitCalls } from "./unfit-calls.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
@@ -55,12 +56,16 @@ export function named(model: unknown): NamedModel | null {
 
 /**
  * The converted messages of a view as this model takes them. The prompts of a turn have this form already. A message that the model takes as it
- * is stays the same object, and so does everything for a model that is named by its id alone.
- * @example const messages = forModel(await convertToModelMessages((await session.getView()).messages), model);
+ * is stays the same object, and so does everything for a model that is named by its id alone. `tools` are those of the request.
+ * @example const messages = await forModel(await convertToModelMessages((await session.getView()).messages), model, tools);
  */
-export function forModel(messages: readonly ModelMessage[], model: unknown): ModelMessage[] {
+export async function forModel(
+  messages: readonly ModelMessage[],
+  model: unknown,
+  tools?: Readonly<Record<string, object>>,
+): Promise<ModelMessage[]> {
   const by = named(model);
-  const read = by === null ? [...messages] : readable(messages, by);
+  const read = by === null ? [...messages] : readable(await withoutUnfitCalls(messages, by.provider, tools), by);
   return wantsNineChars(model) ? withNineCharIds(read) : read;
 }
 

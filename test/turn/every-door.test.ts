@@ -36,7 +36,10 @@ async function turn(session: FullSession, door: Door, replyId: string, talk: Tal
       door === "viewBeforeStep"
         ? viewBeforeStep(session, { tools, ...view })
         : async () => ({
-            messages: forModel(await convertToModelMessages((await session.getView(view)).messages, { tools }), model),
+            messages: await forModel(
+              await convertToModelMessages((await session.getView(view)).messages, { tools }),
+              model,
+            ),
           }),
     onStepEnd: async (step) => {
       const parts = await stepParts(step, tools);

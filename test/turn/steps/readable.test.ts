@@ -63,9 +63,9 @@ describe("a file", () => {
       expect(readable(seen, of(provider))[0]).toBe(seen[0]);
   });
 
-  test("of the user stays, whoever is asked", () => {
+  test("of the user stays, whoever is asked", async () => {
     const given: ModelMessage[] = [{ role: "user", content: [picture] }];
-    expect(forModel(given, of("mistral.chat"))[0]).toBe(given[0]);
+    expect((await forModel(given, of("mistral.chat")))[0]).toBe(given[0]);
   });
 });
 
@@ -92,9 +92,9 @@ describe("a call that a provider ran itself", () => {
     ["OpenAI", ran("ws_68aa00112233445566778899"), "openai.responses", "anthropic.messages"],
     ["OpenAI, by its item", ran("call_1", item), "azure.responses", "amazon-bedrock"],
     ["nobody who is known", ran("call_1"), "gateway", "workersai.chat"],
-  ])("of %s, is sent to it, and is words for any other", (_name, messages, own, other) => {
+  ])("of %s, is sent to it, and is words for any other", async (_name, messages, own, other) => {
     expect(readable(messages, of(own))[0]).toBe(messages[0]);
-    expect(forModel(messages, of(other))[0]).not.toBe(messages[0]);
+    expect((await forModel(messages, of(other)))[0]).not.toBe(messages[0]);
     expect(told(messages, other)).toContain("Oats are grown.");
     expect(told(messages, other)).not.toContain("tool-call");
     expect(told(messages, other)).not.toContain("tool-result");

@@ -50,7 +50,7 @@ export async function bodyFor(provider: Provider, messages: UIMessage[]): Promis
   return bodyOf(provider, async (model, providerOptions) =>
     generateText({
       model,
-      messages: forModel(await convertToModelMessages(structuredClone(messages)), model),
+      messages: await forModel(await convertToModelMessages(structuredClone(messages)), model),
       maxRetries: 0,
       providerOptions,
       ...(Object.keys(tools).length > 0 && { tools }),
