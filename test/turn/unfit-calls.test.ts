@@ -36,9 +36,9 @@ async function sent(make: (fetch: typeof globalThis.fetch) => LanguageModel, tal
       throw new Error("kept");
     }) as unknown as typeof fetch);
     const turn = keepTurn(session, { replyId: "reply", tools, ...limit });
-    const providerOptions = { openai: { store: false } };
+    const base = { model, tools, maxRetries: 0, providerOptions: { openai: { store: false } } };
     await generateText({
-      ...{ model, tools, maxRetries: 0, providerOptions },
+      ...base,
       ...(await turn.prepareStep()),
       ...turn,
     }).catch((error: unknown) => {
