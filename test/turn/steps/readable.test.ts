@@ -122,7 +122,7 @@ test("Kimi and DeepSeek get a thought before each call, where none is left", () 
   expect(readable(called(), of("openai.responses"))[0]).not.toContain("reasoning");
 });
 
-test("a reply that goes on behind its own words has the user's word behind it, where a model may refuse it otherwise", () => {
+test("a reply that goes on behind its own words has the user's word behind it, where a model may refuse it otherwise", async () => {
   const words: ModelMessage[] = [
     { role: "user", content: "Tell." },
     { role: "assistant", content: "Once" },
@@ -132,6 +132,6 @@ test("a reply that goes on behind its own words has the user's word behind it, w
     ["anthropic.messages", "claude-sonnet-5"],
     ["gateway", "anthropic/claude-sonnet-5"],
   ] as const)
-    expect(forModel(words, of(provider, modelId)).at(-1)).toEqual({ role: "user", content: "[Go on.]" });
-  expect(forModel(words, of("google.generative-ai"))).toEqual(words);
+    expect((await forModel(words, of(provider, modelId))).at(-1)).toEqual({ role: "user", content: "[Go on.]" });
+  expect(await forModel(words, of("google.generative-ai"))).toEqual(words);
 });
