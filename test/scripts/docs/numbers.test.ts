@@ -251,8 +251,16 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "10,000 hostile frames",
   ],
   "docs/sessions.md": ["sums begin at 0"],
-  // A rule of providers.
-  "docs/views.md": ["An id of a call has 1 to 64 letters"],
+  // Rules of providers (test/turn/pictures.test.ts, test/turn/steps/taken-files.test.ts).
+  "docs/views.md": [
+    "An id of a call has 1 to 64 letters",
+    "100 pictures",
+    "20 where one has a side of more than 2,000 px",
+    "None with a side of more than 8,000 px or of more than 10 MB in base64",
+    "20 pictures and documents together, 5 documents",
+    "500, 50 and 900 pictures",
+    "8 and 5 pictures",
+  ],
   "docs/options.md": ["| `overheadTokens` | 0 |"],
   "docs/notes.md": ["(0 where there were none)"],
   "docs/page.md": ["from 375 pixels on"],
