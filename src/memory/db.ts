@@ -8,7 +8,7 @@
  * A table is made in the transaction that first writes to it. Until then a statement that reads it finds nothing.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { familiesToMend, FORGOTTEN, makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
+import { FORGOTTEN, makeFamily, needsOf, openSchema, type Family, type Storage } from "./schema.ts";
 
 /** Storage for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a sixth of it. */
 const RESERVED_BYTES = 100_000_000;
@@ -99,7 +99,6 @@ export class Db {
   constructor(storage: Storage) {
     this.#made = openSchema(storage);
     this.#storage = hearRollbacks(storage, this);
-    for (const family of familiesToMend(this.#made)) this.make(family);
   }
 
   /** A transaction of the agent's own code was rolled back, and our statements inside it with it. */

@@ -46,11 +46,6 @@ export const FORGOTTEN: Family = "forgotten";
 /** Marks a room's family among those that were made. Code without the room leaves it alone. */
 const ROOM = "+";
 
-/** Families of rooms under their names of the version before, without the mark. Their tables could not hear what is forgotten yet. */
-const UNMARKED: ReadonlySet<string> = new Set(
-  "costs noteVersions wordIndex partialWords vectors blocks prompts skills entries".split(" "),
-);
-
 /** The statements that make each family of the core, and of each room that is loaded. */
 const MAKING: Record<Family, readonly string[]> = {
   sessions: [
@@ -280,9 +275,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   }
   const made = row.made.split(" ");
   // Tables of the core that this code does not know would be left out of views, and of deletions.
-  const unknown = made.filter(
-    (family) => !family.startsWith(ROOM) && !UNMARKED.has(family) && !Object.hasOwn(MAKING, family),
-  );
+  const unknown = made.filter((family) => !family.startsWith(ROOM) && !Object.hasOwn(MAKING, family));
   if (unknown.length > 0) {
     throw new PalimpsestError(
       "unknown_schema",
@@ -304,20 +297,9 @@ export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family
   const needed = hears ? makeFamily(storage, FORGOTTEN) : before;
   const made = new Set([...needed, family]);
   if (needed.size === 0) sql.exec(SCHEMA);
-  const isThere = before.has(family.slice(ROOM.length));
-  sql.exec(statements.map((each) => (isThere ? ifNotExists(each) : each)).join(";\n"));
+  sql.exec(statements.join(";\n"));
   sql.exec("INSERT OR REPLACE INTO palimpsest_schema VALUES (1, ?, ?)", SCHEMA_VERSION, [...made].join(" "));
   return made;
-}
-
-/** The families of loaded rooms that were made by the version before. They are made again, with what is missing. */
-export function familiesToMend(made: ReadonlySet<Family>): Family[] {
-  const unmarked = [...made].filter((family) => UNMARKED.has(family)).map((family) => ROOM + family);
-  return unmarked.filter((family) => Object.hasOwn(MAKING, family) && !made.has(family));
-}
-
-function ifNotExists(sql: string): string {
-  return sql.replace(/^(\s*CREATE (?:VIRTUAL )?(?:TABLE|TRIGGER) )/, "$1IF NOT EXISTS ");
 }
 
 /** One row with the version and the families that were made. */

@@ -88,28 +88,3 @@ test("a rollback takes a table back, and the next write makes it again (M1)", as
     expect(again.drafts.get("", "key")?.text).toBe("text");
   });
 });
-
-test("a store of the version before keeps its messages and summaries, and its indexes forget from then on (M1, S3)", async () => {
-  await withProbe(({ history, storage, reopen }) => {
-    fill(history, 1, 9);
-    history.overlays.add({ span: span("m2", "m5"), summary: "S" });
-    const view = history.view();
-    const { sql } = storage;
-    sql.exec(
-      "CREATE TABLE palimpsest_searched_sessions (n INTEGER PRIMARY KEY, session_id TEXT UNIQUE, indexed_to INTEGER)",
-    );
-    sql.exec(
-      "CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')",
-    );
-    sql.exec("INSERT INTO palimpsest_searched_sessions VALUES (1, '', 8)");
-    for (let seq = 0; seq < 9; seq++) sql.exec("INSERT INTO palimpsest_search VALUES ('message', '')");
-    sql.exec("UPDATE palimpsest_search SET rowid = (1 << 31) + rowid - 1");
-    sql.exec("UPDATE palimpsest_schema SET made = 'sessions runs wordIndex noteVersions'");
-    const again = reopen();
-    expect(again.session("").view()).toEqual(view);
-    again.session("").update(tell("m9", "kilimanjaro"));
-    expect(again.search.find("kilimanjaro").map(({ id }) => id)).toEqual(["m9"]);
-    again.session("").delete(["m9"]);
-    expect(again.search.find("kilimanjaro")).toEqual([]);
-  });
-});
