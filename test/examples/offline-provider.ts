@@ -16,7 +16,10 @@ function partsFor({ prompt, tools = [] }: LanguageModelV3CallOptions): LanguageM
       { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage: USAGE },
     ];
   }
-  const said = last?.role === "tool" ? JSON.stringify(last.content) : "## Goal\nTo keep the ledger in one table.\n- Open: the name of a run.";
+  const said =
+    last?.role === "tool"
+      ? JSON.stringify(last.content)
+      : "## Goal\nTo keep the ledger in one table.\n- Open: the name of a run.";
   return [
     { type: "text-start", id: "1" },
     { type: "text-delta", id: "1", delta: said },
