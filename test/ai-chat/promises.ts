@@ -10,7 +10,8 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { providerOf } from "../prompt-cache/caching-provider.ts";
 import type { Script } from "../scripted-model.ts";
 import { tries } from "../tries.ts";
-import { anyTalk, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { compactTool } from "../../src/turn/compact-tool.ts";
+import { anyTalk, anyTools, asksForSummary, stepAt, summarise, undo } from "../turn/any-talk.ts";
 import { judging } from "../turn/judging-model.ts";
 import { STOPS, stoppable } from "../turn/stopped-step.ts";
 import { expectLooks, until, user, type Person } from "./chat.ts";
@@ -74,6 +75,18 @@ export function promisesOf(host: Host): void {
       );
     },
   );
+
+  test("the agent may ask for a summary itself: a run starts with its focus, and it is answered at once", async () => {
+    const { name } = newChat();
+    const person = await connect(name);
+    for (let n = 0; n < 7; n++) await person.say(user(`u${n}`));
+    const { model, refused, bodies } = judging("anthropic", asksForSummary);
+    const compact = await inside(name, ({ palimpsest }) => compactTool(palimpsest.session()));
+    given.set(name, { model, tools: { compact } });
+    await person.say(user("ask", "Count the shelves."));
+    expect([refused, told(bodies[1])]).toEqual([[], expect.stringContaining("A summary is being made.")]);
+    expect(await ended(name)).toMatchObject([{ trigger: "manual", focus: "The shelves." }]);
+  });
 
   test.each(STOPS)(
     "a turn that is stopped %s: what was said and done is stored, and known to the next prompt",

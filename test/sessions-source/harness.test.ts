@@ -2,11 +2,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { ThinkHarness } from "agents/harness/think";
-import { tool, type UIMessage } from "ai";
+import { tool, type ToolSet, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { z } from "zod";
 import { tries } from "../tries.ts";
-import { anyTalk, anyTools, stepAt, summarise, undo } from "../turn/any-talk.ts";
+import { anyTalk, anyTools, asksForSummary, stepAt, summarise, undo } from "../turn/any-talk.ts";
 import { judging } from "../turn/judging-model.ts";
 import { longTurn, REQUEST } from "../turn/long-turn.ts";
 import { signing } from "../turn/signing-provider.ts";
@@ -15,6 +15,7 @@ import { expect, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { compactTool } from "../../src/turn/compact-tool.ts";
 import { compactHarness } from "../../src/sessions-source/harness.ts";
 import { expectLooks, until, user } from "../ai-chat/chat.ts";
 import { given, partOf, toolsIn } from "../ai-chat/chat-model.ts";
@@ -111,6 +112,20 @@ test(
     );
   },
 );
+
+test("the agent may ask for a summary itself: a run starts with its focus, and it is answered at once", async () => {
+  const { name } = newHarnessed();
+  const { model, refused, bodies } = judging("anthropic", (request) =>
+    request < 7 ? [{ type: "text", text: "Seen." }] : asksForSummary(request - 7),
+  );
+  const tools: ToolSet = {};
+  given.set(name, { model, tools });
+  await talk(name, 7);
+  tools["compact"] = await inside(name, (agent) => compactTool(ours(agent)));
+  await ask(name, user("ask", "Count the shelves."));
+  expect([refused, JSON.stringify(bodies.at(-1))]).toEqual([[], expect.stringContaining("A summary is being made.")]);
+  expect(await ended(name)).toMatchObject([{ trigger: "manual", focus: "The shelves." }]);
+});
 
 test("the model is sent the summary and the recent messages; the transcript stays whole, before and after eviction", async () => {
   const { name, part, stub } = newHarnessed();

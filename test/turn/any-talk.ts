@@ -64,3 +64,9 @@ export function anyTools(onRun: () => Promise<void>): ToolSet {
 /** What the model says to a request: the steps of the talk, and then a last word. */
 export const stepAt = ({ steps }: Talk, request: number): LanguageModelV4Content[] =>
   steps[request] ?? [{ type: "text", text: "Done." }];
+
+/** What a model says that asks for a summary first. */
+export const asksForSummary = (request: number): LanguageModelV4Content[] =>
+  request > 0
+    ? [{ type: "text", text: "Done." }]
+    : [{ type: "tool-call", toolCallId: "toolu_1", toolName: "compact", input: '{"focus":"The shelves."}' }];
