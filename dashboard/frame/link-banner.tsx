@@ -1,13 +1,15 @@
 /** A banner above every page that says why the page is not live and offers a remedy. */
 import { useState } from "react";
 import { Button, FieldError, Form, Input, Label, TextField } from "react-aria-components";
+import { showInvisible } from "../reading/inert-text.ts";
 import { useConnection, useLink, useWhy } from "../use-agent.ts";
 import { Question } from "./dialog.tsx";
 
 export function LinkBanner() {
   const connection = useConnection();
   const link = useLink();
-  const why = useWhy();
+  const said = useWhy();
+  const why = said === null ? null : showInvisible(said);
   if (link === "lost") {
     return (
       <div className="banner" role="alert">
@@ -32,8 +34,8 @@ export function LinkBanner() {
   if (link === "refused") {
     return (
       <div className="banner" role="alert">
-        The agent “{connection.name}” is not here, or not yours. {why !== null && `The Worker says: ${why} `}Choose
-        another one above.
+        The agent “{showInvisible(connection.name)}” is not here, or not yours.{" "}
+        {why !== null && `The Worker says: ${why} `}Choose another one above.
       </div>
     );
   }

@@ -1,5 +1,6 @@
 /** Placeholders for an answer that is loading, failed or empty. */
 import type { ReactNode } from "react";
+import { showInvisible } from "../reading/inert-text.ts";
 import { useLink, type Act, type Asked } from "../use-agent.ts";
 
 /** Shows an answer once it is there. It is pale while the socket is down. */
@@ -34,7 +35,7 @@ export function Loading({ what }: { what: string }) {
 export function Failed({ what, error }: { what: string; error: string }) {
   return (
     <div className="failed" role="alert">
-      <b>Could not read {what}.</b> {error}
+      <b>Could not read {what}.</b> {showInvisible(error)}
     </div>
   );
 }
@@ -52,7 +53,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 export function Told({ act }: { act: Act }) {
   return (
     <p className={`told ${act.told?.kind ?? ""}`} role="status">
-      {act.busy ? "Asking …" : (act.told?.text ?? "")}
+      {act.busy ? "Asking …" : showInvisible(act.told?.text ?? "")}
     </p>
   );
 }

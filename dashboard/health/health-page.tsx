@@ -48,7 +48,7 @@ export default function HealthPage() {
         </label>
       </div>
       {health.kind === "failed" && health.code === "not_configured" ? (
-        <Empty title="This agent does not report its health.">{health.error}</Empty>
+        <Empty title="This agent does not report its health.">{showInvisible(health.error)}</Empty>
       ) : (
         <Shown asked={health} what="the health">
           {(report) => <Report report={report} />}
@@ -84,7 +84,7 @@ function Report({ report }: { report: CallResult<"health"> }) {
                 <span className={`tag breaker-${breaker.state}`}>{breaker.state}</span>{" "}
                 {breaker.failures > 0 && `${plural(breaker.failures, "failure")} in a row. `}
                 {breaker.until !== null && breaker.state === "open" && `Asked again from ${when(breaker.until)}. `}
-                {breaker.advice}
+                {breaker.advice !== null && showInvisible(breaker.advice)}
               </li>
             ))}
           </ul>

@@ -14,6 +14,7 @@ import {
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";
+import { showInvisible } from "../reading/inert-text.ts";
 
 type Report = CallResult<"health">;
 
@@ -48,7 +49,7 @@ export function SavedPlot({ runs }: { runs: Report["runs"] }) {
 
 export function FailuresPlot({ failures }: { failures: Report["failures"] }) {
   if (failures.length === 0) return <Empty title="Every run came to something." />;
-  const points = failures.map(({ reason, count }) => ({ reason, count }));
+  const points = failures.map(({ reason, count }) => ({ reason: showInvisible(reason), count }));
   return (
     <Plot rows={points.map((point) => [point.reason, String(point.count)])}>
       <BarChart data={points} layout="vertical" accessibilityLayer={false}>
@@ -64,7 +65,7 @@ export function FailuresPlot({ failures }: { failures: Report["failures"] }) {
 export function RatioPlot({ usage }: { usage: Report["usage"] }) {
   // A model that only summarised has no calls of the agent's own.
   const own = usage.filter(({ calls, dollars }) => calls > 0 || dollars === undefined);
-  const points = own.map(({ model, ratio }) => ({ model, ratio }));
+  const points = own.map(({ model, ratio }) => ({ model: showInvisible(model), ratio }));
   if (points.length === 0) {
     return (
       <Empty title="No provider told yet what it counts.">

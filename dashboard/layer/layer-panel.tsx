@@ -4,6 +4,7 @@ import type { OverlayRecord } from "../../src/memory/overlays/overlay.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
 import { count, plural, when } from "../format.ts";
+import { showInvisible } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useAct } from "../use-agent.ts";
 import { BeneathLayer } from "./beneath-layer.tsx";
@@ -40,7 +41,7 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
         <a href={formatRoute({ ...route, overlay: null })}>Close</a>
       </header>
       <p className="dim">
-        Laid {when(overlay.createdAt)} by {details.model}
+        Laid {when(overlay.createdAt)} by {showInvisible(details.model)}
         {details.degraded && ", without a model"}
         {overlay.state !== "active" && `; ${overlay.state === "rolled-back" ? "rolled back" : "gave way to an edit"}`}
         {overlay.runId !== null && (

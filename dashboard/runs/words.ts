@@ -1,6 +1,7 @@
 /** Describes runs in words. Pure. */
 import type { Outcome, RunRecord } from "../../src/memory/runs/runs.ts";
 import { count, plural } from "../format.ts";
+import { showInvisible } from "../reading/inert-text.ts";
 
 /** Outcomes that need no numbers. Kinds from a later version of the agent are shown by their names. */
 const PLAIN: Readonly<Record<string, string>> = {
@@ -18,8 +19,8 @@ export function describeOutcome(outcome: Outcome): string {
   if (outcome.kind === "stale") {
     return `stale (${outcome.reason}): the messages changed meanwhile, nothing was written`;
   }
-  if (outcome.kind === "nothing") return outcome.detail;
-  if (outcome.kind === "failed") return `failed: ${outcome.reason}`;
+  if (outcome.kind === "nothing") return showInvisible(outcome.detail);
+  if (outcome.kind === "failed") return `failed: ${showInvisible(outcome.reason)}`;
   return PLAIN[outcome.kind] ?? outcome.kind;
 }
 
@@ -70,7 +71,7 @@ export function describePlan({ plan, partial, focus, fresh, path, whyModel }: Ru
     ...(rebuild ? ["The summaries are made from their first drafts again."] : []),
     ...(partial ? ["The view is longer than one outline: only its oldest part is planned."] : []),
     ...(fresh ? ["The model is asked anew, also for what an earlier draft covers."] : []),
-    ...(focus === null ? [] : [`It attends to: ${focus}`]),
+    ...(focus === null ? [] : [`It attends to: ${showInvisible(focus)}`]),
     ...moves.map((move) => `The ${move.boundary} boundary moved by ${count(move.tokens)} tokens, ${MOVES[move.why]}.`),
   ];
 }

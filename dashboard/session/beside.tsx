@@ -42,7 +42,7 @@ function PlanNow({ plan }: { plan: Asked<CallResult<"plan">> | null }) {
             <>
               <ul className="lines">
                 {report.lines.map((line) => (
-                  <li key={line}>{line}</li>
+                  <li key={line}>{showInvisible(line)}</li>
                 ))}
               </ul>
               {report.cost.calls > 0 && (
