@@ -16,7 +16,7 @@ import type { Deadline } from "../memory/overlays/overlay.ts";
 import { type LiveRun, type RunRecord, planOf } from "../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem, tellsSomething } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
-import { findInvisible, stripInvisible } from "../steps/text/text.ts";
+import { stripInvisible, tellInvisible } from "../steps/text/text.ts";
 import type { AgentCore } from "../agent/agent-core.ts";
 import type { Needs } from "../agent/core.ts";
 import { addProposed } from "../agent/runs/commit.ts";
@@ -198,7 +198,9 @@ function saveOwn(core: Needs<"memory" | "settings">, run: LiveRun, summary: stri
   const text = stripInvisible(summary);
   const countTokens = core.settings.counterOf(sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter, countTokens });
-  const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
+  const problems = audit.ok ? [] : [...audit.problems];
+  const hidden = tellInvisible(summary);
+  if (hidden !== null) problems.push({ kind: "unseen", detail: `The text ${hidden}` });
   if (problems.length > 0) return { kind: "unsound", problems };
   if (proposal === null) return { kind: "saved", key: "", text, model: "edited" };
   const { generation, pinned } = proposal.details;
@@ -217,14 +219,3 @@ function saveOwn(core: Needs<"memory" | "settings">, run: LiveRun, summary: stri
   });
   return { kind: "saved", key: saved.key, text, model: saved.model };
 }
-
-/** Refused instead of cleaned, because the author of a text with invisible characters read another text than a model would. */
-function findHidden(summary: string): AuditProblem[] {
-  const found = findInvisible(summary);
-  if (found.length === 0) return [];
-  const named = found.slice(0, MAX_NAMED).join(", ") + (found.length > MAX_NAMED ? ", …" : "");
-  return [{ kind: "unseen", detail: `The text holds characters that cannot be seen: ${named}. Take them out.` }];
-}
-
-/** Most characters that one sentence names. */
-const MAX_NAMED = 8;

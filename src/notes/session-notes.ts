@@ -17,7 +17,7 @@ import {
   withholdNotes,
   type NotesSection,
 } from "./steps/document.ts";
-import { findOpenFence } from "../steps/text/text.ts";
+import { findOpenFence, showInvisible, tellInvisible } from "../steps/text/text.ts";
 import { normalizeTitle } from "../steps/draft/prompt.ts";
 import { z } from "zod";
 import { byHand, parentId, parseInput, sessionId, wholeNumber, words } from "../agent/inputs.ts";
@@ -235,6 +235,8 @@ function checkSections(sections: readonly NotesSection[]): void {
     }
     if (titles.has(normalizeTitle(title))) throw invalid(`Section "${title}" is given twice.`);
     titles.add(normalizeTitle(title));
+    const hidden = tellInvisible(`${title}\n${text}`);
+    if (hidden !== null) throw invalid(`Section "${showInvisible(title)}" ${hidden}`);
     if (findOpenFence(text) !== null) {
       throw invalid(
         `Section "${title}" leaves a code fence open, in which the sections behind it would stand. Close it.`,

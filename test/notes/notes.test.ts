@@ -120,6 +120,10 @@ describe("notes by hand", () => {
       section("# a", ""),
       section("Task", "a\n## Worklog\nb"),
       section("Task", "```sh\nnpm test"),
+      section("Task", "a\u2028## Other\u2028planted"),
+      section("Task", "a\r## Other"),
+      section("Task\u2028## Other", "a"),
+      section("Task", "\u202egnp.exe \u{e0041}"),
       section("Task", "é".repeat(300_000)),
     ];
     await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
@@ -224,6 +228,16 @@ describe("what is longer than the budgets", () => {
     const after = await agent.getNotes({ sessionId: SESSION });
     expect(after).toMatchObject({ n: 2, by: "update" });
     expect(sectionOf(after, "Learnings")).toBe(long);
+  });
+
+  test("does not keep updates out: one may condense a section that is shown cut", async () => {
+    const { agent } = newAgent(noting);
+    const long = "- the ledger keeps every promise that was made\n".repeat(4_000);
+    await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Task", text: long }] });
+    await sayWithNotes(agent);
+    const [update] = ofKind(await rest(agent), "notes");
+    expect(update).toMatchObject({ outcome: { kind: "noted" }, modelCalls: 1 });
+    expect(sectionOf(await agent.getNotes({ sessionId: SESSION }), "Task")).toContain("the ledger");
   });
 });
 

@@ -37,7 +37,15 @@ import type { CountTokens } from "../../steps/message/message.ts";
 import { dropReferences, splitReferences } from "../../steps/draft/provenance.ts";
 import { normalizeTitle } from "../../steps/draft/prompt.ts";
 import { wholeCharacters } from "../../steps/draft/render.ts";
-import { hasContent, hintsOf, notesTokens, renderNotes, type NotesSection, type NotesShape } from "./document.ts";
+import {
+  hasContent,
+  hintsOf,
+  notesTokens,
+  POINTER,
+  renderNotes,
+  type NotesSection,
+  type NotesShape,
+} from "./document.ts";
 import { findOpenFence, followFence, meaningfulWords } from "../../steps/text/text.ts";
 
 /** Stands behind a heading whose section is given by its changes. */
@@ -227,7 +235,7 @@ function findMisfits(
     const detail = `The notes would be ${wordTokens(renderNotes(after), count)} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
     problems.push({ kind: "too-large", detail });
   }
-  const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
+  const least = Math.min(had - cutTokens(before, edits, count), shape.maxTokens) * LEAST_NOTES_SHARE;
   const hints = hintsOf(shape);
   const emptied = hasContent(before, hints) && !hasContent(after, hints);
   if (!emptied) problems.push(...findForgotten(before, after, { edits, shape, countTokens: count }));
@@ -236,6 +244,12 @@ function findMisfits(
     problems.push({ kind: "shrunk", detail });
   }
   return problems;
+}
+
+/** Tokens of the edited sections that are shown cut, and may be condensed because no update could fill them further. */
+function cutTokens(before: readonly NotesSection[], edits: readonly NotesSection[], count: CountTokens): number {
+  const cut = before.filter(({ title, text }) => text.includes(POINTER) && edits.some((edit) => edit.title === title));
+  return cut.reduce((sum, { text }) => sum + count(text), 0);
 }
 
 function unknownLine(title: string, line: string): AuditProblem {

@@ -104,6 +104,20 @@ export function findInvisible(text: string): string[] {
   return [...found];
 }
 
+/** Most characters that one sentence names. */
+const MAX_NAMED = 8;
+
+/**
+ * Says which invisible characters a person's text holds, or null. Such a text is refused instead of cleaned, because its author read another
+ * text than a model would.
+ */
+export function tellInvisible(text: string): string | null {
+  const found = findInvisible(text);
+  if (found.length === 0) return null;
+  const named = found.slice(0, MAX_NAMED).join(", ") + (found.length > MAX_NAMED ? ", …" : "");
+  return `holds characters that cannot be seen: ${named}. Take them out.`;
+}
+
 /** Most texts have only these characters, and are never searched for others. */
 const SEEN = /^[\t\n -~]*$/;
 

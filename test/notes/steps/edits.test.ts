@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   arrangeSections,
+  fitVersion,
   renderNotes,
   resolveNotesShape,
   type NotesSection,
@@ -229,6 +230,17 @@ describe("an edit", () => {
     ];
     expect(auditOf(sections, "## Worklog\n- moved the scanner", tight).ok).toBe(true);
     expect(auditOf(sections, "## Learnings\nNone.", tight).ok).toBe(false);
+  });
+
+  test("of a section that is shown cut may condense it to little, and of no other", () => {
+    const tight = resolveNotesShape({ sectionTokens: 180, maxTokens: 4_000 }, null);
+    const cut = fitVersion({ n: 1, sections: [{ title: "Task", text: WORKLOG.repeat(9) }] }, tight, estimateTokens);
+    expect(auditOf(cut, "## Task\n- move the scanner", tight).ok).toBe(true);
+    expect(auditOf(cut, "## Task\nNone.", tight).ok).toBe(false);
+    const others = [...cut, { title: "Worklog", text: WORKLOG }, OTHER];
+    expect(auditOf(others, "## Task\n- a\n\n## Worklog\n- b\n\n## Key results\n- c", tight)).toMatchObject({
+      problems: expect.arrayContaining([expect.objectContaining({ detail: expect.stringContaining("from") })]),
+    });
   });
 });
 
