@@ -96,7 +96,7 @@ export function tooLarge(chars: number): PalimpsestError {
   );
 }
 
-export function otherImports(): PalimpsestError {
+function otherImports(): PalimpsestError {
   return new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
 }
 
@@ -156,7 +156,7 @@ export function takePart(receiver: Receiver, part: SentPart): Upload {
       upload.chars += encoded.bytes;
       if (upload.chars > MAX_IMPORTING_CHARS) throw tooLarge(upload.chars);
     }
-    mustHaveRoom(receiver);
+    mustHaveRoom(receiver, MAX_IMPORTING_CHARS);
     if (part.last) uploads.delete(part.upload);
     return upload;
   } catch (error) {
@@ -176,10 +176,12 @@ function mustGet({ reading, sessionId }: Receiver, part: SentPart): Upload {
 /** Milliseconds after which an upload whose sender is silent gives way to another. */
 const SILENT_MS = 120_000;
 
-/** Bounds what waits in memory. */
-function mustHaveRoom({ reading, now }: Receiver): void {
-  const isFull = (): boolean =>
-    [...reading.uploads.values()].reduce((sum, { chars }) => sum + chars, reading.chars) > MAX_IMPORTING_CHARS;
+/** Bounds the characters in memory by `most`, beside which nothing else may be there. */
+export function mustHaveRoom({ reading, now }: Pick<Receiver, "reading" | "now">, most: number): void {
+  const isFull = (): boolean => {
+    const held = [...reading.uploads.values()].reduce((sum, { chars }) => sum + chars, reading.chars);
+    return held > 0 && held > most;
+  };
   if (!isFull()) return;
   for (const [name, { heardAt }] of reading.uploads) if (now - heardAt > SILENT_MS) reading.uploads.delete(name);
   if (isFull()) throw otherImports();

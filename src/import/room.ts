@@ -28,7 +28,7 @@ import { inSlices, type Slices } from "../steps/text/text.ts";
 import { chooseConversation, exportJsonl, FORMATS, readTranscript, type Conversation, type Format } from "./import.ts";
 import { importPace } from "./items.ts";
 import {
-  otherImports,
+  mustHaveRoom,
   PART_CHARS,
   takePart,
   tooLarge,
@@ -125,7 +125,7 @@ class SessionTranscripts {
     const reading = this.#reading;
     if (text.length > MAX_IMPORTING_CHARS) throw tooLarge(text.length);
     // Each file takes memory while it is read, with the messages that are made of it.
-    if (reading.chars > 0 && reading.chars + text.length > MAX_TOGETHER_CHARS) throw otherImports();
+    mustHaveRoom({ reading, now: this.#state.core.platform.now() }, MAX_TOGETHER_CHARS - text.length);
     reading.chars += text.length;
     try {
       return await inSlices(readFile(history, text, options), yielderOf(reading));

@@ -3,6 +3,7 @@ import { errorCode } from "../../src/errors.ts";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { partsOf, PART_CHARS, type ExportedPart } from "../../src/import/parts.ts";
+import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { inside } from "./inside.ts";
@@ -89,6 +90,19 @@ describe("while a file is read", () => {
       expect(errorCode(second)).toBe("rate_limited");
       expect((await first).inserted).toBe(5_000);
       expect((await session.importTranscript(`${blank}\n${LONG}`)).inserted).toBe(0);
+    });
+  });
+
+  test("a file is refused for now where the parts of others take the memory that it needs", async () => {
+    const made = newAgent();
+    await inside(made, async (manager) => {
+      const session = manager.getSession("s!900001");
+      const message = JSON.parse(line(1, "x".repeat(400_000))) as UIMessage;
+      await session.importPart({ upload: "u", at: 0, messages: [{ message }], last: false });
+      const file = `${" ".repeat(MAX_REQUEST_BYTES - 300_000)}\n${line(0)}`;
+      const refused = await session.importTranscript(file).catch((error: unknown) => error);
+      expect(errorCode(refused)).toBe("rate_limited");
+      expect((await session.importTranscript(line(0))).inserted).toBe(1);
     });
   });
 });

@@ -357,6 +357,13 @@ describe("nothing is half imported", () => {
     ["[1, 2]", "Known are"],
     ['{"a": 1}', "Known are"],
     ["hello", "line 1: not JSON"],
+    // What Copilot CLI, Cline's view and Copilot Chat write.
+    [
+      '{"type":"user.message","data":{"content":"a"},"id":"1","parentId":null}\n{"type":"assistant.message","data":{}}',
+      "Known are",
+    ],
+    ['[{"ts":1,"type":"say","say":"text","text":"a"},{"ts":2,"type":"ask","ask":"tool","text":"{}"}]', "Known are"],
+    ['{"version":3,"requests":[{"message":{"text":"a"},"response":[{"value":"b"}]}]}', "Known are"],
     [fixtures.pi.split("\n")[0] ?? "", "no messages"],
   ])("%j is refused with advice", (text, advice) => {
     const error = failure(() => importTranscript(text));
