@@ -86,11 +86,19 @@ function hearRollbacks(storage: Storage & OwnTransactions, db: Db): Storage {
   return plain;
 }
 
+/** What is forgotten of a session (see `FORGOTTEN` in schema.ts). */
+export interface Forgotten {
+  readonly sessionId: string;
+  readonly what: "edited" | "deleted" | "cleared" | "gone";
+  readonly seqs: readonly number[];
+}
+
 export class Db {
   readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
   readonly #storage: Storage;
   readonly #caches: Cache[] = [];
   readonly #news: (() => void)[] = [];
+  readonly #hearing: ((forgotten: Forgotten) => void)[] = [];
   /** The families whose tables exist. Replaced and never mutated, so that a rollback can restore the earlier set. */
   #made: ReadonlySet<Family>;
   #depth = 0;
@@ -124,14 +132,16 @@ export class Db {
   }
 
   /** Tells the tables of rooms what is forgotten. Free where no room has tables that hear of it. */
-  tellForgotten(
-    sessionId: string,
-    what: "edited" | "deleted" | "cleared" | "gone",
-    seqs: readonly number[] = [],
-  ): void {
+  tellForgotten(sessionId: string, what: Forgotten["what"], seqs: readonly number[] = []): void {
     if (!this.#made.has(FORGOTTEN)) return;
+    for (const hear of this.#hearing) hear({ sessionId, what, seqs });
     const sql = "INSERT INTO palimpsest_forgotten (session_id, what, seqs) VALUES (?, ?, ?)";
     this.run(sql, sessionId, what, JSON.stringify(seqs));
+  }
+
+  /** Calls `hear` in the same transaction before the tables of rooms are told. */
+  beforeForgetting(hear: (forgotten: Forgotten) => void): void {
+    this.#hearing.push(hear);
   }
 
   /** Inserts a row, with a column for each of its fields (see {@link columns}). `otherwise` says what is done where its key is taken. */

@@ -14,12 +14,15 @@
  * Its triggers take out what is forgotten, so words leave the index also where the room is gone. `secure-delete` removes the words of a
  * deleted row at once instead of at a later merge (S2). It rewrites a page for each word, so many bytes are removed without it, and the index
  * is merged after them in the same transaction, which leaves none of their words either.
+ *
+ * Both take seconds for a large session, and nobody else is answered meanwhile. So where this code is loaded, the whole index is dropped
+ * with a large session. That is one transaction, of some 200 ms for 46 MB, and the next search of another session indexes it again in pieces.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { checkWhole } from "../known-fields.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../limits.ts";
-import type { Db } from "../memory/db.ts";
+import type { Db, Forgotten } from "../memory/db.ts";
 import { defineTables } from "../memory/schema.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/content.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/message/message.ts";
@@ -75,13 +78,26 @@ const MERGED_FOR_ONE = 64;
 /** Most bytes of a block of the index. */
 const BLOCK_BYTES = 4_096;
 
+/** From so many bytes on, removing them in the triggers would take seconds, and the platform would stop the object at some ten times as many. */
+const MOST_IN_TRIGGERS = 2_000_000;
+/** Fewer bytes drop the index where it has at most this many times as many, because then it is soon made again. */
+const DROPPED_FOR_ONE = 8;
+
+/** The bytes of the rows that this condition on their number finds. Reads the sizes of texts, not the texts. */
+function bytesOf(which: string): string {
+  return `(SELECT coalesce(sum(octet_length(c0) + octet_length(c1)), 0) FROM palimpsest_search_content WHERE id ${which})`;
+}
+
+/** The number of the index's blocks, counted up to this many and one more. */
+function blocksUpTo(most: string): string {
+  return `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search_data LIMIT ${most} + 1))`;
+}
+
 /** The body of a trigger that removes the rows which this condition on their number finds, in the way that takes less time. */
 function removing(which: string): string {
-  // Reads the sizes of texts, not the texts.
-  const bytes = `(SELECT coalesce(sum(octet_length(c0) + octet_length(c1)), 0) FROM palimpsest_search_content WHERE id ${which})`;
+  const bytes = bytesOf(which);
   const blocks = `${bytes} / ${BLOCK_BYTES / MERGED_FOR_ONE}`;
-  const blockCount = `(SELECT count(*) FROM (SELECT 1 FROM palimpsest_search_data LIMIT ${blocks} + 1))`;
-  const atOnce = `${bytes} >= ${LEAST_AT_ONCE} AND ${blockCount} <= ${blocks}`;
+  const atOnce = `${bytes} >= ${LEAST_AT_ONCE} AND ${blocksUpTo(blocks)} <= ${blocks}`;
   const isAtOnce = "(SELECT v FROM palimpsest_search_config WHERE k = 'secure-delete') = 0";
   return `
     INSERT INTO palimpsest_search (palimpsest_search, rank) SELECT 'secure-delete', 0 WHERE ${atOnce};
@@ -96,6 +112,11 @@ const NUMBERS = `SELECT (${N} << 31) + value FROM json_each(NEW.seqs)`;
 const IN_SESSION = `BETWEEN ${N} << 31 AND (${N} + 1 << 31) - 1`;
 const IS_SEARCHED = "EXISTS (SELECT 1 FROM palimpsest_searched_sessions WHERE session_id = NEW.session_id)";
 
+const INDEX = [
+  `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
+  "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
+];
+
 defineTables("wordIndex", [
   // How far each session is indexed. A session has no row until it is first searched. NULL while a search lets other work in between.
   `CREATE TABLE palimpsest_searched_sessions (
@@ -103,8 +124,7 @@ defineTables("wordIndex", [
      session_id TEXT NOT NULL UNIQUE,
      indexed_to INTEGER
    )`,
-  `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
-  "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
+  ...INDEX,
   // Messages that are too long to be indexed whole.
   "CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)",
   // Messages that were indexed and edited since.
@@ -147,6 +167,27 @@ class SearchStatements {
       "SELECT max(rowid) - (n << 31) FROM palimpsest_search WHERE rowid >= n << 31 AND rowid < n + 1 << 31";
     const sql = `SELECT n, indexed_to AS noted, coalesce(indexed_to, (${newest}), -1) AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?`;
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
+  }
+
+  /** Bytes of the index that are forgotten. */
+  forgottenBytes({ sessionId, what, seqs }: Forgotten): number {
+    const which = (what === "cleared" ? IN_SESSION : `IN (${NUMBERS})`).replaceAll("NEW.session_id", "?1");
+    const sql = `SELECT ${bytesOf(which.replace("NEW.seqs", "?2"))} AS bytes FROM palimpsest_searched_sessions WHERE session_id = ?1 AND ?2 > ''`;
+    return this.#db.run<{ bytes: number }>(sql, sessionId, JSON.stringify(seqs))[0]?.bytes ?? 0;
+  }
+
+  hasMoreBlocks(most: number): boolean {
+    const sql = `SELECT ${blocksUpTo("?1")} AS n FROM palimpsest_searched_sessions LIMIT 1`;
+    return (this.#db.run<{ n: number }>(sql, most)[0]?.n ?? 0) > most;
+  }
+
+  /** Makes the index anew without a row. Throws where somebody has not read a cursor of this database to its end, and changes nothing then. */
+  dropIndex(): void {
+    this.#db.run("DROP TABLE palimpsest_search");
+    for (const sql of INDEX) this.#db.run(sql);
+    // Sessions keep their numbers, and all of their messages are indexed again.
+    this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = -1");
+    this.#db.run("DELETE FROM palimpsest_search_edited");
   }
 
   partialBetween({ first, last }: Stretch): number[] {
@@ -307,6 +348,8 @@ const FETCHED_AT_ONCE = 50;
 export class MessageSearch {
   readonly #read: ReadContent;
   readonly #sql: SearchStatements;
+  /** Times that the index was dropped. */
+  #drops = 0;
   readonly #db: Db;
   /** By session, and under undefined for all of them. It holds until a row is written, so a search looks for new messages once. */
   readonly #caughtUp: Map<string | undefined, CaughtUp>;
@@ -319,6 +362,22 @@ export class MessageSearch {
     this.#known = db.cached(new Map());
     this.#read = read;
     this.#sql = new SearchStatements(db);
+    db.beforeForgetting((forgotten) => this.#dropFor(forgotten));
+  }
+
+  /** Drops the index where removing what is forgotten would keep the object too long. What is left to the triggers is bounded by bytes. */
+  #dropFor(forgotten: Forgotten): void {
+    if (forgotten.what !== "cleared" && forgotten.what !== "deleted") return;
+    const bytes = this.#sql.forgottenBytes(forgotten);
+    if (bytes < LEAST_AT_ONCE) return;
+    if (bytes < MOST_IN_TRIGGERS && this.#sql.hasMoreBlocks(Math.floor((bytes * DROPPED_FOR_ONE) / BLOCK_BYTES)))
+      return;
+    try {
+      this.#sql.dropIndex();
+      this.#drops++;
+    } catch {
+      // The triggers remove the words, only slower.
+    }
   }
 
   /**
@@ -434,7 +493,11 @@ export class MessageSearch {
    * or one message. Finished pieces stay indexed if the caller stops, and the next search indexes the rest.
    */
   *catchUp(sessionId?: string): Slices<void> {
-    yield* this.#indexAll(sessionId, INDEX_PIECE_CHARS);
+    // Where the index was dropped between two pieces, it begins again.
+    for (let drops = -1; drops !== this.#drops;) {
+      drops = this.#drops;
+      yield* this.#indexAll(sessionId, INDEX_PIECE_CHARS);
+    }
   }
 
   /** Indexes everything that is left. Sessions that never had a message to index are missing. */

@@ -65,14 +65,116 @@ test("a small session in a large index is removed row by row, so that the index 
   });
 });
 
-test.each<readonly [string, (probe: Probe) => void]>([
+const blocks = ({ storage }: Probe): number =>
+  storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM palimpsest_search_data").one().n;
+/** The sessions that are indexed to some message. */
+const indexed = ({ storage }: Probe): unknown[] =>
+  [
+    ...storage.sql.exec<{ id: string }>(
+      "SELECT session_id AS id FROM palimpsest_searched_sessions WHERE indexed_to >= 0 ORDER BY n",
+    ),
+  ].map(({ id }) => id);
+/** An index that was made anew. One that was merged has those of the other session's words too. */
+const EMPTY_BLOCKS = 2;
+
+const FORGET: readonly (readonly [string, (probe: Probe) => void])[] = [
   ["cleared", ({ history }) => history.clear()],
   ["deleted", ({ memory }) => memory.sessions.delete("")],
-  ["emptied", ({ history }) => history.delete(Array.from({ length: 20 }, (_, n) => `m${n}`))],
-  ["edited", ({ history }) => history.update(say("m20", "word"))],
-])("large messages that are %s are removed at once, however few they are", async (_, work) => {
+  ["emptied", ({ history }) => history.delete(Array.from({ length: MESSAGES }, (_, n) => `m${n}`))],
+];
+
+test.each(FORGET)(
+  "a large session that is %s is removed by no row of the index, and another's search indexes again in pieces",
+  async (_, work) => {
+    await withProbe((probe) => {
+      index(probe);
+      const found = probe.memory.search.find("w1 w2", { sessionId: "other", limit: 100 }).map(({ id }) => id);
+      work(probe);
+      expect(blocks(probe)).toBe(EMPTY_BLOCKS);
+      expect(probe.memory.search.find(WORD)).toEqual([]);
+      probe.history.clear();
+      index(probe);
+      work(probe);
+      let pieces = 0;
+      for (const _ of probe.memory.search.catchUp("other")) pieces++;
+      expect(pieces).toBeGreaterThan(OTHERS / 250);
+      const again = probe.memory.search.find("w1 w2", { sessionId: "other", limit: 100 }).map(({ id }) => id);
+      expect(new Set(again)).toEqual(new Set(found));
+    });
+  },
+);
+
+test.each(FORGET)(
+  "S2: a session that is %s and taken back is found again, and then nothing of it is left",
+  async (_, work) => {
+    await withProbe((probe) => {
+      const { memory, storage, history, reopen } = probe;
+      index(probe);
+      const before = [history.pathLength(), memory.search.find(`${WORD}7`).length, blocks(probe), indexed(probe)];
+      const crash = (): void =>
+        storage.transactionSync(() => {
+          work(probe);
+          throw new Error("taken back");
+        });
+      expect(crash).toThrow("taken back");
+      expect([history.pathLength(), memory.search.find(`${WORD}7`).length, blocks(probe), indexed(probe)]).toEqual(
+        before,
+      );
+      work(probe);
+      const woken = reopen();
+      expect(holdsWord(probe)).toEqual([]);
+      expect(woken.search.find(`${WORD}7`)).toEqual([]);
+      expect(woken.search.find("w1", { sessionId: "other" }).length).toBeGreaterThan(0);
+      woken.session("").append(say("new", `${WORD}7`));
+      expect(woken.search.find(`${WORD}7`).map(({ id }) => id)).toEqual(["new"]);
+    });
+  },
+);
+
+test.each(FORGET)(
+  "S2: a session that is %s while somebody reads the database leaves no word either",
+  async (_, work) => {
+    await withProbe((probe) => {
+      index(probe);
+      const cursor = probe.storage.sql.exec("SELECT rowid FROM palimpsest_search_content");
+      cursor.next();
+      work(probe);
+      cursor.next();
+      expect(holdsWord(probe)).toEqual([]);
+      expect(probe.memory.search.find(WORD)).toEqual([]);
+      expect(probe.memory.search.find("w1", { sessionId: "other" }).length).toBeGreaterThan(0);
+    });
+  },
+);
+
+test("a search of all sessions goes on where the index is dropped between its pieces", async () => {
   await withProbe((probe) => {
-    const { memory, history, storage } = probe;
+    const { memory, history } = probe;
+    index(probe);
+    for (let n = 0; n < OTHERS; n++) memory.session("third").append(say(`t${n}`, wordsOf(n)));
+    const pieces = memory.search.catchUp();
+    expect(pieces.next().done).toBe(false);
+    history.clear();
+    while (pieces.next().done !== true);
+    expect(indexed(probe)).toEqual(["other", "third"]);
+    expect(memory.search.find("w1").length).toBeGreaterThan(0);
+  });
+});
+
+test("a session that is a small part of the index leaves the others' words in it", async () => {
+  await withProbe((probe) => {
+    const { memory, history } = probe;
+    for (let n = 0; n < 100; n++) memory.session("other").append(say(`o${n}`, wordsOf(n, 4_000)));
+    for (let n = 0; n < 20; n++) history.append(say(`m${n}`, `${WORD} ${wordsOf(n, 1_000)}`));
+    memory.search.find("w1");
+    history.clear();
+    expect(holdsWord(probe)).toEqual([]);
+    expect(indexed(probe)).toEqual(["other"]);
+  });
+});
+
+test("a large message that is edited is removed at once", async () => {
+  await withProbe(({ memory, history, storage }) => {
     for (let n = 0; n < 20; n++) {
       memory.session("other").append(say(`o${n}`, wordsOf(n)));
       memory.search.find("w1", { sessionId: "other" });
@@ -80,11 +182,11 @@ test.each<readonly [string, (probe: Probe) => void]>([
     for (let n = 0; n < 20; n++) history.append(say(`m${n}`, wordsOf(n, 2_000)));
     history.append(say("m20", wordsOf(20, 40_000)));
     memory.search.find("w1");
-    // Only where they are removed at once is the index merged into one segment.
+    // Only where it is removed at once is the index merged into one segment.
     const segments = (): unknown =>
       storage.sql.exec("SELECT count(DISTINCT segid) AS n FROM palimpsest_search_idx").one()["n"];
     expect(segments()).toBeGreaterThan(1);
-    work(probe);
+    history.update(say("m20", "word"));
     expect(segments()).toBe(1);
   });
 });
