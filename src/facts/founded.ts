@@ -191,10 +191,10 @@ function findAmounts(text: string, shown: string): string[] {
     const value = valueOf(written);
     const inUnit = round(share === undefined ? value * 100 : value / 100, 4);
     const terms = (line.match(NUMBER) ?? []).slice(0, MOST_TERMS).map(valueOf);
-    const unit = 10 ** -decimalsOf(written.replace(/[.,]+$/, ""));
+    const unit = 10 ** -decimalsOf(written.replace(/(?<![.,])[.,]+$/, ""));
     return known.has(value) || known.has(inUnit) || followsFrom(value, terms, unit)
       ? []
-      : [amount.replace(/[.,\s]+$/, "")];
+      : [amount.replace(/(?<![.,\s])[.,\s]+$/, "")];
   });
 }
 
