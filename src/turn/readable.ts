@@ -5,16 +5,16 @@
  * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call. Of a user's files most take
  *   pictures and PDF alone, and Bedrock takes no name twice. Of all there are a most (taken-files.ts).
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
- * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
+ * - A call that a provider ran itself, and a part of its own kind, are known to that provider alone.
  */
 import type { ModelMessage } from "ai";
 import { withoutUnfitCalls } from "./unfit-calls.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
-import { summarisedBy } from "../steps/view/items.ts";
+import { madeBy } from "../steps/view/items.ts";
 import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
-import { withItems, withTakenFiles } from "./taken-files.ts";
+import { contentOf, withItems, withTakenFiles } from "./taken-files.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
 /** Mistral refuses a thought where its model makes none. */
@@ -33,6 +33,12 @@ const PICTURES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
   [/anthropic|bedrock|^mistral\b|^openai|^azure/, /^image(?:\/(?:jpeg|png|gif|webp|\*))?$/],
   [GOOGLE, /^image(?:\/(?:jpeg|png|webp|heic|heif|\*))?$/],
   [/./, /^image\b(?!\/svg)/],
+];
+
+/** How base64 of these begins: PNG, JPEG, GIF and WebP, and the three forms of "%PDF-", which other bytes may precede. */
+const HEADS: readonly (readonly [type: RegExp, heads: RegExp])[] = [
+  [/^image\/(?:png|jpeg|gif|webp)$/, /^(?:iVBORw0KGgo|[/_]9j|R0lGOD|UklGR.{6}XRUJQ)/],
+  [/^application\/pdf$/, /JVBERi0|VQREYt|lUERGL/],
 ];
 
 /** They refuse a call without the thought that led to it, where they think. Another model may have made it, or a limit left the thought out. */
@@ -77,8 +83,8 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   const read = (part: Fields): object[] => {
     const { type, toolCallId } = part;
     if (type === "reasoning" && !takesThoughts) return [];
-    const summarised = summarisedBy(part);
-    if (summarised !== null && !isMadeBy(summarised, provider)) return [];
+    const maker = madeBy(part);
+    if (maker !== null && !isMadeBy(maker, provider)) return [];
     if (type === "file" && !(takesFiles && isOwn(part))) return [lineFor(part)];
     if (type === "reasoning-file" && !takesFiles) return [];
     if (type === "tool-call" && part["providerExecuted"] === true && !ranCall(provider, part)) {
@@ -89,7 +95,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
   };
   const taken = filesOf(provider);
-  const isOwn = (part: Fields): boolean => taken(part) === part && !/^https?:/.test(String(addressOf(part)));
+  const isOwn = (part: Fields): boolean => taken(part) === part && !/^https?:/.test(String(contentOf(part)));
   const thinks = CHAT_COMPLETIONS.test(provider) && THINKS_AT_CALLS.test(`${provider} ${modelId}`);
   const shown = messages.map((message): ModelMessage => {
     if (typeof message.content === "string" || message.role === "system") return message;
@@ -124,10 +130,11 @@ function filesOf(provider: string): (part: Fields) => object {
   const pictures = PICTURES.find(([name]) => name.test(provider))?.[1];
   const isBedrock = provider.includes("bedrock");
   const names = new Set<string>();
-  return (part) => {
+  return (given) => {
+    const part = given["mediaType"] === "image/jpg" ? { ...given, mediaType: "image/jpeg" } : given;
     const { type, mediaType, filename } = part;
     if (type === "text" || typeof mediaType !== "string") return part;
-    if (!isWithin(provider, part)) return lineFor(part);
+    if (!isWithin(provider, part) || isMistyped(part)) return lineFor(part);
     const isPicture = pictures?.test(mediaType) === true;
     const isKnown = isPicture || mediaType === "application/pdf" || kinds?.test(mediaType) !== false;
     if (!isKnown || (!isPicture && /^image\b/.test(mediaType))) return lineFor(part);
@@ -143,7 +150,7 @@ function filesOf(provider: string): (part: Fields) => object {
 
 /** Whether the provider reaches the file: by its own id of it, or where the file lies in its own cloud. A package refuses the prompt otherwise. */
 function isWithin(provider: string, part: Fields): boolean {
-  const address = String(addressOf(part));
+  const address = String(contentOf(part));
   if (address.startsWith("gs:")) return /vertex|gateway/.test(provider);
   if (address.startsWith("s3:")) return /bedrock|gateway/.test(provider);
   const { type, reference } = (part["data"] ?? {}) as Fields;
@@ -152,8 +159,12 @@ function isWithin(provider: string, part: Fields): boolean {
   return !/vertex|bedrock|mistral/.test(provider) && typeof (reference as Fields | null)?.[own] === "string";
 }
 
-function addressOf({ data, url = data }: Fields): unknown {
-  return typeof url === "object" && url !== null && "url" in url ? url.url : url;
+/** Whether base64 begins as no file of its type does. Any picture will do for another. */
+function isMistyped(part: Fields): boolean {
+  const heads = HEADS.find(([type]) => type.test(String(part["mediaType"])))?.[1];
+  const content = contentOf(part);
+  const [, bytes] = (typeof content === "string" && /^(?:data:[^,]*,|(?!\w+:))(.{1,1368})/.exec(content)) || [];
+  return bytes !== undefined && heads?.test(bytes) === false;
 }
 
 /** The step's words, with a thought where the model wants one before a call. */

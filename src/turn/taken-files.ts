@@ -112,7 +112,7 @@ export function withItems(part: Fields, change: (item: Fields) => object): Field
 }
 
 /** A file's bytes, base64 or address. */
-function contentOf({ data, image, url }: Fields): unknown {
+export function contentOf({ data, image, url }: Fields): unknown {
   const given = data ?? image ?? url;
   if (given instanceof URL) return given.href;
   const isWrapped = typeof given === "object" && given !== null && !ArrayBuffer.isView(given);

@@ -16,6 +16,11 @@ const file = (mediaType: string, filename: string): Part => ({
   filename,
   url: `data:${mediaType};base64,JVBERi0xLjQKJcOk`,
 });
+const start = {
+  type: "custom",
+  kind: "anthropic.message_start",
+  providerMetadata: { anthropic: { id: "m", model: "claude-sonnet-4-5" } },
+} as unknown as Part;
 const call = (fields: object): Part =>
   ({ type: "tool-read", toolCallId: "c1", input: {}, ...fields }) as unknown as Part;
 const searched = (fields: object): Part =>
@@ -98,6 +103,18 @@ const REPORTED: Readonly<Record<string, Reported>> = {
   },
   "a call whose tool returned nothing": {
     messages: [asked("u"), answered("a", call({ state: "output-available", output: "" })), asked("u2")],
+  },
+  "an answer that Claude streamed": { messages: [asked("u"), answered("a", start, text("Seen.")), asked("u2")] },
+  "an empty answer that Claude streamed behind a call": {
+    messages: [
+      asked("u"),
+      answered("a", start, call({ state: "output-available", output: "x" }), stepStart, start),
+      asked("u2"),
+    ],
+  },
+  "a stream of Claude that was stopped at its start": {
+    messages: [asked("u"), answered("a", start), asked("u2")],
+    reply: [stepStart, start],
   },
   "an answer of blanks between two questions": { messages: [asked("u"), answered("a", text("  \n")), asked("u2")] },
 };

@@ -22,13 +22,13 @@ export function itemOf(part: Part): string | null {
 }
 
 /**
- * Who made a part that stands for the conversation before it, as the field of its metadata names the provider. Null for any other part.
+ * Who made a part that no other provider reads, as the field of its metadata names the provider. Null for any other part. Only who made one is sent it.
  *
- * Anthropic writes such a summary as a text, and OpenAI as an item that only it can read. Only who made one is sent it.
+ * Anthropic writes a summary of the conversation before it as a text, and OpenAI as a part of its own kind.
  */
-export function summarisedBy(part: object): string | null {
+export function madeBy(part: object): string | null {
   const { type, kind } = part as { type?: unknown; kind?: unknown };
-  if (type === "custom") return String(kind).endsWith(".compaction") ? (String(kind).split(".")[0] ?? "") : null;
+  if (type === "custom") return String(kind).split(".")[0] ?? "";
   if (type !== "text") return null;
   const made = Object.entries(objectIn(part, "providerMetadata") ?? objectIn(part, "providerOptions") ?? {}).find(
     ([, options]) => (options as { type?: unknown } | null)?.type === "compaction",
@@ -53,7 +53,7 @@ export function ownWhereChanged(before: readonly Part[], after: Part[]): Part[] 
   const told = after.map((part, at) => {
     const stored = before[at];
     // The signature of a provider's summary is of its very words.
-    if (stored === undefined || stored === part || summarisedBy(part) === null || part.type !== "text") return part;
+    if (stored === undefined || stored === part || madeBy(part) === null || part.type !== "text") return part;
     return { type: "text", text: part.text } satisfies Part;
   });
   const own = told.every((part, at) => part === after[at]) ? after : told;

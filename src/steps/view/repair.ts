@@ -302,7 +302,8 @@ function asText(part: ToolPart): Part {
 
 /**
  * The part in a form that the AI SDK can convert and that providers take. The SDK throws on files without a usable address and on steering
- * messages with anything but texts and files. Providers refuse its result when a text or a name is not a string. Null for a blank text.
+ * messages with anything but texts and files. Providers refuse its result when a text or a name is not a string. Null for a blank text, and
+ * for what Anthropic's package notes at the start of each streamed answer, which no provider reads.
  */
 function convertible(part: Part): Part | null {
   if (part.type === "steering-message") {
@@ -324,6 +325,7 @@ function convertible(part: Part): Part | null {
     if (text.trim() === "" && (part.type === "text" || part.providerMetadata === undefined)) return null;
     return text === part.text ? part : { ...(part as TextUIPart), text };
   }
+  if (part.type === "custom" && fieldText(part.kind).endsWith(".message_start")) return null;
   return part.type === "file" || part.type === "reasoning-file" ? convertibleFile(part) : part;
 }
 

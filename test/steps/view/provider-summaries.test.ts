@@ -3,7 +3,7 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { fitView } from "../../../src/fit/fit-view.ts";
 import { measureMessage, type Part } from "../../../src/steps/message/message.ts";
-import { summarisedBy } from "../../../src/steps/view/items.ts";
+import { madeBy } from "../../../src/steps/view/items.ts";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { inTurns } from "../../../src/steps/view/turns.ts";
 import { readable } from "../../../src/turn/readable.ts";
@@ -56,7 +56,7 @@ test("no provider refuses what is left for it, and a block alone leaves no empty
 
 test("only who made it is sent it", async () => {
   const parts = [ofAnthropic, ofOpenAI, text("Done.")];
-  expect(parts.map(summarisedBy)).toEqual(["anthropic", "openai", null]);
+  expect(parts.map(madeBy)).toEqual(["anthropic", "openai", null]);
   const said = await convertToModelMessages([say("a", "assistant", ...parts)]);
   const readBy = (provider: string): unknown[] =>
     readable(said, { provider, modelId: "m" }).flatMap(({ content }) => content as unknown[]);
@@ -69,6 +69,15 @@ test("only who made it is sent it", async () => {
   expect(readable(own, { provider: "mistral.chat", modelId: "m" })[0]).toBe(own[0]);
 });
 
+test("a step of nothing but what Anthropic notes at its start is left out", () => {
+  const start = { type: "custom", kind: "anthropic.message_start" } as unknown as Part;
+  const [, answer] = shown([
+    say("u1", "user", text("Plan.")),
+    say("a1", "assistant", stepStart, start, text("Done."), stepStart, start),
+  ]);
+  expect(answer?.parts.filter(({ type }) => type !== "step-start")).toEqual([text("Done.")]);
+});
+
 test("one that is cut is words of our own, because its signature is of the whole", () => {
   const long = { ...ofAnthropic, text: words.repeat(30) } as Part;
   const rest = Array.from({ length: 12 }, (_, n) => [
@@ -76,6 +85,6 @@ test("one that is cut is words of our own, because its signature is of the whole
     say(`r${n}`, "assistant", text("It matters. ".repeat(40))),
   ]).flat();
   const { messages } = fitView(shown([...conversation(long), ...rest]), { budget: 2_000, countTokens: estimateTokens });
-  const left = messages.flatMap(({ parts }) => parts).filter((part) => summarisedBy(part) !== null);
+  const left = messages.flatMap(({ parts }) => parts).filter((part) => madeBy(part) !== null);
   expect(left.filter((part) => part.type === "text" && part.text !== (long as { text: string }).text)).toEqual([]);
 });

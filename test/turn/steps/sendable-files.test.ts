@@ -1,14 +1,17 @@
 /** A stored file that a package or its provider would refuse is said in words, so that no later turn fails for it. */
-import type { UIMessage } from "ai";
+import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { inTurns } from "../../../src/steps/view/turns.ts";
+import { readable } from "../../../src/turn/readable.ts";
 import { say, text } from "../../steps/conversations.ts";
 import { bodyFor, providers, type Provider } from "../../steps/view/providers/bodies.ts";
 
 const PNG = "iVBORw0KGgo=";
 const file = (url: unknown, mediaType: unknown = "image/png", rest: object = {}) => ({ url, mediaType, ...rest });
 const by = (reference: unknown) => file("", "image/png", { providerReference: reference });
+const saved = (mediaType: string, content: string) => file(`data:${mediaType};base64,${btoa(content)}`, mediaType);
+const PAGE = "<!DOCTYPE html><html><body>The page was not found.</body></html>";
 const data = (mediaType: string) => file(`data:${mediaType};base64,${PNG}`, mediaType);
 
 const files: readonly (readonly [what: string, file: object, sentBy: readonly Provider[] | "all"])[] = [
@@ -26,6 +29,14 @@ const files: readonly (readonly [what: string, file: object, sentBy: readonly Pr
   ],
   ["bytes without a type", file(`data:;base64,${PNG}`), "all"],
   ["a picture by a name that nobody knows", data("image/jpg"), "all"],
+  ["a page under the name of a picture", saved("image/png", PAGE), []],
+  ["a page under the name of a document", saved("application/pdf", PAGE), []],
+  [
+    "a document with other bytes before its head",
+    saved("application/pdf", `\n${" ".repeat(900)}%PDF-1.4 and more`),
+    "all",
+  ],
+  ["a photo under the name of another kind", saved("image/png", "\u00FF\u00D8\u00FF\u00E0"), "all"],
   ["a drawing", file("data:image/svg+xml,<svg/>", "image/svg+xml"), []],
   ["a bitmap", data("image/bmp"), ["chat"]],
   ["a photo of a phone", data("image/heic"), ["google", "chat"]],
@@ -38,6 +49,30 @@ const files: readonly (readonly [what: string, file: object, sentBy: readonly Pr
   ["an address in Google's cloud", file("gs://bucket/x.png"), []],
   ["an address in Amazon's cloud", file("s3://bucket/x.png"), ["bedrock"]],
 ];
+
+const results: readonly (readonly [what: string, mediaType: string, data: string, shown: unknown])[] = [
+  [
+    "a picture by a name that nobody knows",
+    "image/jpg",
+    "/9j/4AAQ",
+    expect.objectContaining({ mediaType: "image/jpeg" }),
+  ],
+  ["a page under the name of a picture", "image/png", btoa(PAGE), expect.objectContaining({ type: "text" })],
+  ["a page under the name of a document", "application/pdf", btoa(PAGE), expect.objectContaining({ type: "text" })],
+];
+
+test.each(results)("in a result, %s", (_what, mediaType, bytes, shown) => {
+  for (const item of [
+    { type: "file", mediaType, data: { type: "data", data: bytes } },
+    { type: "file-data", mediaType, data: bytes },
+  ]) {
+    const output = { type: "content", value: [item] };
+    const result = { type: "tool-result", toolCallId: "c", toolName: "shot", output };
+    const said = [{ role: "tool", content: [result] }] as unknown as ModelMessage[];
+    const [read] = readable(said, { provider: "anthropic.messages", modelId: "claude-sonnet-5" });
+    expect(read?.content).toEqual([{ ...result, output: { ...output, value: [shown] } }]);
+  }
+});
 
 test.each(files)("%s", async (_what, given, sentBy) => {
   const messages = [
