@@ -35,11 +35,12 @@ const PICTURES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
   [/./, /^image\b(?!\/svg)/],
 ];
 
-/** How base64 of these begins: PNG, JPEG, GIF and WebP, and the three forms of "%PDF-", which other bytes may precede. */
-const HEADS: readonly (readonly [type: RegExp, heads: RegExp])[] = [
-  [/^image\/(?:png|jpeg|gif|webp)$/, /^(?:iVBORw0KGgo|[/_]9j|R0lGOD|UklGR.{6}XRUJQ)/],
-  [/^application\/pdf$/, /JVBERi0|VQREYt|lUERGL/],
-];
+/**
+ * A type and base64 that begins as no file of that type does. Any of PNG, JPEG, GIF and WebP will do for another. "%PDF-" has three forms, because
+ * other bytes may stand before it.
+ */
+const MISTYPED =
+  /^(?:image\/(?:png|jpeg|gif|webp),(?:data:[^,]*,|(?!\w+:))(?!iVBORw|\/9j|R0lGOD|UklGR)|application\/pdf,(?:data:[^,]*,|(?!\w+:))(?!.*(?:JVBERi0|VQREYt|lUERGL)))./;
 
 /** They refuse a call without the thought that led to it, where they think. Another model may have made it, or a limit left the thought out. */
 const THINKS_AT_CALLS = /kimi|moonshot|deepseek/i;
@@ -83,8 +84,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   const read = (part: Fields): object[] => {
     const { type, toolCallId } = part;
     if (type === "reasoning" && !takesThoughts) return [];
-    const maker = madeBy(part);
-    if (maker !== null && !isMadeBy(maker, provider)) return [];
+    if (!provider.replace("azure", "openai").includes(madeBy(part) ?? "")) return [];
     if (type === "file" && !(takesFiles && isOwn(part))) return [lineFor(part)];
     if (type === "reasoning-file" && !takesFiles) return [];
     if (type === "tool-call" && part["providerExecuted"] === true && !ranCall(provider, part)) {
@@ -134,7 +134,7 @@ function filesOf(provider: string): (part: Fields) => object {
     const part = given["mediaType"] === "image/jpg" ? { ...given, mediaType: "image/jpeg" } : given;
     const { type, mediaType, filename } = part;
     if (type === "text" || typeof mediaType !== "string") return part;
-    if (!isWithin(provider, part) || isMistyped(part)) return lineFor(part);
+    if (!isWithin(provider, part) || isMistyped(mediaType, contentOf(part))) return lineFor(part);
     const isPicture = pictures?.test(mediaType) === true;
     const isKnown = isPicture || mediaType === "application/pdf" || kinds?.test(mediaType) !== false;
     if (!isKnown || (!isPicture && /^image\b/.test(mediaType))) return lineFor(part);
@@ -159,22 +159,14 @@ function isWithin(provider: string, part: Fields): boolean {
   return !/vertex|bedrock|mistral/.test(provider) && typeof (reference as Fields | null)?.[own] === "string";
 }
 
-/** Whether base64 begins as no file of its type does. Any picture will do for another. */
-function isMistyped(part: Fields): boolean {
-  const heads = HEADS.find(([type]) => type.test(String(part["mediaType"])))?.[1];
-  const content = contentOf(part);
-  const [, bytes] = (typeof content === "string" && /^(?:data:[^,]*,|(?!\w+:))(.{1,1368})/.exec(content)) || [];
-  return bytes !== undefined && heads?.test(bytes) === false;
+function isMistyped(mediaType: string, content: unknown): boolean {
+  return typeof content === "string" && MISTYPED.test(`${mediaType},${content.slice(0, 1_400)}`);
 }
 
 /** The step's words, with a thought where the model wants one before a call. */
 function withThought(step: object[], isWanted: boolean): object[] {
   const types = new Set(step.map((part) => (part as Fields)["type"]));
   return isWanted && types.has("tool-call") && !types.has("reasoning") ? [NOT_KEPT, ...step] : step;
-}
-
-function isMadeBy(maker: string, provider: string): boolean {
-  return provider.includes(maker) || (maker === "openai" && provider.includes("azure"));
 }
 
 /** Whether this provider ran a call, by the marks that each leaves. A provider that is not known is asked to read it. */
