@@ -1,6 +1,7 @@
 /** The ladder of a draft. Tests the purpose and the cost of each rung, and that the last one holds. */
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
+import { runEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
@@ -40,6 +41,10 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "chunk", "merge"]);
   expect(modelSteps(ended)).toEqual(["summarize", "split", "summarize · half 1", "summarize · half 2", "merge"]);
+  for (let past = 0; past <= ended.steps.length; past++) {
+    const { done, total } = runEvent({ ...ended, outcome: null, steps: ended.steps.slice(0, past) }, 0);
+    expect(done).toBeLessThan(total);
+  }
   const [overlay] = await agent.getCompactions({ sessionId });
   expect(overlay?.details.madeOf).toHaveLength(2);
   expect(overlay?.details.madeOf.map((part) => part.kind)).toEqual(["leaf", "leaf"]);
