@@ -2,7 +2,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { runEvent } from "../../src/agent/events.ts";
-import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { LiveRun, RunRecord } from "../../src/memory/runs/runs.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, textOf } from "../conversation.ts";
@@ -42,7 +42,7 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
   expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "chunk", "merge"]);
   expect(modelSteps(ended)).toEqual(["summarize", "split", "summarize · half 1", "summarize · half 2", "merge"]);
   for (let past = 0; past <= ended.steps.length; past++) {
-    const { done, total } = runEvent({ ...ended, outcome: null, steps: ended.steps.slice(0, past) }, 0);
+    const { done, total } = runEvent({ ...ended, outcome: null, steps: ended.steps.slice(0, past) } as LiveRun, 0);
     expect(done).toBeLessThan(total);
   }
   const [overlay] = await agent.getCompactions({ sessionId });
