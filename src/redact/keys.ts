@@ -23,7 +23,8 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
     [
       String.raw`(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?!\w)|ABSK[\w+/=]{60,}|amzn\.mws\.[\w-]{36}`,
       String.raw`AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1\/\/0[\w-]{30,}`,
-      String.raw`do[opr]_v1_[0-9a-f]{40,}|LTAI[0-9A-Za-z]{12,24}(?!\w)|HRKU-[\w-]{36,}|fo1_[\w-]{40,}|pul-[0-9a-f]{40}`,
+      String.raw`do[opr]_v1_[0-9a-f]{40,}|LTAI[0-9A-Za-z]{12,24}(?!\w)|HRKU-[\w-]{36,}|fo1_[\w-]{40,}|fm2_[\w+/]{80,}={0,3}|pul-[0-9a-f]{40}`,
+      String.raw`AQVN[\w-]{35,38}(?![\w-])|t1\.[A-Z0-9a-z_-]{20,}={0,2}\.[\w-]{86}={0,2}|v1\.0-[0-9a-f]{24}-[0-9a-f]{146}`,
       // Azure's applications.
       String.raw`[\w.-]{3}\dQ~[\w~.-]{31,34}`,
       String.raw`[0-9A-Za-z]{14}\.atlasv1\.[\w=-]{40,}|SWMTKN-1-[\w-]{50,}`,
@@ -83,7 +84,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
   [
     "data key",
     [
-      String.raw`dapi[0-9a-f]{32}(?:-\d)?(?!\w)|pscale_(?:tkn|oauth|pw)_[\w.=-]{30,}|sb[ps]_(?:v0_)?[0-9a-f]{40,}`,
+      String.raw`dapi[0-9a-f]{32}(?:-\d)?(?!\w)|pscale_(?:tkn|oauth|pw)_[\w.=-]{30,}|sb[ps]_(?:v0_)?[0-9a-f]{40,}|sb_secret_(?=[A-Za-z_-]{0,40}\d)[\w-]{20,}`,
       String.raw`sl\.(?:u\.|B)[\w=-]{60,}|fio-u-[\w=-]{60,}`,
     ],
   ],
@@ -92,6 +93,9 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
     [
       String.raw`PMA[KT]-[0-9A-Za-z-]{26,}|NR(?:AK|BR|II|JS|RA)-[\w-]{19,27}|\w{36}NRAL(?!\w)`,
       String.raw`dp\.(?:pt|st|ct|sa)\.[\w.]{40,}|dt0[a-z]\d{2}\.[\w.]{60,}|sntry[su]_[\w+/=.-]{40,}|eyJrIjoi[\w+/=]{40,}`,
+      String.raw`pat[0-9A-Za-z]{14}\.[0-9a-f]{64}|[12]\/\d{15,19}(?:\/\d{15,19})?:[0-9a-f]{32}(?!\w)|re_[0-9A-Za-z]{8}_[0-9A-Za-z]{20,}`,
+      String.raw`lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|sha256~[\w-]{43}(?![\w-])|shippo_(?:live|test)_[0-9a-f]{40}|tfp_[\w.=-]{40,}`,
+      String.raw`pat\.[\w-]{20,24}\.[0-9a-f]{24}\.[0-9A-Za-z]{20}|rnd_[0-9A-Za-z]{28,}|aio_[0-9A-Za-z]{28}(?!\w)|s-s4t2(?:ud|af)-[0-9a-f]{64}`,
       String.raw`dnkey-[\w-]{40,}|API-[A-Z0-9]{26}(?!\w)|duffel_(?:test|live)_[\w=-]{40,}|p8e-[0-9a-z]{32}(?!\w)|rdme_[0-9a-z]{60,}`,
     ],
   ],

@@ -10,6 +10,8 @@ const { redactText, redactMessage } = secretRules();
 
 const letters = (n: number): string => "aB3dE5fG7h".repeat(Math.ceil(n / 10)).slice(0, n);
 
+const hex = (n: number): string => "0123456789abcdef".repeat(Math.ceil(n / 16)).slice(0, n);
+
 const pem = (of: string, end: string): string => {
   const line = (word: string): string => `-----${word} ${of}PRIVATE KEY-----`;
   return [line("BEGIN"), letters(64), letters(30), line("END")].join(end);
@@ -29,6 +31,21 @@ const SECRETS: readonly (readonly [string, string])[] = [
   ["registry token", `npm_${letters(36)}`],
   ["model key", `hf_${letters(34)}`],
   ["mail key", `SG.${letters(22)}.${letters(43)}`],
+  ["cloud key", `fm2_${letters(120)}`],
+  ["cloud key", `AQVN${letters(36)}`],
+  ["cloud key", `t1.${letters(60)}.${letters(86)}`],
+  ["cloud key", `v1.0-${hex(24)}-${hex(146)}`],
+  ["data key", `sb_secret_${letters(31)}`],
+  ["service key", `pat${letters(14)}.${hex(64)}`],
+  ["service key", `2/${"1234567890123456/".repeat(2).slice(0, -1)}:${hex(32)}`],
+  ["service key", `re_${letters(8)}_${letters(24)}`],
+  ["service key", `lsv2_pt_${hex(32)}_${hex(10)}`],
+  ["service key", `sha256~${letters(43)}`],
+  ["service key", `shippo_live_${hex(40)}`],
+  ["service key", `tfp_${letters(20)}_${letters(24)}`],
+  ["service key", `pat.${letters(22)}.${hex(24)}.${letters(20)}`],
+  ["service key", `rnd_${letters(28)}`],
+  ["service key", `aio_${letters(28)}`],
 ];
 
 describe("what is a secret by its shape or place goes, and what stands around it stays", () => {
@@ -90,6 +107,7 @@ describe("what is a secret by its shape or place goes, and what stands around it
     "max_tokens=12345678 and tokens: 12345678",
     "task-1234-abcdefghijklmnop-qrstuvwxyz",
     "src/steps/risk-assessment-of-many-things.ts",
+    "sb_secret_key_of_the_environment, pat.name.first, re_compiled_expressions, sha256~ and v1.0-rc",
     "https://example.com:8080/a@b?c=d",
     "sk-short and ghp_short and eyJhbGciOi.x.y",
     "0123456789abcdef0123456789abcdef01234567",
