@@ -117,7 +117,7 @@ function gradesFrom(text: string): string {
 /** Keeps the sentence on the van alone, under whatever headings the prompt asks for. */
 function summaryOf(text: string): string {
   const titles = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
-  const kept = "- The electric van was chosen.";
+  const kept = "- The electric van was chosen, because the old one fails the city's emission rule [#2].";
   return titles.length === 0 ? kept : titles.map((title, at) => `## ${title}\n${at === 2 ? kept : "None."}`).join("\n");
 }
 
