@@ -150,8 +150,8 @@ export class Prompts {
   async #bound(whole: ModelMessage[], { step, reminder, around = {} }: AskedPrompt): Promise<ModelMessage[]> {
     const { instructions = around.instructions, model = this.#model } = step ?? {};
     const tools = around.tools ?? this.#options.tools;
-    const taken = await forModel(whole, model, tools);
-    return this.#thoughts.bound(this.#reminders.put(taken, reminder), { instructions, tools });
+    const reminded = this.#reminders.put(whole, reminder);
+    return this.#thoughts.bound(await forModel(reminded, model, tools), { instructions, tools });
   }
 
   /** A provider's count of each step changes the room a little. What is cut must not change with it. */

@@ -4,10 +4,15 @@
  *
  * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call. Of a user's files most take
  *   pictures and PDF alone, and Bedrock takes no name twice. Of all there are a most (taken-files.ts).
+<<<<<<< HEAD
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
  * - A call that a provider ran itself, and a part of its own kind, are known to that provider alone.
+=======
+ * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned. Groq and Cerebras take none either.
+ * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
+>>>>>>> 46ccc247 (Gemini, Bedrock, Groq and DeepSeek get requests that they take)
  */
-import type { ModelMessage } from "ai";
+import type { ModelMessage, TextPart } from "ai";
 import { withoutUnfitCalls } from "./unfit-calls.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
@@ -17,8 +22,10 @@ import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
 import { contentOf, withItems, withTakenFiles } from "./taken-files.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
-/** Mistral refuses a thought where its model makes none. */
-const MISTRAL_THINKS = /magistral|mistral-(?:small|medium)-(?:latest|[3-9])/;
+/** Mistral refuses a thought where its model makes none. Groq and Cerebras know no `reasoning_content`. */
+const NO_THOUGHTS = /groq|cerebras|^mistral\b(?!.*(?:magistral|mistral-(?:small|medium)-(?:latest|[3-9])))/;
+/** They refuse a prompt that ends in the assistant's words, as chat completions do. */
+const USER_ENDS = /claude|bedrock|google|gemini|vertex/;
 const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
 
 /** The kinds of a user's files that a package sends, besides pictures and PDF. It refuses the prompt for another. Gemini's sends all. */
@@ -45,6 +52,9 @@ const MISTYPED =
 /** They refuse a call without the thought that led to it, where they think. Another model may have made it, or a limit left the thought out. */
 const THINKS_AT_CALLS = /kimi|moonshot|deepseek/i;
 const NOT_KEPT = { type: "reasoning", text: "(What was thought here is not kept.)" };
+
+/** Gemini refuses a call without its signature. Google's own package sends this for a call of another model, and others do not. */
+const UNSIGNED = { google: { thoughtSignature: "skip_thought_signature_validator" } };
 
 const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
@@ -78,8 +88,11 @@ export async function forModel(
 
 /** The messages as the model can read them. A message that it can read is the same object. */
 export function readable(messages: readonly ModelMessage[], { provider, modelId }: NamedModel): ModelMessage[] {
-  const takesFiles = GOOGLE.test(`${provider} ${modelId}`);
-  const takesThoughts = !/^mistral\b/.test(provider) || MISTRAL_THINKS.test(modelId);
+  const name = `${provider} ${modelId}`;
+  const takesFiles = GOOGLE.test(name);
+  const takesThoughts = !NO_THOUGHTS.test(name);
+  const signs = takesFiles && /^(?!.*vertex).*\.chat$/.test(provider);
+  const isChat = CHAT_COMPLETIONS.test(provider);
   const foreign = new Set<string>();
   const read = (part: Fields): object[] => {
     const { type, toolCallId } = part;
@@ -91,12 +104,14 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
       foreign.add(String(toolCallId));
       return [asText("Call", part, part["input"])];
     }
+    if (type === "tool-call" && signs && !/"thoughtSignature"/.test(JSON.stringify(part["providerOptions"] ?? "")))
+      return [{ ...part, providerOptions: { ...(part["providerOptions"] as object), ...UNSIGNED } }];
     const isForeign = type === "tool-result" && foreign.has(String(toolCallId));
     return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
   };
   const taken = filesOf(provider);
   const isOwn = (part: Fields): boolean => taken(part) === part && !/^https?:/.test(String(contentOf(part)));
-  const thinks = CHAT_COMPLETIONS.test(provider) && THINKS_AT_CALLS.test(`${provider} ${modelId}`);
+  const thinks = isChat && takesThoughts && THINKS_AT_CALLS.test(name);
   const shown = messages.map((message): ModelMessage => {
     if (typeof message.content === "string" || message.role === "system") return message;
     const given = message.content as unknown as Fields[];
@@ -105,21 +120,35 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
         ? given.map(taken)
         : message.role === "assistant"
           ? withThought(given.flatMap(read), thinks)
-          : given.map((part) => withItems(part, CHAT_COMPLETIONS.test(provider) ? lineFor : taken));
+          : given.map((part) => withItems(part, isChat ? lineFor : taken));
     if (content.length === 0) return { role: "assistant", content: NOTHING_READABLE };
     const isSame = content.length === given.length && content.every((part, at) => part === given[at]);
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
-  return [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
+  const sent = [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
+  return isChat ? sent.map(asOneText) : sent;
+}
+
+/** Servers of open models read a user's message that is one text, and some of them no list of texts. A mark of a cache stays with its text. */
+function asOneText(message: ModelMessage): ModelMessage {
+  const { role, content } = message;
+  if (role !== "user" || typeof content === "string" || content.length < 2) return message;
+  const texts = content.flatMap((part) => (part.type === "text" && !isCached(part) ? [part.text] : []));
+  return texts.length < content.length ? message : { ...message, content: texts.join("\n\n") };
+}
+
+function isCached({ providerOptions = {} }: Pick<TextPart, "providerOptions">): boolean {
+  return /cache/i.test(JSON.stringify(providerOptions));
 }
 
 /**
- * What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer Claude models and servers of open
- * models that think refuse such a prompt.
+ * What stands behind a prompt that ends in the assistant's words, as a reply that was cut off does. Newer models of Claude and Gemini, those of
+ * Bedrock and servers of open models that think refuse such a prompt.
  */
 export function goingOn(messages: readonly ModelMessage[], { provider, modelId }: NamedModel): ModelMessage[] {
   const last = messages.at(-1);
-  if (last?.role !== "assistant" || !(/claude/.test(modelId) || CHAT_COMPLETIONS.test(provider))) return [];
+  if (last?.role !== "assistant" || !(USER_ENDS.test(`${provider} ${modelId}`) || CHAT_COMPLETIONS.test(provider)))
+    return [];
   const isSaid = typeof last.content === "string" || last.content.at(-1)?.type === "text";
   return isSaid ? [{ role: "user", content: "[Go on.]" }] : [];
 }

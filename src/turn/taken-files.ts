@@ -11,7 +11,8 @@ import { imageSize } from "../steps/tokens/image-tokens.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const CLAUDE = /claude|anthropic/;
+/** Bedrock's ids of a model need not tell it, and its other models take no more. */
+const CLAUDE = /claude|anthropic|bedrock/;
 /** Most pictures of a request. */
 const MOST_PICTURES: readonly (readonly [model: RegExp, most: number])[] = [
   [/^groq\b/, 5],

@@ -65,6 +65,10 @@ const REPORTED: Readonly<Record<string, Reported>> = {
     messages: [asked("u"), answered("a", text("I search."), searched({ state: "input-streaming" })), asked("u2")],
   },
   "a reply that goes on behind its own words": { messages: [asked("u")], reply: [stepStart, text("Half an ans  ")] },
+  "two questions behind a summary": {
+    messages: [asked("u", text(long)), answered("a", text(long)), asked("u2"), asked("u3")],
+    hides: ["u", "a"],
+  },
   "two documents of one name": {
     messages: [
       asked("u", file("application/pdf", "report.pdf")),

@@ -59,7 +59,9 @@ test("only who made it is sent it", async () => {
   expect(parts.map(madeBy)).toEqual(["anthropic", "openai", null]);
   const said = await convertToModelMessages([say("a", "assistant", ...parts)]);
   const readBy = (provider: string): unknown[] =>
-    readable(said, { provider, modelId: "m" }).flatMap(({ content }) => content as unknown[]);
+    readable(said, { provider, modelId: "m" })
+      .slice(0, 1)
+      .flatMap(({ content }) => content as unknown[]);
   const [summary, encrypted, done] = said.flatMap(({ content }) => content as unknown[]);
   expect(readBy("anthropic.messages")).toEqual([summary, done]);
   expect(readBy("openai.responses")).toEqual([encrypted, done]);

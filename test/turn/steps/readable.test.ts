@@ -69,7 +69,7 @@ describe("a file", () => {
   });
 });
 
-test("a thought is not sent to a model of Mistral's that does not think", () => {
+test("a thought is not sent to a model of Mistral's that does not think, nor to Groq and Cerebras", () => {
   const thought: ModelMessage[] = [
     {
       role: "assistant",
@@ -79,7 +79,8 @@ test("a thought is not sent to a model of Mistral's that does not think", () => 
       ],
     },
   ];
-  expect(told(thought, "mistral.chat")).not.toContain("First the ledger.");
+  for (const provider of ["mistral.chat", "groq.chat", "cerebras.chat"])
+    expect(told(thought, provider)).not.toContain("First the ledger.");
   expect(readable(thought, of("mistral.chat", "magistral-medium-latest"))[0]).toBe(thought[0]);
   expect(readable(thought, of("anthropic.messages"))[0]).toBe(thought[0]);
 });
@@ -120,6 +121,38 @@ test("Kimi and DeepSeek get a thought before each call, where none is left", () 
     expect(readable(own, of(provider, modelId))[0]).toBe(own[0]);
   }
   expect(readable(called(), of("openai.responses"))[0]).not.toContain("reasoning");
+  expect(JSON.stringify(readable(called(), of("groq.chat", "moonshotai/kimi-k2")))).not.toContain("reasoning");
+});
+
+test("a call of another model is marked for Gemini behind chat completions, and its own keeps its signature", () => {
+  const own = { providerOptions: { gemini: { thoughtSignature: "SIGNED" } } };
+  const calls = [{ role: "assistant", content: ran("c1", own)[0]?.content.slice(0, 1) }] as ModelMessage[];
+  const client = called();
+  for (const provider of ["google.chat", "open.chat"]) {
+    const by = of(provider, "gemini-3-flash");
+    expect(JSON.stringify(readable(client, by))).toContain("skip_thought_signature_validator");
+    expect(JSON.stringify(readable(calls, by))).not.toContain("skip_thought_signature_validator");
+  }
+  for (const provider of ["google.vertex.chat", "google.generative-ai"])
+    expect(readable(client, of(provider, "gemini-3-flash"))[0]).toBe(client[0]);
+});
+
+const texts = (fields: object): ModelMessage[] => [
+  {
+    role: "user",
+    content: [
+      { type: "text", text: "One." },
+      { type: "text", text: "Two.", ...fields },
+    ],
+  },
+];
+
+test("the user's texts are one for chat completions, unless a cache is marked at one of them", () => {
+  for (const fields of [{}, { providerOptions: { openai: { itemId: "msg_1" } } }])
+    expect(readable(texts(fields), of("deepseek.chat"))).toEqual([{ role: "user", content: "One.\n\nTwo." }]);
+  const marked = texts({ providerOptions: { openrouter: { cacheControl: { type: "ephemeral" } } } });
+  expect(readable(marked, of("openrouter.chat"))[0]).toBe(marked[0]);
+  expect(readable(marked, of("openai.responses"))[0]).toBe(marked[0]);
 });
 
 test("a reply that goes on behind its own words has the user's word behind it, where a model may refuse it otherwise", async () => {
@@ -131,7 +164,11 @@ test("a reply that goes on behind its own words has the user's word behind it, w
     ["llama.chat", "qwen3"],
     ["anthropic.messages", "claude-sonnet-5"],
     ["gateway", "anthropic/claude-sonnet-5"],
+    ["google.generative-ai", "gemini-3-pro"],
+    ["google.vertex.chat", "gemini-3-pro"],
+    ["amazon-bedrock", "amazon.nova-pro-v1:0"],
+    ["amazon-bedrock", "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"],
   ] as const)
     expect((await forModel(words, of(provider, modelId))).at(-1)).toEqual({ role: "user", content: "[Go on.]" });
-  expect(await forModel(words, of("google.generative-ai"))).toEqual(words);
+  expect(await forModel(words, of("openai.responses"))).toEqual(words);
 });

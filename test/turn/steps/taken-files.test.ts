@@ -130,6 +130,14 @@ test("a picture of more bytes than Claude takes is a line, and half as much wher
   expect([isWhole(4_000_000, "amazon-bedrock"), isWhole(8_000_000, "amazon-bedrock")]).toEqual([true, false]);
 });
 
+test("a model of Bedrock whose id does not tell it has Claude's limits", () => {
+  const wide: ModelMessage[] = [
+    { role: "user", content: [{ type: "file", mediaType: "image/png", data: png(9_000, 9) }] },
+  ];
+  const arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc";
+  expect(JSON.stringify(withTakenFiles(wide, "amazon-bedrock", arn))).toContain("left out to fit");
+});
+
 test("a picture whose size cannot be read counts as a large one for Claude", () => {
   const elsewhere = Array.from({ length: 24 }, (_, n): ModelMessage[] => [
     { role: "user", content: [{ type: "file", mediaType: "image/png", data: new URL(`https://a.example/${n}.png`) }] },

@@ -43,7 +43,7 @@ const RULES: Readonly<Record<Provider, (body: Json) => string[]>> = {
   google,
   bedrock,
   mistral: (body) => [...chat(body), ...alternating(body), ...most(8, pictures(body["messages"], "image_url").length)],
-  chat: (body) => [...chat(body), ...alternating(body)],
+  chat: (body) => [...chat(body), ...alternating(body), ...textLists(body)],
 };
 
 function halves(value: unknown): string[] {
@@ -185,6 +185,7 @@ function openai(body: Json): string[] {
 function google(body: Json): string[] {
   const contents = list(body["contents"]);
   const bad: string[] = contents[0]?.["role"] === "user" ? [] : ["the first content is not the user's"];
+  if (contents.at(-1)?.["role"] !== "user") bad.push("the last content is not the user's");
   contents.forEach((content, at) => {
     const parts = list(content["parts"]);
     if (parts.length === 0) bad.push(`empty parts of ${String(content["role"])}`);
@@ -215,7 +216,7 @@ function isBlankForGemini({ text, thought, thoughtSignature }: Json): boolean {
 function bedrock(body: Json): string[] {
   const messages = list(body["messages"]);
   const bad: string[] = messages[0]?.["role"] === "user" ? [] : ["the first message is not the user's"];
-  if (endsInWords(messages)) bad.push("the last message is the assistant's");
+  if (messages.at(-1)?.["role"] !== "user") bad.push("the last message is not the user's");
   const documents = messages.flatMap((message) =>
     contentOf(message).map((part) => (part["document"] as Json)?.["name"]),
   );
@@ -279,6 +280,14 @@ function chat(body: Json): string[] {
   // Servers of open models that think take no beginning of an answer.
   if (endsInWords(list(body["messages"]))) bad.push("the last message is the assistant's");
   return bad;
+}
+
+/** DeepSeek and servers of open models read a text where there is no file. */
+function textLists(body: Json): string[] {
+  const lists = list(body["messages"]).map(({ content }) => list(content));
+  const isTexts = (content: readonly Json[]): boolean =>
+    content.length > 0 && content.every(({ type }) => type === "text");
+  return lists.some(isTexts) ? ["a list of texts alone"] : [];
 }
 
 /** Templates that raise unless user and assistant alternate, from the user on. Calls and their results are not counted. */
