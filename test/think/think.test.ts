@@ -15,6 +15,7 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
 import { talk } from "../conversation.ts";
 import { skipRetryDelays } from "../agents.ts";
+import { dropPalimpsest } from "../leaving.ts";
 import { namesOf, until, user } from "../ai-chat/chat.ts";
 import { given, toolsIn } from "../ai-chat/chat-model.ts";
 import { promisesOf } from "../ai-chat/promises.ts";
@@ -392,4 +393,15 @@ test("thoughts that a provider binds to all before them: none is refused, with a
   }
   expect(seen.refused).toBe(0);
   expect(seen.sent).toBeGreaterThan(60);
+});
+
+test("leaving Think: the conversation is as it was, in the object and for a client", async () => {
+  const { name, stub } = newThinker();
+  await talkUntilCompacted(name);
+  expect((await ended(name))[0]?.outcome?.kind).toBe("applied");
+  const before = await messagesOf(name);
+  await evictDurableObject(stub);
+  await runInDurableObject(stub, (_agent, { storage }) => dropPalimpsest(storage.sql));
+  await evictDurableObject(stub);
+  expect(await messagesOf(name)).toEqual(before);
 });
