@@ -4,22 +4,17 @@
  *
  * - Gemini alone takes a file as the assistant's own, and chat completions take none in the result of a call. Of a user's files most take
  *   pictures and PDF alone, and Bedrock takes no name twice. Of all there are a most (taken-files.ts).
-<<<<<<< HEAD
- * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned.
- * - A call that a provider ran itself, and a part of its own kind, are known to that provider alone.
-=======
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned. Groq and Cerebras take none either.
- * - A call that a provider ran itself, and a summary that it made, are known to that provider alone.
->>>>>>> 46ccc247 (Gemini, Bedrock, Groq and DeepSeek get requests that they take)
+ * - A call that a provider ran itself, and a part of its own kind, are known to that provider alone.
  */
 import type { ModelMessage, TextPart } from "ai";
-import { withoutUnfitCalls } from "./unfit-calls.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
 import { madeBy } from "../steps/view/items.ts";
 import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
 import { contentOf, withItems, withTakenFiles } from "./taken-files.ts";
+import { GO_ON, withoutUnfitCalls } from "./unfit-calls.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
 /** Mistral refuses a thought where its model makes none. Groq and Cerebras know no `reasoning_content`. */
@@ -150,7 +145,7 @@ export function goingOn(messages: readonly ModelMessage[], { provider, modelId }
   if (last?.role !== "assistant" || !(USER_ENDS.test(`${provider} ${modelId}`) || CHAT_COMPLETIONS.test(provider)))
     return [];
   const isSaid = typeof last.content === "string" || last.content.at(-1)?.type === "text";
-  return isSaid ? [{ role: "user", content: "[Go on.]" }] : [];
+  return isSaid ? [{ role: "user", content: GO_ON }] : [];
 }
 
 /** A file of the user or of a result as the provider takes it. */

@@ -2,7 +2,7 @@
  * How many pictures and documents a model's provider takes, and how large. It refuses the whole prompt for one more, at every later turn.
  *
  * The oldest that are too many become a line that says what was there. They go a third of the number at a time, so that a prompt's beginning
- * seldom changes, and the newest stays. docs/views.md has the sources.
+ * seldom changes, and the newest stays. docs/views.md has a table of them.
  */
 import type { FileUIPart, ModelMessage } from "ai";
 import { leftOut } from "../fit/lighten.ts";

@@ -9,6 +9,9 @@ import { asSchema, type ModelMessage } from "ai";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
 
+/** What the user is made to say behind a prompt that would end with the assistant. */
+export const GO_ON = "[Go on.]";
+
 type Fields = Readonly<Record<string, unknown>>;
 /** By the id of a call that is told in words, its result. */
 type Told = ReadonlyMap<unknown, Fields | undefined>;
@@ -71,7 +74,7 @@ function inWords(messages: readonly ModelMessage[], told: Told): ModelMessage[] 
     return content.length === 0 ? [] : [{ ...message, content } as unknown as ModelMessage];
   });
   // What the step goes on from is the assistant's own words now, and a request ends with the user.
-  return shown.at(-1)?.role === "assistant" ? [...shown, { role: "user", content: "[Go on.]" }] : shown;
+  return shown.at(-1)?.role === "assistant" ? [...shown, { role: "user", content: GO_ON }] : shown;
 }
 
 function partsOf({ content }: ModelMessage): readonly Fields[] {
