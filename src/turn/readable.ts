@@ -7,7 +7,7 @@
  * - Most models of Mistral's API take no thought, which another provider's model may have left unsigned. Groq and Cerebras take none either.
  * - A call that a provider ran itself, and a part of its own kind, are known to that provider alone.
  */
-import type { ModelMessage, TextPart } from "ai";
+import type { ModelMessage } from "ai";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
@@ -54,6 +54,7 @@ const UNSIGNED = { google: { thoughtSignature: "skip_thought_signature_validator
 const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
 type Fields = Readonly<Record<string, unknown>>;
+type UserPart = Exclude<Extract<ModelMessage, { role: "user" }>["content"], string>[number];
 
 export interface NamedModel {
   readonly provider: string;
@@ -124,15 +125,28 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   return isChat ? sent.map(asOneText) : sent;
 }
 
-/** Servers of open models read a user's message that is one text, and some of them no list of texts. A mark of a cache stays with its text. */
+/**
+ * Servers of open models read a user's message that is one text, and some of them no list of texts. Packages send a file of text as a text. A
+ * mark of a cache stays with its text.
+ */
 function asOneText(message: ModelMessage): ModelMessage {
   const { role, content } = message;
-  if (role !== "user" || typeof content === "string" || content.length < 2) return message;
-  const texts = content.flatMap((part) => (part.type === "text" && !isCached(part) ? [part.text] : []));
+  if (role !== "user" || typeof content === "string") return message;
+  const texts = content.flatMap((part) => (isCached(part) ? [] : (textIn(part) ?? [])));
   return texts.length < content.length ? message : { ...message, content: texts.join("\n\n") };
 }
 
-function isCached({ providerOptions = {} }: Pick<TextPart, "providerOptions">): boolean {
+/** The text of a text, or of a file of text whose content stands in the prompt in base64. */
+function textIn(part: UserPart): string | undefined {
+  if (part.type === "text") return part.text;
+  const content = contentOf({ ...part });
+  if (part.type !== "file" || !/^text\b/.test(part.mediaType) || typeof content !== "string") return undefined;
+  const base64 = content.replace(/^data:[^,]*;base64,/, "");
+  if (!/^[A-Za-z\d+/]+={0,2}$/.test(base64)) return undefined;
+  return new TextDecoder().decode(Uint8Array.from(atob(base64), (byte) => byte.codePointAt(0) ?? 0));
+}
+
+function isCached({ providerOptions = {} }: UserPart): boolean {
   return /cache/i.test(JSON.stringify(providerOptions));
 }
 

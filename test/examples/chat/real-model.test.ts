@@ -60,7 +60,7 @@ test("a prompt that the endpoint refuses as too long is compacted, by the same m
   // One user's message holds the question, the summary and what was said last, because no provider takes two in a row.
   const said = refused?.messages.at(-1)?.content;
   expect(answered?.messages.at(-1)).toMatchObject({ role: "user" });
-  expect(answered?.messages.at(-1)?.content).toEqual(expect.arrayContaining([{ type: "text", text: said }]));
+  expect(answered?.messages.at(-1)?.content).toContain(said);
   expect(JSON.stringify(answered).length).toBeLessThan(JSON.stringify(refused).length - 3_000);
   const [run] = (await chat.runs({})).toReversed();
   expect(run?.outcome).toMatchObject({ kind: "applied", degraded: false });
