@@ -37,6 +37,9 @@ const LEAST_TEXT_CHARS = 80;
 /** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|\/)(?:(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md|\.(?:cursorrules|windsurfrules|clinerules|goosehints)|\.(?:cursor|clinerules|windsurf|roo|kiro|claude\/rules)\/.+\.mdc?)$|\.instructions\.md$/i;
+/** Folders into which a tool puts what others wrote. Their instruction files are meant for those who work on them. */
+const OF_OTHERS =
+  /(?:^|\/)(?:node_modules|bower_components|vendor|third[_-]party|(?:site|dist)-packages|\.?venv|\.cargo|pkg\/mod|Pods)\//i;
 const MENTION = /(?<![\w@~./\\-])[\w@~./\\-]*(?:\.mdc?|rules|hints)\b/gi;
 /** A value or a name in JSON that is one word, such as a path. */
 const WORD = /"([^"\\\s]{1,200})(?=")/g;
@@ -44,10 +47,11 @@ const REMOTE = /^[a-z][a-z0-9+.-]+:\/\/(?!\/)|^https?:|^\/\//i;
 /** Names of tools in small letters, without the name of their server and without marks. */
 const SKILL_TOOL = /^(?:(?:load|read|use|get|activate|invoke|fetch|open|view)?skill|skills?(?:load|read|view|get))$/;
 const LIST_TOOL =
-  /todowrite$|^(?:(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
+  /^(?:todowrite|(?:write|set|update|manage|create)?todos?(?:list)?|(?:update|set|create|save)plan|tasktracker)$/;
 const PLAN_TOOL = /^(?:exitplanmode|createplan|saveplan)$/;
-const TASK_TOOL = /^task(?:create|update)$/;
-const TASKS_TOOL = /^(?:task|todo)s?list$|^(?:list|read)(?:task|todo)s$|^todoread$/;
+/** Tools of one harness for its agent's own tasks, as it spells them. Any other spelling may mean tasks of somebody else. */
+const TASK_TOOL = /^Task(?:Create|Update)$/;
+const TASKS_TOOL = /^(?:TaskList|[Tt]odo_?[Rr]ead|read_todos)$/;
 const READS = /^(?:(?=\w*read)\w+|view\w*|open(?:file)?|cat|getfile\w*|showfile|loadfile|strreplace\w*)$/;
 const NO_FILE =
   /resource|attachment|mail|message|fetch|http|web|url|page|drive|^s3|download|search(?!andreplace|replace)|grep|find(?!andreplace|replace)/;
@@ -130,11 +134,13 @@ function readTool(tool: ToolPart): Found[] {
   const failed = answer.startsWith(NOT_DONE) || hasErrorField(tool.output);
   if (failed) return [];
   if (/^(?:un)?load_context$|^set_context$/.test(toolName(tool))) return readContext(toolName(tool), input, answer);
-  if (PLAN_TOOL.test(name) && changeResult(answer, []) !== "refused")
+  // A tool of some server names tasks that are not the agent's own.
+  const own = /__/.test(toolName(tool)) ? "" : name;
+  if (PLAN_TOOL.test(own) && changeResult(answer, []) !== "refused")
     return asText("plan", "plan", firstOf(input, ["plan"]));
-  if (LIST_TOOL.test(name)) return readList(input, answer);
-  if (TASK_TOOL.test(name)) return readTask(input, answer);
-  if (TASKS_TOOL.test(name)) return readTasks(answer);
+  if (LIST_TOOL.test(own)) return readList(input, answer);
+  if (TASK_TOOL.test(toolName(tool))) return readTask(input, answer);
+  if (TASKS_TOOL.test(toolName(tool))) return readTasks(answer);
   if (!SKILL_TOOL.test(name)) return readFile(name, input, answer);
   // A shorter answer only reports that something was done.
   const isText = answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
@@ -209,7 +215,7 @@ function pathOf(input: Fields): string {
 }
 
 const isInstruction = (path: string): boolean =>
-  path.length <= MAX_PATH_CHARS && INSTRUCTIONS.test(path) && !REMOTE.test(path);
+  path.length <= MAX_PATH_CHARS && INSTRUCTIONS.test(path) && !REMOTE.test(path) && !OF_OTHERS.test(path);
 
 /** A path with slashes and without steps. */
 function tidy(path: string): string {
@@ -251,14 +257,15 @@ function editsOf(input: Fields): Edit[] {
 
 function readList(input: Fields, answer: string): Found[] {
   const list = LISTS.map((name) => input[name]).find((value): value is unknown[] => Array.isArray(value));
-  if (list === undefined)
-    return asText("plan", LIST_NAME, firstOf(input, LISTS) || (answer.includes("\n- [") ? answer : ""));
+  if (list === undefined) return [firstOf(input, LISTS), answer].map(readTasks).find((found) => found.length > 0) ?? [];
   const tasks = list.flatMap((each) => {
     const fields = fieldsOf(each);
-    const text = typeof each === "string" ? each : firstOf(fields, TEXTS);
+    const [text, status] = [firstOf(fields, TEXTS), statusOf(fields)];
     const id = jsonText(fields["id"]) || text;
-    return id === "" ? [] : [{ id, text, status: statusOf(fields) }];
+    return id === "" || status === "" ? [] : [{ id, text, status }];
   });
+  // Tasks that say nothing of where they stand are no agent's list of its own work.
+  if (tasks.length < list.length) return [];
   const told = { kind: "plan", name: LIST_NAME } as const;
   return [input["merge"] === true ? { ...told, text: "", tasks } : { ...told, text: tellTasks(tasks) }];
 }
@@ -271,14 +278,13 @@ function readTask(input: Fields, answer: string): Found[] {
 }
 
 /** What a tool says that the list is. */
-function readTasks(answer: string): Found[] {
-  return answer.split("\n").some((line) => TASK_LINE.test(line)) ? asText("plan", LIST_NAME, answer.trim()) : [];
+function readTasks(text: string): Found[] {
+  return listed(text).length > 0 ? asText("plan", LIST_NAME, text.trim()) : [];
 }
 
 function statusOf(fields: Fields): string {
-  return (
-    firstOf(fields, ["status", "state"]) || (fields["completed"] === true || fields["done"] === true ? "completed" : "")
-  );
+  const isDone = [fields["completed"], fields["done"]].find((each) => typeof each === "boolean");
+  return firstOf(fields, ["status", "state"]) || (isDone === undefined ? "" : isDone ? "completed" : "pending");
 }
 
 function tellTasks(tasks: readonly Task[]): string {
