@@ -361,14 +361,20 @@ function widen(text: string, from: number, to: number): string {
 /** What is no word: a number of an item, one letter, several with full stops between, or consonants alone behind a word. */
 const NO_WORD = /(?:^|[\s(])(?:\d{1,3}|\p{L}(?:\.\p{L})*)$|\S[\s(]{1,2}[A-Z]?[b-df-hj-np-tv-xz]{1,5}$/u;
 const BRIEF_WORD = /(?<!\p{L}{3})\p{L}$/u;
+/** A short word with a capital within a sentence, as in "see Fig. 3" or "ask Prof. Ada". */
+const BRIEF_NAME = /\S[\s(]{1,2}\p{Lu}\p{Ll}{1,3}$/u;
 
-/** A small letter ends no sentence that began with a capital, and neither does a number behind a short word, as in "Fig. 3". */
+/**
+ * A small letter ends no sentence that began with a capital. Neither does a number, nor anything behind what may be a word cut short. In doubt
+ * a stop ends none, because a neighbour turns nothing round.
+ */
 function endsSentence(text: string, from: number, at: number, mark: string): boolean {
   if (!mark.startsWith(".")) return true;
   const before = text.slice(Math.max(from, at - 12), at);
-  if (mark.startsWith("..") || NO_WORD.test(before)) return false;
   const behind = text.slice(at + mark.length, at + mark.length + 20).trimStart();
-  if (/^(?:\p{Ll}|\p{N})/u.test(behind) && BRIEF_WORD.test(before)) return false;
+  if (mark.startsWith("..") || NO_WORD.test(before)) return false;
+  if (behind !== "" && (BRIEF_NAME.test(before) || /^(?:\p{N}|[IVXLCDM]{2,}(?!\p{L}))/u.test(behind))) return false;
+  if (/^(?:\p{Ll}|\p{Lu}(?!\p{Ll}))/u.test(behind) && BRIEF_WORD.test(before)) return false;
   return !(/^\p{Ll}/u.test(behind) && /^\P{L}{0,20}\p{Lu}\p{L}/u.test(text.slice(from, from + 24)));
 }
 
@@ -433,8 +439,17 @@ function overItem(above: readonly string[], own: number): string[] {
     if (blanks !== undefined || /^(?:[\s>]|$)/.test(line)) continue;
     const isOver = OVER_LIST.test(line);
     if (!isOver && ITEM.test(above[at + 1] ?? "")) continue;
-    if (isOver || (above[at - 1] ?? "-") !== "") leads.unshift(line);
+    leads.unshift(...overBlock(above.slice(at)));
     break;
   }
   return leads;
+}
+
+/** The paragraph with which `above` begins, behind the heading that it stands under itself. */
+function overBlock(above: readonly string[]): string[] {
+  if (/^\s*#/.test(above[0] ?? "")) return above.slice(0, 1);
+  const end = above.findIndex((line, at) => line.trim() === "" || (at > 0 && (ITEM.test(line) || HEADING.test(line))));
+  const lines = end === -1 ? above : above.slice(0, end);
+  const over = above.slice(lines.length).find((line) => line.trim() !== "") ?? "";
+  return [...(HEADING.test(over) ? [over] : []), lines.toReversed().join(" ")];
 }

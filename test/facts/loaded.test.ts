@@ -564,7 +564,10 @@ describe("the list of tasks", () => {
     ["a server's task", asked("mcp__tracker__task_create", { title: "Pay" }, "Created #12")],
     ["a task that is spelt otherwise", asked("task_create", { title: "Pay" }, "Created #12")],
     ["things without a status", asked("create_todos", { items: ["Pay"] }, "ok")],
-    ["things of which one has no status", asked("todos", { items: [{ title: "Pay" }, { title: "Go", done: true }] }, "ok")],
+    [
+      "things of which one has no status",
+      asked("todos", { items: [{ title: "Pay" }, { title: "Go", done: true }] }, "ok"),
+    ],
     ["a text without tasks", asked("update_plan", { plan: "Pay the harbour fee first." }, "ok")],
   ])("is no list that %s brings", (_, message) => {
     expect(shown([message])).toBe("");
