@@ -134,13 +134,8 @@ function readTool(tool: ToolPart): Found[] {
   const failed = answer.startsWith(NOT_DONE) || hasErrorField(tool.output);
   if (failed) return [];
   if (/^(?:un)?load_context$|^set_context$/.test(toolName(tool))) return readContext(toolName(tool), input, answer);
-  // A tool of some server names tasks that are not the agent's own.
-  const own = /__/.test(toolName(tool)) ? "" : name;
-  if (PLAN_TOOL.test(own) && changeResult(answer, []) !== "refused")
-    return asText("plan", "plan", firstOf(input, ["plan"]));
-  if (LIST_TOOL.test(own)) return readList(input, answer);
-  if (TASK_TOOL.test(toolName(tool))) return readTask(input, answer);
-  if (TASKS_TOOL.test(toolName(tool))) return readTasks(answer);
+  const planned = readPlan(tool, input, answer);
+  if (planned !== null) return planned;
   if (!SKILL_TOOL.test(name)) return readFile(name, input, answer);
   // A shorter answer only reports that something was done.
   const isText = answer.length >= LEAST_TEXT_CHARS && readResult(answer) === "text";
@@ -153,6 +148,17 @@ function readContext(tool: string, input: Fields, answer: string): Found[] {
   if (tool === LOAD_TOOL) return asText("context", key, answer);
   if (tool === "unload_context") return [{ kind: "context", name: key, text: "" }];
   return key.endsWith(":") ? [] : [unknown("context", key)];
+}
+
+/** What the harness's own tools say of the plan and of tasks. Null for any other tool, as one of a server, whose tasks are not the agent's. */
+function readPlan(tool: ToolPart, input: Fields, answer: string): Found[] | null {
+  const [written, name] = [toolName(tool), plainName(tool)];
+  if (written.includes("__")) return null;
+  if (PLAN_TOOL.test(name) && changeResult(answer, []) !== "refused")
+    return asText("plan", "plan", firstOf(input, ["plan"]));
+  if (LIST_TOOL.test(name)) return readList(input, answer);
+  if (TASK_TOOL.test(written)) return readTask(input, answer);
+  return TASKS_TOOL.test(written) ? readTasks(answer) : null;
 }
 
 function readFile(tool: string, input: Fields, answer: string): Found[] {
