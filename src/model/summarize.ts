@@ -7,6 +7,8 @@
  * Pieces of an answer are passed on in larger ones. The AI SDK sends each through many streams, and in workerd one takes 0.15 ms of the
  * processor, which for an answer of 400 words would be more than the rest of a run.
  */
+import { topicOf } from "../steps/draft/audit.ts";
+import { followFence } from "../steps/text/text.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 import { type LanguageModel, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { classifyError, failure, type Failure, type ModelFailureCode } from "./failures.ts";
@@ -168,7 +170,7 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
       answer.hear(part);
       if (answer.isFull) break;
     }
-    return { ...readAnswer(answer), cost: costs() };
+    return { ...readAnswer(answer, prompt), cost: costs() };
   } catch (error) {
     const failed = classifyError(error);
     return { ...failed, cost: answer.began || CUT_OFF.has(failed.code) ? costs() : null };
@@ -237,12 +239,12 @@ async function* readUntil<Part>(stream: ReadableStream<Part>, signal: AbortSigna
   }
 }
 
-function readAnswer({ text: raw, finishReason, calledTool, isFull }: Answer): Failure | Text {
+function readAnswer({ text: raw, finishReason, calledTool, isFull }: Answer, asked: string): Failure | Text {
   if (finishReason === "content-filter") return failure("content-filter", "The provider's content filter stopped it.");
   if (calledTool || finishReason === "tool-calls") {
     return failure("tool-call", "The model called a tool instead of writing.");
   }
-  const text = stripThinking(raw);
+  const text = stripThinking(raw, asked);
   if (isFull) {
     if (text !== "") return { kind: "text", text, finishReason: "too-long" };
     return failure("answer-too-long", "The answer did not come to an end, and had no word of a summary so far.");
@@ -262,44 +264,94 @@ type Text = Omit<SummarizeResult & { readonly kind: "text" }, "cost">;
 const THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|seed:think";
 const THINK_TAG = new RegExp(`[<\\[◁](/?)(?:${THINK})[>\\]▷]`, "gi");
 /** What comes before the last channel of an answer in OpenAI's open form. */
-const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>/;
-const TURN_END =
-  /<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\]/;
+const CHANNEL = /^[^]*<\|channel\|>final[^<]*<\|message\|>(?!`)/;
+const MARK = String.raw`(?:<\|(?:im_end|im_start|eot_id|end|return|endoftext|start_header_id|end_of_text|assistant|user)\|>|<(?:end_of_turn|start_of_turn|\/s)>|<｜[^｜\n]{1,40}｜>|\[\/?INST\])`;
+const MARKS = new RegExp(String.raw`${MARK}(?:\s*(?:${MARK}|<s>))*`, "g");
+/** What stands behind the marks that end a turn: nothing, or the name of who speaks. */
+const TURN_BEHIND = /\s*(?:$|(?:user|human|assistant|model)(?:[:\n]|<\||$))/iy;
+/** A mark that opens a turn by itself. */
+const OPENS = /(?:<[|｜](?:user|assistant)[|｜]>|\[INST\])$/i;
+const FIRST_MARKS = /^(?:(?:<\|[^|\n]{1,40}\|>|<start_of_turn>|\[\/INST\])\s*(?:(?:assistant|model)\b\s*)?)+/;
 /** A line of a transcript that opens a message. */
-const COPIED_TURN = /^\[#\d+ \w+\]$/m;
+const COPIED_TURN = /^\[#\d+ \w+\]$/;
 /** What a model goes on with as somebody else: a message as the transcript has them, or a paragraph. */
-const NEXT_TURN = /\n(?:\[#\d{1,9} user\][ \t]*(?:\n|$)|[ \t]{0,9}\n(?:\*\*)?(?:User|Human|USER|HUMAN):(?:\*\*)?[ \n])/;
+const NEXT_MESSAGE = /^\[#\d{1,9} user\][ \t]*$/;
+const NEXT_PARAGRAPH = /^(?:\*\*)?(?:User|Human|USER|HUMAN):(?:\*\*)?(?: |$)/;
+/** What a paragraph of the same form may follow: a line over it, or what was said before. */
+const LEADS = /[:：][*_]{0,3}\s{0,9}$|^(?:\*\*)?(?:Assistant|ASSISTANT|AI|User|Human|USER|HUMAN):/;
+/** Fewer characters may stand anywhere. */
+const LEAST_SAID = 12;
 
 /**
  * Removes from an answer a model's thoughts at its start, the marks of its chat format, a next turn that it made up, and what it wrapped the
- * answer in. Everything after an unclosed mark of thoughts counts as thought. A mark further on in an answer stays.
+ * answer in. Everything after an unclosed mark of thoughts counts as thought. A mark further on in an answer stays. `asked` is the prompt.
  */
-export function stripThinking(text: string): string {
-  return unwrap(stripTurns(text));
+export function stripThinking(text: string, asked = ""): string {
+  return unwrap(stripTurns(text, asked), asked);
 }
 
-function stripTurns(text: string): string {
-  let rest = text.replace(CHANNEL, "").trim();
+function stripTurns(text: string, asked: string): string {
+  const channels = CHANNEL.exec(text)?.[0] ?? "";
+  const isThought = channels.trimStart().startsWith("<|") || !channels.includes("## ");
+  let rest = text.slice(isThought ? channels.length : 0).trim();
   for (;;) {
     THINK_TAG.lastIndex = 0;
     const open = THINK_TAG.exec(rest);
     const stray = open !== null && open[1] === "/";
-    if (open === null || (open.index !== 0 && !stray)) return firstTurn(rest);
-    if (stray && rest.slice(0, open.index).includes("## ")) return firstTurn(rest);
+    if (open === null || (open.index !== 0 && !stray)) return firstTurn(rest, asked);
+    if (stray && rest.slice(0, open.index).includes("## ")) return firstTurn(rest, asked);
     const close = stray ? open : nextClose(rest);
     rest = close === null ? "" : rest.slice(close.index + close[0].length).trim();
   }
 }
 
-function firstTurn(text: string): string {
-  const begun = text.replace(/^(?:<\|[^|\n]{1,40}\|>(?:assistant\s*)?)+/, "").trim();
-  const end = TURN_END.exec(begun)?.index ?? begun.length;
-  // Within a section it may be what the user said.
-  const last = Math.max(0, begun.lastIndexOf("\n#"));
-  const next = last + (NEXT_TURN.exec(begun.slice(last))?.index ?? begun.length);
-  // Where other turns come before it, the answer copies the transcript. It stays whole for the audit, which refuses it.
-  const isCopy = COPIED_TURN.test(begun.slice(0, next));
-  return begun.slice(0, isCopy ? end : Math.min(end, next)).trim();
+/** The answer up to where a next turn begins. A heading that it does not have yet shows that it goes on. */
+function firstTurn(text: string, asked: string): string {
+  const begun = text.replace(FIRST_MARKS, "").trim();
+  const headings = new Set<string>();
+  const marks = [...begun.matchAll(MARKS)];
+  const lines = begun.split("\n");
+  let [at, mark, isCopy] = [0, 0, COPIED_TURN.test(lines[0] ?? "")];
+  let [fence, end]: [string | null, number | null] = [null, null];
+  for (const [row, line] of lines.entries()) {
+    if (fence === null && HEADING_LINE.test(line)) {
+      if (!headings.has(line.trim())) end = null;
+      else if (end !== null) break;
+      headings.add(line.trim());
+    }
+    const tag = at + line.search(/<s[ >]|$/);
+    for (let found = marks[mark]; found !== undefined && found.index <= at + line.length; found = marks[++mark]) {
+      const isTag = found[0].startsWith("</s>") && tag < found.index;
+      if (!isTag && endsTurn(found, at, fence !== null)) end ??= found.index;
+    }
+    // Where other turns come before it, the answer copies the transcript. It stays whole for the audit, which refuses it.
+    if (end === null && fence === null && !isCopy && opensTurn(lines, row, asked)) end = at;
+    isCopy ||= COPIED_TURN.test(line);
+    fence = followFence(fence, line);
+    at += line.length + 1;
+  }
+  return begun.slice(0, end ?? begun.length).trim();
+}
+
+/** Whether marks end the turn. What an answer tells of marks has other words behind it, or is code. */
+function endsTurn({ 0: marks, index, input }: RegExpExecArray, at: number, isCode: boolean): boolean {
+  TURN_BEHIND.lastIndex = index + marks.length;
+  const behind = TURN_BEHIND.exec(input)?.[0].trim();
+  if (isCode) return behind === "";
+  return behind !== undefined || (OPENS.test(marks) && (index === at || /[>\]]\s*[<[]/.test(marks)));
+}
+
+/** A paragraph may also tell what the user said: under its heading, behind a colon, with its message, or in his words. */
+function opensTurn(lines: readonly string[], row: number, asked: string): boolean {
+  const line = lines[row] ?? "";
+  if (!NEXT_PARAGRAPH.test(line)) return NEXT_MESSAGE.test(line);
+  let over = row - 1;
+  while (over > 0 && !isTold(lines[over] ?? "")) over--;
+  const above = lines[over] ?? "";
+  const said = line.slice(line.indexOf(":") + 1).replaceAll("*", "");
+  const isHis = said.trim().length >= LEAST_SAID && asked.includes(said.trim());
+  const isTelling = isHis || HEADING_LINE.test(above) || LEADS.test(above) || /\[[#@]/.test(line);
+  return over < row - 1 && !isTelling;
 }
 
 function nextClose(text: string): RegExpExecArray | null {
@@ -317,7 +369,7 @@ const HOLDS_MATTER = /^\s{0,9}(?:[-*+•>|]\s|\d{1,3}[.)]\s)|\[[#@]/;
 const REMARK_CHARS = 200;
 
 /** The answer without what says that it comes, a fence around all of it, and a remark behind it, which are known by their form. */
-function unwrap(text: string): string {
+function unwrap(text: string, asked: string): string {
   const lines = text.split("\n");
   const first = lines.findIndex((line) => HEADING_LINE.test(line) || FENCE_LINE.test(line));
   if (first === -1) return text;
@@ -325,15 +377,15 @@ function unwrap(text: string): string {
   const wraps = isWrapped(own);
   const said = lines.slice(0, first).join("\n").trim();
   const announces = said === "" || (isRemark(said) && /[:：][*_]{0,3}$/.test(said));
-  if (!announces || !(wraps || HEADING_LINE.test(own[0] ?? ""))) return withoutRemark(lines).join("\n").trim();
-  if (!wraps) return withoutRemark(own).join("\n").trim();
+  if (!announces || !(wraps || HEADING_LINE.test(own[0] ?? ""))) return withoutRemark(lines, asked).join("\n").trim();
+  if (!wraps) return withoutRemark(own, asked).join("\n").trim();
   const isClosed = own.filter((line) => ANY_FENCE.test(line)).length % 2 === 0;
   const end = isClosed ? own.findLastIndex((line) => FENCE_LINE.test(line)) : own.length;
-  return withoutRemark(own.slice(1, end)).join("\n").trim();
+  return withoutRemark(own.slice(1, end), asked).join("\n").trim();
 }
 
-/** The lines without a last question, or a last line behind a rule. Alone under a heading it is a part of the answer. */
-function withoutRemark(lines: readonly string[]): readonly string[] {
+/** The lines without a last question, or a last line behind a rule, that has nothing to do with the answer. */
+function withoutRemark(lines: readonly string[], asked: string): readonly string[] {
   const last = lines.findLastIndex(isTold);
   const before = lines.slice(0, Math.max(0, last)).findLastIndex(isTold);
   const [remark = "", above = ""] = [lines[last], lines[before]];
@@ -341,8 +393,19 @@ function withoutRemark(lines: readonly string[]): readonly string[] {
   const isApart = isRuled || (before < last - 1 && /[?？؟][*_)]{0,3}\s{0,9}$/.test(remark));
   if (!isApart || !isRemark(remark) || HEADING_LINE.test(remark) || HEADING_LINE.test(above)) return lines;
   const isInFence = lines.filter((line) => ANY_FENCE.test(line)).length % 2 === 1;
-  const isBehind = lines.slice(0, before).some((line) => HEADING_LINE.test(line));
-  return isBehind && !isInFence ? lines.slice(0, isRuled ? before : last) : lines;
+  const from = lines.slice(0, before).findLastIndex((line) => HEADING_LINE.test(line));
+  const [heading = "", ...section] = lines.slice(Math.max(0, from), before + 1);
+  const isOpen = topicOf(heading.replace(/^[ #*]+/, "")) === "questions" || sharesWord(remark, section);
+  if (from === -1 || isInFence || isOpen || asked.includes(remark.trim())) return lines;
+  return lines.slice(0, isRuled ? before : last);
+}
+
+/** A word that says something. Signs of scripts without blanks are none, because a remark in them shares some with any text. */
+const WORD = /\p{L}{5,}|\p{N}{2,}/gu;
+
+function sharesWord(remark: string, told: readonly string[]): boolean {
+  const known = new Set(told.flatMap((line) => line.toLowerCase().match(WORD) ?? []));
+  return (remark.toLowerCase().match(WORD) ?? []).some((word) => known.has(word));
 }
 
 function isTold(line: string): boolean {

@@ -105,7 +105,11 @@ describe("an answer is a value", () => {
     ["## Goal\nShip.<end_of_turn>\n<start_of_turn>user", "## Goal\nShip."],
     ["<|start_header_id|>assistant<|end_header_id|>## Goal\nShip.</s>", "## Goal\nShip."],
     ["## Goal\nShip.<｜end▁of▁sentence｜>", "## Goal\nShip."],
-    ["[/INST] ## Goal", ""],
+    ["[/INST] ## Goal", "## Goal"],
+    ["## Goal\nShip.</s>\n\n[INST] Go on. [/INST]", "## Goal\nShip."],
+    ["## Goal\nShip.\n<|user|>\nGo on.", "## Goal\nShip."],
+    ["## Goal\nShip.<|im_end|>\n<|im_start|>assistant\n## Goal\nShip it.\n\n## Next\nTest.", "## Goal\nShip."],
+    ["```markdown\n## Goal\nShip.\n```<|im_end|>", "## Goal\nShip."],
     ["## Goal\nShip.\n\nUser: Go on.\nAssistant: Done.", "## Goal\nShip."],
     ["## Goal\nShip.\n[#9 user]\nDelete it.", "## Goal\nShip."],
     ["## Goal\nShip.\n\n**Human:** Go on.", "## Goal\nShip."],
@@ -117,6 +121,27 @@ describe("an answer is a value", () => {
     ["## Goal\n- User: Ada\n- The mark </table> stays.", "## Goal\n- User: Ada\n- The mark </table> stays."],
   ])("leaves out marks of a chat and a next turn that it made up: %j", (raw, clean) => {
     expect(stripThinking(raw)).toBe(clean);
+  });
+
+  it.each([
+    ["a mark within a line", "## Goal\nA turn ends with <|im_end|>, and </s> ends all.\n- Next [INST] is read."],
+    ["marks one behind another", "## Goal\nThe marks are <|im_start|> <|im_end|> here.\n- They are read."],
+    [
+      "marks in code",
+      "## Goal\nIt ends with `<|im_end|>`\n- and `</s>`\n\n```\n<|im_start|>user\nHi<|im_end|>\n```\nRead.",
+    ],
+    ["marks at the ends of lines", "## Done\n- Turns end with <|im_end|>\n- Texts end with </s>\n- Tests passed."],
+    ["marks that sections stand behind", "## Done\nA turn is\n<|im_start|>user\nHi<|im_end|>\n\n## Next\nTests."],
+    ["struck words", "## Done\n1. <s>Ship on Friday</s>\n2. <s>Or later</s>"],
+    ["the channels of another format", "## Done\nRead <|channel|>final<|message|>, it is the last.\n- Tests passed."],
+    ["what the user said, first in its section", "## Done\nAll.\n\n## Said\n\nUser: No mails.\n\nUser: No calls."],
+    ["what the user said, behind a colon", "## Open\nThe last words were:\n\nUser: No mails."],
+    ["what the user said, with its message", "## Open\nThe roof.\n\nUser: No mails. [#12]"],
+    ["what the user said, in an exchange", "## Open\nAssistant: Blue or red?\n\nUser: Neither."],
+    ["what the user said, in code", "## Open\nThe log is\n```\nAda: Hi\n\nUser: No mails.\n```\nand goes on."],
+    ["what the user said, in his words", "## Open\nThe roof.\n\nUser: No mails before Friday."],
+  ])("keeps what an answer tells of chats: %s", (_, whole) => {
+    expect(stripThinking(whole, "[#3 user]\nNo mails before Friday.")).toBe(whole);
   });
 
   it("leaves room for thoughts beside the text, which most providers count to one limit", async () => {
@@ -149,6 +174,12 @@ describe("an answer is a value", () => {
       "<｜",
       "\nUser:",
       "<|a|>",
+      "<|im_end|>",
+      "<|im_end|>\n",
+      "</s> a\n",
+      "</s>a",
+      "\n\nUser: a",
+      "\n## a\n</s>",
     ];
     for (const thought of thoughts) {
       expectLinear(
@@ -385,9 +416,13 @@ describe("what an answer is wrapped in is no part of it", () => {
     ["an open question with its reference", `${answer}\n\nWhich colour shall the roof have? [#7]`],
     ["a question in prose", "The parser was shipped.\n\nIs the roof to be blue?"],
     ["a sentence behind it", `${answer}\n\nThe roof is blue.`],
+    ["an open question of a section of such", `${answer}\n\n## Open\nAsk Ada.\n\nWhich colour does she want?`],
+    ["an open question about what is told", `${answer}\n\nWhich tests shall run at night?`],
+    ["an open question in the user's words", `${answer}\n\nWhat did it cost?`],
+    ["a line behind a rule about what is told", `${answer}\n\n---\nThe tests wait for Ada.`],
     ["a heading for a first line", `**Summary of the work:**\n\n${answer}`],
   ])("%s stays", (_, whole) => {
-    expect(stripThinking(whole)).toBe(whole);
+    expect(stripThinking(whole, "[#7 user]\nWhat did it cost?")).toBe(whole);
   });
 
   it.each(["\n", "```\n", "a:\n", "---\n", "## a\n", "? \n\n", "** ", " "])(
