@@ -1,8 +1,9 @@
 /**
  * Tells what a user wrote in a message from what tools, harnesses, templates and commands put there.
  *
- * Messages in, texts out. No language is known here. Marks of harnesses are tags and metadata, and a template is a long paragraph that comes
- * again. In doubt a text counts as the user's, because the model that reads it decides what it means.
+ * Messages in, texts out. Marks of harnesses are tags and metadata, and a template is a long paragraph that comes again. Beside words of the
+ * user a block in tags is the user's in doubt, because the model that reads it decides what it means. What only shows others is shown, and is
+ * no source of instructions: a fence, a block whose tag has attributes, and a message that is one block.
  */
 import type { UIMessage } from "ai";
 import { fieldText, innerParts, isOfHarness, textsOf, toolPart } from "../steps/message/message.ts";
@@ -12,20 +13,33 @@ import { cutMiddle, elementOf, wholeCharacters, type TranscriptElement } from ".
 import type { Instruction, Saying } from "./fact.ts";
 
 /** Tags in which commands and editors pass on what the user typed. */
-const TYPED = /^(?:command-args|user_query|user[-_]message)$/;
-/** Names of one word in which a person may put what he says: the parts of a prompt, and elements of a page. In any other somebody else speaks. */
-const OWN =
-  /^(?:user\w*|human|task|prompt|query|question|request|feedback|input|instructions?|rules?|constraints?|requirements?|guidelines?|goals?|context|background|role|style|tone|audience|format|output|steps?|notes?|p|div|span|b|i|u|em|strong|pre|code|h[1-6]|[uo]l|blockquote|body|html|section|article|table)$/i;
-/** Words in the names of tags of harnesses. A person's own tags in a prompt, and elements of a page, have others. */
+const TYPED = /^(?:command-args|user[-_]?(?:query|message|request))$/;
+/** Tags of what harnesses say: Claude Code, Codex, Cline, Cursor, Copilot, Kiro, Grok, Gemini. Small letters, with underscores. */
 const OF_HARNESS =
-  /^(?=.*[-_])(?:.*[-_])?(?:system|reminder|notif\w*|notice|hook|std(?:in|out|err)|caveat|command|tool|function|environment|ide|editor|teammate|(?:sub)?agent|session|bash|shell|terminal|console|browser|workspace|opened|attached|selection|cursor|background|snapshot|compact\w*|summary|report|results?)(?:$|[-_])|^(?:user_instructions|skill|teammate)$/;
-const TAG = /<(\/?)(\p{L}[\p{L}\p{N}_.:-]{0,80})(?:\s[^<>]{0,300})?>/gu;
+  /^(?:system(?:_\w+)?|\w+_hook|hook_\w+|(?:local_)?command_(?:name|message|contents|caveat|std\w+)|bash_(?:input|std\w+)|environment_?(?:context|details|info)|workspace_\w+|ide_\w+|editor_?context|(?:task|sub_?agent)_notification|teammate(?:_message)?|monitor_events?|turn_aborted|user_(?:instructions|info|shell_command)|session_context|state_snapshot|conversation_summary|skills?|reminder_?instructions|steering_reminder|fast_mode_info|new_diagnostics|persisted_output|linter_errors|project_layout|git_status|open_\w*files|additional_data)$/;
+/** Tags of what others wrote: files, pages, mails, what tools brought, and what is called untrusted. */
+const OF_OTHERS =
+  /^(?:(?:\w+_)?(?:untrusted|external|retrieved|fetched|attached|uploaded|scraped)(?:_\w+)?|(?:\w+_)?(?:file|folder|directory|document|doc|page|web|site|url|e?mail|attachment|tool|function|search|terminal|shell|browser|console|code)s?_(?:contents?|text|body|results?|outputs?|response|data|listing|page|site|selection|use_error)s?|(?:web_?)?(?:page|site)s?|files?|documents?|docs|e?mails?|attachments?)$/;
+/** Elements of a page, in which a person may write, and the parts of a prompt. A message that is one other block is not the user's. */
+const ELEMENT =
+  /^(?:p|div|span|a|b|i|u|em|strong|pre|code|h[1-6]|[uo]l|li|blockquote|body|html|main|section|article|table)$/;
+const PROMPT =
+  /(?:^|[-_])(?:user|human|task|prompt|query|question|request|feedback|answer|input|instructions?|rules?|constraints?|requirements?|guidelines?|goals?|format)(?:$|[-_])/;
+const TAG = /<(\/?)(\p{L}[\p{L}\p{N}_.:-]{0,80})(\s[^<>]{0,300})?>/gu;
 /** Tags at the beginning of a line whose text goes to the end of a message that was cut before their own end. */
 const ENDLESS =
   /^(?:system-reminder|task-notification|teammate-message|environment_\w+|local-command-\w+|bash-std\w+)$/;
 /** A line of a harness, an instruction file in its envelope, and the beginnings of texts that are a harness's from there on. */
 const NOTICE =
-  /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$/gm;
+  /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$|^Called the \w+ tool with the following input: .*$/gm;
+/** What begins a tool's result where a harness has no role for it. What follows it in its message is the result. */
+const RESULT =
+  /^\s*\[(?:([a-z]{2,20}(?:_[a-z]{2,20})+)(?: for [^]{0,2000}?)?\] Result:|(TASK RESUMPTION)\]|ERROR\] You did not use a tool)/;
+/** Tools whose result is what the user answered, in tags of these names. */
+const ASKS = /^(?:ask_followup_question|attempt_completion|plan_mode_respond|TASK RESUMPTION)$/;
+const ANSWER = /^(?:feedback|answer|user_message|task)$/;
+/** Files that a harness put behind the user's words. */
+const [FILES, FILES_END] = ["--- Content from referenced files ---", "--- End of content ---"];
 const INSTRUCTION_FILE = /^# AGENTS\.md instructions for [^\n]*\n\s*<INSTRUCTIONS>(?:[^]*<\/INSTRUCTIONS>|[^]*$)/;
 const SUMMARY =
   /^(?:This session is being continued\b[^.\n]*\b(?:previous conversation|window)\b|The conversation history before this point was compacted into|Another language model started to solve this problem and produced)/;
@@ -49,9 +63,8 @@ export interface Said {
 export function readSaid(messages: readonly UIMessage[]): Said[] {
   const later = new Set<string>();
   const found = messages.toReversed().flatMap((message) => {
-    const paragraphs = wordsOfUser(message)
-      .split(/\n[ \t]*\n/)
-      .filter((each) => each.trim() !== "");
+    const words = wordsOfUser(message);
+    const paragraphs = (isPasted(words) ? "" : words).split(/\n[ \t]*\n/).filter((each) => each.trim() !== "");
     const again = paragraphs.filter((each) => later.has(each));
     const least = again.some((each) => each.length >= TEMPLATE_CHARS) ? 0 : REPEATED_CHARS;
     const told = new Set(again.filter((each) => each.length >= least));
@@ -91,10 +104,53 @@ export function wordsOfUser(message: UIMessage): string {
       return steered(part).map((each) => ("text" in each ? fieldText(each.text) : ""));
     return part.type === "text" ? [fieldText(part.text)] : [];
   });
-  return texts
+  const words = withoutResults(withoutFiles(texts))
     .map(withoutHarness)
     .filter((text) => text !== "")
     .join("\n");
+  return speakerOf(words) === "harness" ? "" : words;
+}
+
+/** The texts without the files that stand from one mark to the last of the other, in one text or over several. */
+function withoutFiles(texts: readonly string[]): readonly string[] {
+  const first = texts.findIndex((text) => text.includes(FILES));
+  if (first === -1) return texts;
+  const last = texts.findLastIndex((text, at) => at >= first && text.includes(FILES_END));
+  const [begin = "", end = ""] = [texts[first], texts[last]];
+  const behind =
+    last === -1 ? [] : [end.slice(end.lastIndexOf(FILES_END) + FILES_END.length), ...texts.slice(last + 1)];
+  return [...texts.slice(0, first), begin.slice(0, begin.indexOf(FILES)), ...behind];
+}
+
+/** The texts before the result of a tool, and what the user answered, where that is the result. */
+function withoutResults(texts: readonly string[]): readonly string[] {
+  const first = texts.findIndex((text) => RESULT.test(text));
+  if (first === -1) return texts;
+  const [, tool, notice] = RESULT.exec(texts[first] ?? "") ?? [];
+  const answers = ASKS.test(tool ?? notice ?? "") ? texts.slice(first).flatMap(answersIn) : [];
+  return [...texts.slice(0, first), ...answers];
+}
+
+function answersIn(text: string): string[] {
+  return topBlocks(text).flatMap(({ name, to, end }) =>
+    ANSWER.test(name) && end !== undefined ? [text.slice(to, end.from)] : [],
+  );
+}
+
+/**
+ * Who wrote a text of blocks alone. Several parts of a prompt, elements of a page, and a tag in letters of no harness are the user's. One word
+ * may be anybody's. Words beside them are the user's, and so are the blocks then.
+ */
+function speakerOf(text: string): "user" | "harness" | "anybody" {
+  const blocks = topBlocks(text);
+  const ends = [0, ...blocks.map(({ to, end }) => end?.to ?? to)];
+  const isBeside = (from: number, to?: number): boolean => /[\p{L}\p{N}]/u.test(text.slice(from, to));
+  const isAlone = blocks.every(({ from }, at) => !isBeside(ends[at] ?? 0, from)) && !isBeside(ends.at(-1) ?? 0);
+  if (blocks.length === 0 || !isAlone || blocks.every(({ name }) => ELEMENT.test(name))) return "user";
+  if (blocks.some(({ hasFields }) => hasFields)) return "harness";
+  const names = new Set(blocks.map(({ name }) => name));
+  if (names.size > 1 || blocks.every(({ name }) => PROMPT.test(name) || /\P{ASCII}/u.test(name))) return "user";
+  return /[-_.:]/.test([...names].join("")) ? "harness" : "anybody";
 }
 
 function steered(part: UIMessage["parts"][number]): UIMessage["parts"] {
@@ -122,19 +178,25 @@ function withoutHarness(text: string): string {
 
 /**
  * The text without the blocks in which a harness or somebody else speaks, and with what the user typed in them. A block of a harness stands
- * anywhere, and one of somebody else on lines of its own. Linear, because each tag is looked at once.
+ * anywhere, and one of somebody else on lines of its own and in no fence. Linear, because each tag and each line is looked at once.
  */
 function withoutBlocks(text: string): string {
-  let [said, at] = ["", 0];
-  for (const { name, from, to, begins, end } of blocksOf(text)) {
+  let [said, at, looked] = ["", 0, 0];
+  let fence: string | null = null;
+  for (const block of blocksOf(text)) {
+    const { name, from, to, begins, hasFields } = block;
     const isTyped = TYPED.test(name);
-    const isHarness = isTyped || OF_HARNESS.test(name);
-    if (from < at || !(isHarness || (begins && !/[-_]/.test(name) && !OWN.test(name)))) continue;
-    const isCut = end === undefined && begins && ENDLESS.test(name);
-    const until = isCut ? { from: text.length, to: text.length } : end;
-    if (until === undefined || !(isHarness || LINE_END.test(text.slice(until.to, until.to + 80)))) continue;
-    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, until.from)) : "");
-    at = until.to;
+    const written = name.replaceAll("-", "_");
+    const isHarness = isTyped || OF_HARNESS.test(written);
+    if (from < at || !(isHarness || (begins && OF_OTHERS.test(written)))) continue;
+    const isCut = block.end === undefined && begins && (isHarness ? ENDLESS.test(name) : hasFields);
+    const end = isCut ? { from: text.length, to: text.length } : block.end;
+    if (end === undefined || !(isHarness || LINE_END.test(text.slice(end.to, end.to + 80)))) continue;
+    for (const line of text.slice(Math.max(at, looked), from).split("\n")) fence = followFence(fence, line);
+    looked = from;
+    if (!isHarness && fence !== null) continue;
+    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, end.from)) : "");
+    at = end.to;
   }
   return said + text.slice(at);
 }
@@ -143,27 +205,36 @@ const LINE_START = /(?:^|\n)[ \t]*$/;
 const LINE_END = /^[ \t]*(?:\n|$)/;
 
 interface Tag extends Readonly<Record<"from" | "to", number>> {
+  /** In small letters. */
   readonly name: string;
   /** Whether it stands at the beginning of a line. */
   readonly begins: boolean;
+  readonly hasFields: boolean;
   end?: Pick<Tag, "from" | "to">;
 }
 
-/** The tags that begin something, each with its end behind others of its name. One at the beginning of a line may take the last end of its name. */
+/**
+ * The tags that begin something, each with its end behind others of its name. One at the beginning of a line may take the last end of its name,
+ * and goes on to one too many on a line of its own, because what stands in it may hold an end, too.
+ */
 function blocksOf(text: string): readonly Tag[] {
   const open = new Map<string, Tag[]>();
+  const closed = new Map<string, Tag>();
   const blocks: Tag[] = [];
   const last = new Map<string, Pick<Tag, "from" | "to">>();
-  for (const { index: from, 0: tag, 1: slash, 2: written = "" } of text.matchAll(TAG)) {
+  const isBegin = (at: number): boolean => LINE_START.test(text.slice(Math.max(0, at - 80), at));
+  for (const { index: from, 0: tag, 1: slash, 2: written = "", 3: fields = "" } of text.matchAll(TAG)) {
     const [name, to] = [written.toLowerCase(), from + tag.length];
     if (!open.has(name)) open.set(name, []);
     if (slash === "/") {
       last.set(name, { from, to });
-      const block = open.get(name)?.pop();
-      if (block !== undefined) block.end = { from, to };
+      const block = open.get(name)?.pop() ?? (isBegin(from) ? closed.get(name) : undefined);
+      if (block === undefined) continue;
+      block.end = { from, to };
+      if (block.begins && open.get(name)?.length === 0) closed.set(name, block);
       continue;
     }
-    const block: Tag = { name, from, to, begins: LINE_START.test(text.slice(Math.max(0, from - 80), from)) };
+    const block: Tag = { name, from, to, begins: isBegin(from), hasFields: /[^\s/]/.test(fields) };
     open.get(name)?.push(block);
     blocks.push(block);
   }
@@ -174,18 +245,53 @@ function blocksOf(text: string): readonly Tag[] {
   return blocks;
 }
 
-/** What may be the user's own instruction: not what stands in a fence or behind the marks of a quotation, if anything stands beside it. */
+/** Those with an end that stand in no other. */
+function topBlocks(text: string): readonly Tag[] {
+  let at = 0;
+  return blocksOf(text).filter(({ from, end }) => {
+    if (from < at || end === undefined) return false;
+    at = end.to;
+    return true;
+  });
+}
+
+/**
+ * What may be the user's own instruction: not what stands in a fence, in a block whose tag has attributes, or in one that is all of a message.
+ * Behind the marks of a quotation others speak, too, unless nothing stands beside it.
+ */
 export function ownWords(message: UIMessage): string {
   const text = wordsOfUser(message);
+  return speakerOf(text) === "user" ? withoutOthers(text) : "";
+}
+
+/** Whether a text is a fence alone, with which a user shows something and says nothing. */
+function isPasted(text: string): boolean {
+  return speakerOf(text) === "user" && withoutOthers(text) === "";
+}
+
+function withoutOthers(text: string): string {
   let fence: string | null = null;
   const lines = text.split("\n").map((line) => {
     const before = fence;
     // A command puts what it was given into a fence of plain text.
     if (fence !== null || !/^\s*[`~]{3,}text\b/.test(line)) fence = followFence(fence, line);
-    return before !== null || fence !== null || /^ {0,3}>/.test(line) ? "" : line;
+    return before !== null || fence !== null ? "" : line;
   });
-  const own = lines.join("\n");
-  return own.trim() === "" ? text : own;
+  const own = withoutShown(lines.join("\n"));
+  const unquoted = own.replaceAll(/^ {0,3}>.*$/gm, "");
+  return unquoted.trim() === "" ? own.trim() : unquoted;
+}
+
+/** The text without the blocks on lines of their own whose tags have attributes. */
+function withoutShown(text: string): string {
+  let [own, at] = ["", 0];
+  for (const { name, from, begins, hasFields, end } of topBlocks(text)) {
+    const isShown = begins && hasFields && !ELEMENT.test(name);
+    if (!isShown || end === undefined || !LINE_END.test(text.slice(end.to, end.to + 80))) continue;
+    own += text.slice(at, from);
+    at = end.to;
+  }
+  return own + text.slice(at);
 }
 
 /** Characters of one message that are shown. A longer one is mostly pasted. Its beginning and end say what it is for. */
