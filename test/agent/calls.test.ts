@@ -13,25 +13,7 @@ import { Session } from "../../src/agent/sessions/session.ts";
 import { newAgent } from "../agents.ts";
 import { say } from "../conversation.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-
-/** Calls of the ledger, of the dispatcher and of the tree, which no method of a session stands behind. */
-const WITHOUT_A_METHOD: ReadonlySet<CallName> = new Set<CallName>([
-  "runs",
-  "liveRuns",
-  "getRun",
-  "cancelRun",
-  "listBranches",
-  "findLeaf",
-  "getProposal",
-  "waitForRun",
-  "health",
-  "pauseRun",
-  "resumeRun",
-  "retryRun",
-  "retryRunFrom",
-  "approveRun",
-  "rejectRun",
-]);
+import { WITHOUT_A_METHOD } from "./call-inputs.ts";
 
 /** Calls whose method goes by another name. */
 const NAMED_OTHERWISE: Partial<Record<CallName, string>> = {
