@@ -7,7 +7,7 @@
  */
 import { normalForm } from "../steps/text/text.ts";
 import { utf8Length } from "../memory/messages/content.ts";
-import { readQuestion, type Ask, formsOfText, isUnspaced, languageOf, spellingsOf, UNSPACED } from "./question.ts";
+import { readQuestion, type Ask, formsOfText, isUnspaced, languageOf, UNSPACED } from "./question.ts";
 
 /** Most words of one phrase that must be adjacent, counted from its start. In a script without spaces, each character is a word. */
 export const MAX_PHRASE_WORDS = 128;
@@ -68,7 +68,7 @@ function indexForms(texts: readonly string[]): string {
   let budget = SEARCH_FORMS_CHARS;
   for (const text of texts) {
     const language = languageOf(text);
-    for (const form of [...formsOfText(text, language), ...spellingsOf(text).map(language.stem)]) {
+    for (const form of formsOfText(text, language)) {
       // For a script without spaces the characters are indexed instead.
       if (forms.has(form) || isUnspaced(form)) continue;
       budget -= form.length + 1;
@@ -137,7 +137,7 @@ export function askExpression({ word, forms, isPair, phrase }: Ask): string {
 
 /** The words of a query as they are written, for an index without forms. Empty when the query has no letter and no digit. */
 export function matchExpression(query: string): string {
-  const asks = readQuestion(query).asks.filter(({ isSpelling }) => !isSpelling);
+  const { asks } = readQuestion(query);
   return asks.map(({ word, phrase }) => quoted(phrase ?? { text: word, isBeginning: false })).join(" ");
 }
 

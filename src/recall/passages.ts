@@ -14,7 +14,6 @@ import {
   formsOfText,
   isUnspaced,
   languageOf,
-  spellingsOf,
   wordsOfText,
   type Language,
 } from "./question.ts";
@@ -224,12 +223,7 @@ const ESCAPES = /\\[ntr"]/g;
 function readForms(passage: Passage): Forms {
   const text = passage.text.replaceAll(ESCAPES, " ");
   const forms = formsOfText(text, passage.language);
-  const spellings = spellingsOf(text);
-  return {
-    often: tally([...forms, ...spellings.map(passage.language.stem)]),
-    written: tally([...formsOfText(text, AS_WRITTEN), ...spellings]),
-    count: forms.length,
-  };
+  return { often: tally(forms), written: tally(formsOfText(text, AS_WRITTEN)), count: forms.length };
 }
 
 function tally(forms: readonly string[]): Map<string, number> {

@@ -19,8 +19,6 @@ export interface Ask {
   readonly phrase: { readonly text: string; readonly isBeginning: boolean } | null;
   /** True when it may be a name, which other languages decline. */
   readonly isName: boolean;
-  /** True for another spelling of what is asked, such as `getuser` for "get-user". */
-  readonly isSpelling: boolean;
   /** True when only messages that have it, and their neighbours, can be an answer. */
   readonly isRequired: boolean;
 }
@@ -49,7 +47,7 @@ const QUESTION_WORDS = 15;
 const FEW_WORDS = 7;
 const QUESTION = /[?？؟]["'”’)]*\s*$/;
 const PIECES = /"([^"]*)"?(\*?)|([^\s"]+)/g;
-const NO_ASK = { forms: [], isPair: false, phrase: null, isName: false, isSpelling: false, isRequired: false };
+const NO_ASK = { forms: [], isPair: false, phrase: null, isName: false, isRequired: false };
 
 /**
  * Reads a question: its words, `begin*`, and `"adjacent words"`. The last two are required only if the question
@@ -75,18 +73,8 @@ export function readQuestion(query: string): Question {
   const isExact =
     exact.length > 0 &&
     rest.every((text) => quoted.has(`${text.toLowerCase()}false`) || wordsOfText(text).length === 0);
-  const known = new Set(words.map(({ word }) => word));
-  const spellings = askWords(spellingsOf(rest.join(" ")).join(" ")).filter(({ word }) => !known.has(word));
-  const asks = isExact
-    ? exact.map((each) => ({ ...each, isRequired: true }))
-    : [...exact, ...words, ...spellings.map((each) => ({ ...each, isSpelling: true }))];
+  const asks = isExact ? exact.map((each) => ({ ...each, isRequired: true })) : [...exact, ...words];
   return { asks: asks.slice(0, MAX_QUERY_TERMS), isQuestion: isAsked, isWork: false };
-}
-
-/** The asks that are not found. A word is found with another spelling that holds it. */
-export function lostAmong<Each extends Ask>(asks: readonly Each[], isFound: (ask: Each) => boolean): Each[] {
-  const found = asks.filter((ask) => ask.isSpelling && isFound(ask));
-  return asks.filter((ask) => !ask.isSpelling && !isFound(ask) && !found.some(({ word }) => word.includes(ask.word)));
 }
 
 /** The share of a name's letters that an ending may take, and letters that it leaves. */
@@ -227,17 +215,6 @@ export function topicAsks(question: string): Ask[] {
 const DETECTED_CHARS = 2_000;
 /** A single letter, as an apostrophe leaves it. "don't" is read as "don" and "t". */
 const LETTER = /^\p{L}$/u;
-/** Names written in one, with hyphens or with underscores. */
-const NAMES = /[\p{L}\p{M}\p{N}]+(?:[-_][\p{L}\p{M}\p{N}]+)*/gu;
-const PLAIN_NAMES = /[a-z0-9]+(?:[-_][a-z0-9]+)*/gi;
-const BETWEEN_PARTS = /[-_]|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
-/** Names and numbers in groups with digits, as in DE89 3704 0044, (555) 010-4477, 1,234,567, AB-12/34 and 00:1a:2b. */
-const IN_GROUPS = /\b(?:[a-z]{1,5}-)?(?=[a-z]*\d)[a-z\d]+(?:[-.:/,][a-z\d]+|[ )(]{1,2}[a-z]*\d[a-z\d]*)+\b/gi;
-/** The hash of a commit or an image, and the part of it that most tools show. */
-const HASH = /^(?=\d*[a-f])(?=[a-f]*\d)[a-f\d]{8,64}$/i;
-const HASH_CHARS = 7;
-/** The longest name that is read in parts and in one. A longer one is code in some encoding. */
-const MAX_NAME_CHARS = 40;
 /** A word that begins with a capital may be a name, unless a sentence begins with it. What stands before is read at capitals only. */
 const CAPITALISED = /(?=\p{Lu})(?:(?<=[^.?!:\s]\s+["'“‘«(]?)|^(?=\S+$))\p{Lu}[\p{L}\p{M}]+/gu;
 
@@ -363,27 +340,6 @@ export function formsOfText(text: string, { stem }: Language): string[] {
   const words = wordsOfText(text);
   if (IS_PLAIN.test(text)) return words.map(stem);
   return words.flatMap((word) => (isUnspaced(word) ? pairsOf(word) : [stem(word)]));
-}
-
-/**
- * Other spellings of names in a text: `getUserById` in its parts, `get_user`, `A-4471` and numbers in groups in one
- * word, and the beginning of a hash.
- */
-export function spellingsOf(text: string): string[] {
-  const spellings: string[] = [];
-  const add = (word: string): void => {
-    if (word.length <= MAX_NAME_CHARS && !isUnspaced(word)) spellings.push(...wordsOfText(word));
-  };
-  for (const name of text.match(IS_PLAIN.test(text) ? PLAIN_NAMES : NAMES) ?? []) {
-    if (name.length > HASH_CHARS && HASH.test(name)) add(name.slice(0, HASH_CHARS));
-    if (name.length > MAX_NAME_CHARS || !BETWEEN_PARTS.test(name)) continue;
-    const parts = name.split(BETWEEN_PARTS);
-    const isJoined = !/[-_]/.test(name);
-    if (isJoined) for (const part of parts) add(part);
-    else add(parts.join(""));
-  }
-  for (const [groups] of text.matchAll(IN_GROUPS)) add(groups.replaceAll(/\W/g, ""));
-  return spellings;
 }
 
 /** The language of a text's beginning, by its stop words. English when there are none. */

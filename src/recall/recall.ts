@@ -29,16 +29,7 @@ import {
   type ReadMessage,
   type Shown,
 } from "./passages.ts";
-import {
-  beginningOf,
-  lostAmong,
-  rankMessages,
-  readQuestion,
-  topicAsks,
-  type Ask,
-  type Match,
-  weightOf,
-} from "./question.ts";
+import { beginningOf, rankMessages, readQuestion, topicAsks, type Ask, type Match, weightOf } from "./question.ts";
 import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
 import { parseSyntheticId, storedId, RECORD_PREFIX } from "../steps/view/view.ts";
 import { isPruned } from "../memory/messages/content.ts";
@@ -405,7 +396,7 @@ class Answer {
   #match(asks: readonly Ask[], ranges: readonly SeqRange[], isWork: boolean): { matches: Match[]; lost: Ask[] } {
     const matches = this.#originals.matches(asks, { ranges, rows: ASKED_ROWS });
     if (isWork) return { matches, lost: [] };
-    const lost = lostAmong(matches, ({ seqs }) => seqs.length > 0);
+    const lost = matches.filter(({ seqs }) => seqs.length === 0);
     const beginnings = lost.flatMap((ask) => beginningOf(ask) ?? []);
     return { matches: [...matches, ...this.#originals.matches(beginnings, { ranges, rows: BEGINNING_ROWS })], lost };
   }

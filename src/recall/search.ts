@@ -28,7 +28,7 @@ import { isPruned, NotAtHand, type ReadableRow } from "../memory/messages/conten
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { isEncoded, atOnce, type Slices } from "../steps/text/text.ts";
 import { askExpression, fitWords, snippetsFor } from "./index-text.ts";
-import { lostAmong, readQuestion, weightOf, type Ask } from "./question.ts";
+import { readQuestion, weightOf, type Ask } from "./question.ts";
 
 type SourceRow = { seq: number; id: string; role: string; parts: number; digest: string; content: string };
 type FoundRow = { id: string; role: string; createdAt: number };
@@ -391,7 +391,7 @@ export class MessageSearch {
     checkWhole("limit", limit, 1, MAX_SEARCH_HITS);
     if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
     const { asks } = readQuestion(query);
-    const every = asks.filter(({ isSpelling }) => !isSpelling).map(askExpression);
+    const every = asks.map(askExpression);
     const indexed = every.length === 0 ? [] : this.#indexed(sessionId);
     if (indexed.length === 0) return [];
     const stretches = indexed.toSorted((a, b) => b.n - a.n).map(({ n }) => ({ first: rowidOf(n, 0), last: lastOf(n) }));
@@ -432,7 +432,7 @@ export class MessageSearch {
       .slice(0, limit)
       .map(([rowid, score]) => {
         const has = new Set(found.flatMap(({ ask, rowids }) => (rowids.includes(rowid) ? ask : [])));
-        return { rowid, score, missing: lostAmong(asks, (ask) => has.has(ask)).map(({ word }) => word) };
+        return { rowid, score, missing: asks.filter((ask) => !has.has(ask)).map(({ word }) => word) };
       });
   }
 

@@ -282,24 +282,9 @@ function log(n: number): string {
   return `Deploy ${n} of the zanzibar relay finished at 10:${n % 60} and every check was green once more, says the watcher.`;
 }
 
-test("a name is found however it is joined, split, grouped or declined", async () => {
+test("a name is found as another language declines it, and a letter and any part of a script without spaces as they are", async () => {
   await nested(async (session) => {
     const texts = {
-      camel: "We call getUserById(42) there.",
-      snake: "It was fetch_order_lines that failed.",
-      hyphen: "Ticket A-4471 is closed, and now we re-index.",
-      joined: "Ticket B5582 waits for us to redeploy.",
-      account: "Pay to DE89 3704 0044 0532 0130 00 by Friday.",
-      phone: "Her phone is +49 170 1234567.",
-      extension: "His phone is (555) 010-4477.",
-      sum: "The total was 1 234 567 yen.",
-      commas: "The debt was 7,654,321 pounds.",
-      points: "Es waren 8.765.432 Euro.",
-      part: "Part AB-12/34 is missing.",
-      card: "The network card is 00:1B:44:11:3A:B7 there.",
-      dotted: "The other card is 001c.5522.cc88 there.",
-      commit: "Commit 3f9a1c2e7b was bad.",
-      image: "The image is 9c0d4e1.",
       letter: "Take vitamin C with it.",
       polish: "Spotkałem Kowalskiego w Warszawie.",
       german: "Wir haben Müllers Haus gesehen, und es war nicht mehr da.",
@@ -308,46 +293,23 @@ test("a name is found however it is joined, split, grouped or declined", async (
     await session.appendAll([...Object.entries(texts).map(([id, text]) => told(id, text)), ...talk(100, 140)]);
     await session.addCompaction("Fourth summary.", "m1", "m120");
     for (const [query, id, lost] of [
-      ["get user by id", "camel", ""],
-      ["How do we get a user by id?", "camel", ""],
-      ["fetchOrderLines", "snake", ""],
-      ["A4471", "hyphen", ""],
-      ["reindex", "hyphen", ""],
-      ["Was B-5582 closed?", "joined", ""],
-      ["re-deploy", "joined", ""],
-      ["DE89370400440532013000", "account", ""],
-      ["+491701234567", "phone", ""],
-      ["5550104477", "extension", ""],
-      ["1234567", "sum", ""],
-      ["7654321", "commas", ""],
-      ["8765432", "points", ""],
-      ["AB1234", "part", ""],
-      ["AB-1234", "part", ""],
-      ["001b44113ab7", "card", ""],
-      ["00:1c:55:22:cc:88", "dotted", ""],
-      ["3f9a1c2", "commit", ""],
-      ["What is 9c0d4e1f00aa?", "image", '"9c0d4e1f00aa"'],
       ["Did they take vitamin C?", "letter", ""],
       ["Who is Kowalski?", "polish", '"kowalski"'],
       ["Who is Müller?", "german", '"müller"'],
       ["แมวสีดำ", "thai", ""],
     ] as const) {
       const found = await session.recall({ query });
-      expect(
-        hitsOf(found).map((hit) => hit.id),
-        query,
-      ).toContain(id);
+      const hits = hitsOf(found).map((hit) => hit.id);
+      expect(hits, query).toContain(id);
       expect(found.text.match(/No message has ([^.]*)\./)?.[1] ?? "", query).toBe(lost);
     }
-    for (const query of ["get group by name", "A-4472", "AB1235", "5550104478", "3f9a1c3", "รถไฟไปกรุงเทพ", "Zorblax"]) {
-      const found = await session.recall({ query });
+    for (const query of ["รถไฟไปกรุงเทพ", "Zorblax"]) {
+      const hits = hitsOf(await session.recall({ query })).map((hit) => hit.id);
       expect(
-        hitsOf(found).filter(({ id }) => Object.hasOwn(texts, id) && id !== "camel"),
+        hits.filter((id) => Object.hasOwn(texts, id)),
         query,
       ).toEqual([]);
     }
-    const searched = await session.search("fetchOrderLines");
-    expect(searched).toMatchObject([{ id: "snake", missing: [] }]);
   });
 });
 

@@ -2,7 +2,6 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expectLinear } from "../../growth.ts";
 import {
   choosePassages,
   cutMessage,
@@ -13,14 +12,7 @@ import {
   type Passage,
   type ReadMessage,
 } from "../../../src/recall/passages.ts";
-import {
-  readQuestion,
-  topicAsks,
-  type Match,
-  formsOfText,
-  languageOf,
-  spellingsOf,
-} from "../../../src/recall/question.ts";
+import { readQuestion, topicAsks, type Match, formsOfText, languageOf } from "../../../src/recall/question.ts";
 import { atOnce } from "../../../src/steps/text/text.ts";
 
 function user(...texts: readonly string[]): UIMessage {
@@ -253,19 +245,8 @@ describe("a long answer's work", () => {
   test("is parted into pieces of a stated size: eight times the text is more of them, and none is longer", () => {
     const [small, large] = [longestPiece(400), longestPiece(3_200)];
     expect(large.all).toBeGreaterThan(2 * small.all);
-    // One piece may be read several times, for its length, its words and its names.
+    // One piece may be read several times, for its length and its words.
     expect(large.most).toBeLessThan(6 * PASSAGES_PIECE_CHARS);
     expect(large.most / small.most).toBeLessThan(1.2);
   });
 });
-
-test.each(["字", "a", "-", "ab-", "_.", "a b ", "1-", "a1:", "1 "])(
-  "the spellings of names are read in time that grows with the text alone: %j",
-  (piece) => {
-    expectLinear(
-      (size: number) => piece.repeat(size),
-      (text) => spellingsOf(text),
-      4_000,
-    );
-  },
-);
