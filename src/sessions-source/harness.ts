@@ -18,6 +18,7 @@ import { checkFields } from "../known-fields.ts";
 import { compactAndWait } from "./compact-and-wait.ts";
 import { coreOf, mirrorOf, sessionsSource } from "./source.ts";
 import { messageSteps } from "../steps/message/message.ts";
+import { sayLostFiles } from "../steps/view/repair.ts";
 import { saidBy } from "../steps/view/thoughts.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
 import { Prompts } from "../turn/prompts.ts";
@@ -120,6 +121,12 @@ class HarnessSessions {
     const source = sessionsSource(mirrorOf(session), { name: "ThinkHarness", sessionId, live: () => [] });
     this.#core.hosted.set(sessionId, new HostedSession(this.#core, sessionId, source));
     this.#options.configureSession?.(session, sessionId);
+    // Of a branch by its leaf, the harness reads what it converts, also outside of any hook, before it runs a tool.
+    const getHistory = session.getHistory.bind(session);
+    session.getHistory = async (read) => {
+      const messages = await getHistory(read);
+      return read?.leafId === undefined ? messages : (sayLostFiles(messages as UIMessage[]) as typeof messages);
+    };
     // After a prompt that was too long, the harness compacts and asks again.
     session.compact = async (leafId) => compactAndWait(this.#ours(sessionId), leafId ?? undefined);
   }
