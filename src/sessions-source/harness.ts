@@ -125,7 +125,7 @@ class HarnessSessions {
     const getHistory = session.getHistory.bind(session);
     session.getHistory = async (read) => {
       const messages = await getHistory(read);
-      return read?.leafId === undefined ? messages : (sayLostFiles(messages as UIMessage[]) as typeof messages);
+      return read?.leafId === undefined ? messages : sayLostFiles(messages as UIMessage[]);
     };
     // After a prompt that was too long, the harness compacts and asks again.
     session.compact = async (leafId) => compactAndWait(this.#ours(sessionId), leafId ?? undefined);

@@ -23,13 +23,16 @@ const NO_THOUGHTS = /groq|cerebras|^mistral\b(?!.*(?:magistral|mistral-(?:small|
 const USER_ENDS = /claude|bedrock|google|gemini|vertex/;
 const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
 
-/** The kinds of a user's files that a package sends, besides pictures and PDF. It refuses the prompt for another. Gemini's sends all. */
+/** The kinds of a user's files that a package or its provider takes, besides pictures and PDF. The prompt is refused for another. */
 const OTHER_FILES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
   [/bedrock/, /^video\/|^text\/(?:csv|html|plain|markdown)$|word|excel|spreadsheet/],
   [/anthropic/, /^text\/plain$/],
+  [GOOGLE, /^(?:audio|video)\/|^text\/plain$/],
   [/^mistral\b|^(?:openai|azure)\.responses/, /^$/],
   [CHAT_COMPLETIONS, /^audio\/(?:wav|mp3|mpeg)$|^text\//],
 ];
+/** What is text, whatever its kind. Who takes no such file is sent its text. */
+const TEXT = /^text\b|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|javascript)$/;
 /** The kinds of pictures that a provider's API takes. Others are asked for any but drawings in XML. */
 const PICTURES: readonly (readonly [provider: RegExp, kinds: RegExp])[] = [
   [/anthropic|bedrock|^mistral\b|^openai|^azure/, /^image(?:\/(?:jpeg|png|gif|webp|\*))?$/],
@@ -47,6 +50,8 @@ const MISTYPED =
 /** They refuse a call without the thought that led to it, where they think. Another model may have made it, or a limit left the thought out. */
 const THINKS_AT_CALLS = /kimi|moonshot|deepseek/i;
 const NOT_KEPT = { type: "reasoning", text: "(What was thought here is not kept.)" };
+/** Behind an endpoint of Anthropic's form they sign no thought, and its package leaves out one without a signature. */
+const BY_NOBODY = { anthropic: { signature: "" } };
 
 /** Gemini refuses a call without its signature. Google's own package sends this for a call of another model, and others do not. */
 const UNSIGNED = { google: { thoughtSignature: "skip_thought_signature_validator" } };
@@ -89,6 +94,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   const takesThoughts = !NO_THOUGHTS.test(name);
   const signs = takesFiles && /^(?!.*vertex).*\.chat$/.test(provider);
   const isChat = CHAT_COMPLETIONS.test(provider);
+  const thinks = takesThoughts && THINKS_AT_CALLS.test(name) && (isChat || provider.includes("anthropic"));
   const foreign = new Set<string>();
   const read = (part: Fields): object[] => {
     const { type, toolCallId } = part;
@@ -100,14 +106,13 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
       foreign.add(String(toolCallId));
       return [asText("Call", part, part["input"])];
     }
-    if (type === "tool-call" && signs && !/"thoughtSignature"/.test(JSON.stringify(part["providerOptions"] ?? "")))
-      return [{ ...part, providerOptions: { ...(part["providerOptions"] as object), ...UNSIGNED } }];
     const isForeign = type === "tool-result" && foreign.has(String(toolCallId));
-    return [isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : part];
+    return [
+      isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : marked(part, thinks && !isChat, signs),
+    ];
   };
   const taken = filesOf(provider);
   const isOwn = (part: Fields): boolean => taken(part) === part && !/^https?:/.test(String(contentOf(part)));
-  const thinks = isChat && takesThoughts && THINKS_AT_CALLS.test(name);
   const shown = messages.map((message): ModelMessage => {
     if (typeof message.content === "string" || message.role === "system") return message;
     const given = message.content as unknown as Fields[];
@@ -132,15 +137,16 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
 function asOneText(message: ModelMessage): ModelMessage {
   const { role, content } = message;
   if (role !== "user" || typeof content === "string") return message;
-  const texts = content.flatMap((part) => (isCached(part) ? [] : (textIn(part) ?? [])));
+  const texts = content.flatMap((part) => (isCached(part) ? [] : (textIn({ ...part }) ?? [])));
   return texts.length < content.length ? message : { ...message, content: texts.join("\n\n") };
 }
 
 /** The text of a text, or of a file of text whose content stands in the prompt in base64. */
-function textIn(part: UserPart): string | undefined {
-  if (part.type === "text") return part.text;
-  const content = contentOf({ ...part });
-  if (part.type !== "file" || !/^text\b/.test(part.mediaType) || typeof content !== "string") return undefined;
+function textIn(part: Fields): string | undefined {
+  const { type, text, mediaType } = part;
+  if (type === "text") return String(text);
+  const content = contentOf(part);
+  if (!TEXT.test(String(mediaType)) || typeof content !== "string") return undefined;
   const base64 = content.replace(/^data:[^,]*;base64,/, "");
   if (!/^[A-Za-z\d+/]+={0,2}$/.test(base64)) return undefined;
   return new TextDecoder().decode(Uint8Array.from(atob(base64), (byte) => byte.codePointAt(0) ?? 0));
@@ -175,7 +181,10 @@ function filesOf(provider: string): (part: Fields) => object {
     if (!isWithin(provider, part) || isMistyped(mediaType, contentOf(part))) return lineFor(part);
     const isPicture = pictures?.test(mediaType) === true;
     const isKnown = isPicture || mediaType === "application/pdf" || kinds?.test(mediaType) !== false;
-    if (!isKnown || (!isPicture && /^image\b/.test(mediaType))) return lineFor(part);
+    if (!isKnown || (!isPicture && /^image\b/.test(mediaType))) {
+      const text = textIn(part);
+      return text === undefined ? lineFor(part) : textOf(`File ${nameOf(part)}:\n\n${text}`);
+    }
     if (!isBedrock || isPicture || typeof filename !== "string") return part;
     // The package sends these characters of a name, without its ending.
     const stem = filename.replace(/\.[^.]*$/, "").replaceAll(/[^a-zA-Z\d\s\-()[\]]/g, "");
@@ -204,7 +213,19 @@ function isMistyped(mediaType: string, content: unknown): boolean {
 /** The step's words, with a thought where the model wants one before a call. */
 function withThought(step: object[], isWanted: boolean): object[] {
   const types = new Set(step.map((part) => (part as Fields)["type"]));
-  return isWanted && types.has("tool-call") && !types.has("reasoning") ? [NOT_KEPT, ...step] : step;
+  return isWanted && types.has("tool-call") && !types.has("reasoning")
+    ? [{ ...NOT_KEPT, providerOptions: BY_NOBODY }, ...step]
+    : step;
+}
+
+/** The part with the mark that stands for a signature, where another model made it. */
+function marked(part: Fields, signsThoughts: boolean, signsCalls: boolean): object {
+  const { type, providerOptions } = part;
+  const isThought = type === "reasoning" && signsThoughts && !/"anthropic"/.test(JSON.stringify(providerOptions ?? ""));
+  const isCall =
+    type === "tool-call" && signsCalls && !/"thoughtSignature"/.test(JSON.stringify(providerOptions ?? ""));
+  if (!isThought && !isCall) return part;
+  return { ...part, providerOptions: { ...(providerOptions as object), ...(isCall ? UNSIGNED : BY_NOBODY) } };
 }
 
 /** Whether this provider ran a call, by the marks that each leaves. A provider that is not known is asked to read it. */
@@ -220,9 +241,13 @@ function ranCall(provider: string, { toolCallId, toolName, input, providerOption
   );
 }
 
-function lineFor({ mediaType, filename, type }: Fields): object {
+function lineFor(part: Fields): object {
+  return textOf(`[File ${nameOf(part)}: this model takes none here]`);
+}
+
+function nameOf({ mediaType, filename, type }: Fields): string {
   const what = [filename, mediaType ?? type].filter((each) => typeof each === "string" && each !== "");
-  return textOf(`[File ${what.join(", ").slice(0, MAX_NAME_CHARS)}: this model takes none here]`);
+  return what.join(", ").slice(0, MAX_NAME_CHARS);
 }
 
 function asText(what: "Call" | "Result", { toolName }: Fields, value: unknown): object {

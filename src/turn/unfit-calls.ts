@@ -1,9 +1,10 @@
 /**
- * Calls that a package of the AI SDK would refuse or leave out of its request, told in words.
+ * Calls that a package of the AI SDK or its provider would refuse or leave out of a request, told in words.
  *
  * - OpenAI's own tools that an agent runs (a shell, patches, a computer) have forms that the package holds calls and results to. It throws where a
  *   limit cut one, and sends a result of another kind where the call failed or was stopped, which the API refuses.
  * - Bedrock's package leaves calls and results out of a request without tools.
+ * - Anthropic refuses a reference to a tool, which a search found, where the request has no such tool. Nobody else reads one.
  */
 import { asSchema, type ModelMessage } from "ai";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
@@ -18,10 +19,13 @@ type Told = ReadonlyMap<unknown, Fields | undefined>;
 
 /** The messages as the package can send them. The same array where it can. `tools` are those of the request, if they are known. */
 export async function withoutUnfitCalls(
-  messages: readonly ModelMessage[],
+  given: readonly ModelMessage[],
   provider: string,
   tools: Readonly<Record<string, object>> | undefined,
 ): Promise<readonly ModelMessage[]> {
+  const isReferred = (name: string): boolean =>
+    provider.includes("anthropic") && (tools === undefined || Object.hasOwn(tools, name));
+  const messages = withFoundTools(given, isReferred);
   const takesNone = provider.includes("bedrock") && tools !== undefined && Object.keys(tools).length === 0;
   if (!takesNone && !/openai|azure/.test(provider)) return messages;
   const parts = messages.flatMap(partsOf);
@@ -36,6 +40,36 @@ export async function withoutUnfitCalls(
       told.set(call["toolCallId"], result);
   }
   return told.size === 0 ? messages : inWords(messages, told);
+}
+
+/** The messages without references to tools that may not be referred to. */
+function withFoundTools(messages: readonly ModelMessage[], isReferred: (name: string) => boolean) {
+  return messages.map((message): ModelMessage => {
+    const given = partsOf(message);
+    const content = given.map((part) => {
+      const { type, value } = (part["output"] ?? {}) as Fields;
+      if (!Array.isArray(value)) return part;
+      const found = value.flatMap((item: unknown) => {
+        const name = toolReferred(item);
+        if (name === null || isReferred(name)) return [item];
+        return type === "content" ? [{ type: "text", text: `[Tool ${name}]` }] : [];
+      });
+      return found.every((item, at) => item === value[at]) && found.length === value.length
+        ? part
+        : { ...part, output: { type, value: found } };
+    });
+    const isSame = content.every((part, at) => part === given[at]);
+    return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
+  });
+}
+
+/** The tool that an item of a result refers to, which Anthropic's own search or a tool of the agent's found. */
+function toolReferred(item: unknown): string | null {
+  const { type, toolName, providerOptions } = Object(item) as Fields;
+  if (type === "tool_reference") return String(toolName);
+  const own =
+    type === "custom" ? ((providerOptions as Fields | undefined)?.["anthropic"] as Fields | undefined) : undefined;
+  return own?.["type"] === "tool-reference" ? String(own["toolName"]) : null;
 }
 
 /** Whether a call and its result have the forms that its tool declares. Only a provider's own tool that has both is held to them. */

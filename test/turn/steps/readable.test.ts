@@ -1,7 +1,12 @@
 /** What another provider made is sent in a form that the step's provider takes. */
-import type { ModelMessage } from "ai";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { tool, type ModelMessage, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { Part } from "../../../src/steps/message/message.ts";
 import { forModel, readable } from "../../../src/turn/readable.ts";
+import { say, text } from "../../steps/conversations.ts";
+import { bodyFor } from "../../steps/view/providers/bodies.ts";
 
 const of = (provider: string, modelId = "m") => ({ provider, modelId });
 const picture = { type: "file", mediaType: "image/png", data: "iVBORw0KGgo" } as const;
@@ -122,6 +127,66 @@ test("Kimi and DeepSeek get a thought before each call, where none is left", () 
   }
   expect(readable(called(), of("openai.responses"))[0]).not.toContain("reasoning");
   expect(JSON.stringify(readable(called(), of("groq.chat", "moonshotai/kimi-k2")))).not.toContain("reasoning");
+});
+
+test("Kimi and DeepSeek behind an endpoint of Anthropic's form are sent each thought, although nobody signed it", async () => {
+  const kimi = {
+    make: (fetch: typeof globalThis.fetch) => createAnthropic({ apiKey: "none", fetch })("kimi-k2.6"),
+    options: {},
+  };
+  const call = { type: "tool-read", toolCallId: "c1", state: "output-available", input: {}, output: "x" } as const;
+  for (const thought of [[], [{ type: "reasoning", text: "First the ledger." } as const]]) {
+    const asked = [say("u", "user", text("Read.")), say("a", "assistant", ...thought, call)];
+    const body = JSON.stringify(await bodyFor(kimi, asked));
+    expect(body).toMatch(/"thinking":"[^"]+","signature":""\},\{"type":"tool_use"/);
+    expect(body.includes("First the ledger.")).toBe(thought.length === 1);
+  }
+});
+
+const found = (...names: string[]): Part =>
+  ({
+    type: "tool-find",
+    toolCallId: "srvtoolu_1",
+    state: "output-available",
+    providerExecuted: true,
+    input: { pattern: "read" },
+    output: names.map((toolName) => ({ type: "tool_reference", toolName })),
+  }) as unknown as Part;
+const references = (names: readonly string[]): ModelMessage[] => {
+  const value = names.map((toolName) => ({
+    type: "custom",
+    providerOptions: { anthropic: { type: "tool-reference", toolName } },
+  }));
+  const result = { type: "tool-result", toolCallId: "c1", toolName: "find", output: { type: "content", value } };
+  return [{ role: "tool", content: [result] }] as unknown as ModelMessage[];
+};
+
+describe("a tool that a search found and that the request no longer has", () => {
+  const anthropic = createAnthropic({ apiKey: "none" });
+  const tools: ToolSet = {
+    find: anthropic.tools.toolSearchRegex_20251119(),
+    read: tool({ inputSchema: z.object({}) }),
+  };
+  test("is not referred to by Anthropic's own search", async () => {
+    const messages = [
+      say("u", "user", text("?")),
+      say("a", "assistant", found("read", "gone"), text("Yes.")),
+      say("v", "user", text("?")),
+    ];
+    const body = JSON.stringify(await bodyFor("anthropic", messages, tools));
+    expect(body).toContain('"tool_references":[{"type":"tool_reference","tool_name":"read"}]');
+  });
+
+  test("is a text in the result of the agent's own search, and each one is for a model of others", async () => {
+    const [read, gone] = [references(["read"]), references(["read", "gone"])];
+    expect((await forModel(read, of("anthropic.messages"), tools))[0]).toBe(read[0]);
+    const shown = JSON.stringify(await forModel(gone, of("anthropic.messages"), tools));
+    expect(shown).toContain('"toolName":"read"}}},{"type":"text","text":"[Tool gone]"}');
+    for (const provider of ["amazon-bedrock", "openai.responses", "mistral.chat"])
+      expect(JSON.stringify(await forModel(read, of(provider), tools))).toContain(
+        '[{"type":"text","text":"[Tool read]"}]',
+      );
+  });
 });
 
 test("a call of another model is marked for Gemini behind chat completions, and its own keeps its signature", () => {

@@ -14,6 +14,10 @@ import { toolName, toolPart } from "../../../../src/steps/message/message.ts";
 
 type Body = Record<string, unknown>;
 type Make = (fetch: typeof globalThis.fetch) => LanguageModelV4;
+interface Asked {
+  readonly make: Make;
+  readonly options: SharedV4ProviderOptions;
+}
 
 const apiKey = "none";
 const claude = "anthropic.claude-sonnet-4-5-20250929-v1:0";
@@ -39,18 +43,21 @@ const PROVIDERS = {
     make: (fetch) => createOpenAICompatible({ baseURL: "http://nowhere", name: "open", apiKey, fetch })("open"),
     options: {},
   },
-} satisfies Record<string, { make: Make; options: SharedV4ProviderOptions }>;
+} satisfies Record<string, Asked>;
 
 export type Provider = keyof typeof PROVIDERS;
 export const providers = Object.keys(PROVIDERS) as Provider[];
 
-/** The body of the request for these messages, as a turn with this model sends them. Throws where the package refuses them before it asks. */
-export async function bodyFor(provider: Provider, messages: UIMessage[]): Promise<Body> {
-  const tools = toolsOf(messages);
+/**
+ * The body of the request for these messages, as a turn with this model sends them. Throws where the package refuses them before it asks. `own`
+ * are tools of the provider.
+ */
+export async function bodyFor(provider: Provider | Asked, messages: UIMessage[], own: ToolSet = {}): Promise<Body> {
+  const tools = { ...toolsOf(messages), ...own };
   return bodyOf(provider, async (model, providerOptions) =>
     generateText({
       model,
-      messages: await forModel(await convertToModelMessages(structuredClone(messages)), model),
+      messages: await forModel(await convertToModelMessages(structuredClone(messages)), model, tools),
       maxRetries: 0,
       providerOptions,
       ...(Object.keys(tools).length > 0 && { tools }),
@@ -60,7 +67,7 @@ export async function bodyFor(provider: Provider, messages: UIMessage[]): Promis
 
 /** The body of the first request that `ask` makes of the provider's model. */
 export async function bodyOf(
-  provider: Provider,
+  provider: Provider | Asked,
   ask: (model: LanguageModelV4, options: SharedV4ProviderOptions) => Promise<unknown>,
 ): Promise<Body> {
   let body: Body | null = null;
@@ -68,7 +75,7 @@ export async function bodyOf(
     body ??= JSON.parse(typeof init.body === "string" ? init.body : new TextDecoder().decode(init.body)) as Body;
     throw new Error("kept");
   }) as unknown as typeof fetch;
-  const { make, options } = PROVIDERS[provider];
+  const { make, options } = typeof provider === "string" ? PROVIDERS[provider] : provider;
   try {
     await ask(make(keep), options);
   } catch (error) {
