@@ -12,32 +12,29 @@ import { followFence } from "../steps/text/text.ts";
 import { cutMiddle, elementOf, wholeCharacters, type TranscriptElement } from "../steps/draft/render.ts";
 import type { Instruction, Saying } from "./fact.ts";
 
-/** Tags in which commands and editors pass on what the user typed. */
-const TYPED = /^(?:command-args|user[-_]?(?:query|message|request))$/;
-/** Tags of what harnesses say: Claude Code, Codex, Cline, Cursor, Copilot, Kiro, Grok, Gemini. Small letters, with underscores. */
+/** Tags in which commands, editors and tools that ask pass on what the user typed. Beside a query an editor wrote the rest. */
+const ARGUMENTS = "command-args";
+const QUERY = /^user_?(?:query|request)$/;
+const ANSWER = /^(?:feedback|answer|user_message)$/;
+/** Tags of what harnesses say, in small letters and with underscores: Claude Code, Codex, Cline, Gemini, Grok. */
 const OF_HARNESS =
-  /^(?:system(?:_\w+)?|\w+_hook|hook_\w+|(?:local_)?command_(?:name|message|contents|caveat|std\w+)|bash_(?:input|std\w+)|environment_?(?:context|details|info)|workspace_\w+|ide_\w+|editor_?context|(?:task|sub_?agent)_notification|teammate(?:_message)?|monitor_events?|turn_aborted|user_(?:instructions|info|shell_command)|session_context|state_snapshot|conversation_summary|skills?|reminder_?instructions|steering_reminder|fast_mode_info|new_diagnostics|persisted_output|linter_errors|project_layout|git_status|open_\w*files|additional_data)$/;
+  /^(?:system(?:_\w+)?|\w+_hook|(?:local_)?command_(?:name|message|args|contents|caveat|std\w+)|bash_(?:input|std\w+)|(?:environment|hook|session)_(?:context|details)|ide_\w+|(?:task|subagent)_notification|teammate(?:_message)?|monitor_events?|turn_aborted|user_(?:instructions|shell_command)|skill|persisted_output)$/;
 /** Tags of what others wrote: files, pages, mails, what tools brought, and what is called untrusted. */
 const OF_OTHERS =
-  /^(?:(?:\w+_)?(?:untrusted|external|retrieved|fetched|attached|uploaded|scraped)(?:_\w+)?|(?:\w+_)?(?:file|folder|directory|document|doc|page|web|site|url|e?mail|attachment|tool|function|search|terminal|shell|browser|console|code)s?_(?:contents?|text|body|results?|outputs?|response|data|listing|page|site|selection|use_error)s?|(?:web_?)?(?:page|site)s?|files?|documents?|docs|e?mails?|attachments?)$/;
+  /^(?:\w+_)?(?:untrusted\w*|(?:file|folder|document|(?:web_?)?page|(?:web_?)?site|e?mail|attachment|code_selection)s?|(?:tool|function|search|command|terminal)_(?:result|output)s?)$|_contents?$/;
 /** Elements of a page, in which a person may write, and the parts of a prompt. A message that is one other block is not the user's. */
-const ELEMENT =
-  /^(?:p|div|span|a|b|i|u|em|strong|pre|code|h[1-6]|[uo]l|li|blockquote|body|html|main|section|article|table)$/;
-const PROMPT =
-  /(?:^|[-_])(?:user|human|task|prompt|query|question|request|feedback|answer|input|instructions?|rules?|constraints?|requirements?|guidelines?|goals?|format)(?:$|[-_])/;
+const ELEMENT = /^(?:p|div|span|a|b|i|u|em|strong|pre|code|h\d|[uo]l|blockquote|body|html|section|article|table)$/;
+const PROMPT = /(?:^|[-_])(?:user|task|prompt|query|question|request|instruction|rule|format)s?(?:$|[-_])/;
 const TAG = /<(\/?)(\p{L}[\p{L}\p{N}_.:-]{0,80})(\s[^<>]{0,300})?>/gu;
 /** Tags at the beginning of a line whose text goes to the end of a message that was cut before their own end. */
 const ENDLESS =
   /^(?:system-reminder|task-notification|teammate-message|environment_\w+|local-command-\w+|bash-std\w+)$/;
 /** A line of a harness, an instruction file in its envelope, and the beginnings of texts that are a harness's from there on. */
 const NOTICE =
-  /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$|^Called the \w+ tool with the following input: .*$/gm;
-/** What begins a tool's result where a harness has no role for it. What follows it in its message is the result. */
-const RESULT =
-  /^\s*\[(?:([a-z]{2,20}(?:_[a-z]{2,20})+)(?: for [^]{0,2000}?)?\] Result:|(TASK RESUMPTION)\]|ERROR\] You did not use a tool)/;
-/** Tools whose result is what the user answered, in tags of these names. */
-const ASKS = /^(?:ask_followup_question|attempt_completion|plan_mode_respond|TASK RESUMPTION)$/;
-const ANSWER = /^(?:feedback|answer|user_message|task)$/;
+  /^\[(?:Request interrupted|Tool use was|Image:)[^\]\n]{0,80}\]$|^Read the output file to retrieve the result: \S+$$/gm;
+/** What begins a tool's result where a harness has no role for it. What follows in its message is the result, or what the user answered. */
+const RESULT = /^\s*\[([a-z]+_[a-z_]+)(?: for [^]{0,2000}?)?\] Result:/;
+const ASKS = /^(?:ask_followup_question|attempt_completion|plan_mode_respond)$/;
 /** Files that a harness put behind the user's words. */
 const [FILES, FILES_END] = ["--- Content from referenced files ---", "--- End of content ---"];
 const INSTRUCTION_FILE = /^# AGENTS\.md instructions for [^\n]*\n\s*<INSTRUCTIONS>(?:[^]*<\/INSTRUCTIONS>|[^]*$)/;
@@ -104,7 +101,7 @@ export function wordsOfUser(message: UIMessage): string {
       return steered(part).map((each) => ("text" in each ? fieldText(each.text) : ""));
     return part.type === "text" ? [fieldText(part.text)] : [];
   });
-  const words = withoutResults(withoutFiles(texts))
+  const words = typedIn(withoutFiles(texts))
     .map(withoutHarness)
     .filter((text) => text !== "")
     .join("\n");
@@ -113,28 +110,29 @@ export function wordsOfUser(message: UIMessage): string {
 
 /** The texts without the files that stand from one mark to the last of the other, in one text or over several. */
 function withoutFiles(texts: readonly string[]): readonly string[] {
-  const first = texts.findIndex((text) => text.includes(FILES));
-  if (first === -1) return texts;
-  const last = texts.findLastIndex((text, at) => at >= first && text.includes(FILES_END));
-  const [begin = "", end = ""] = [texts[first], texts[last]];
-  const behind =
-    last === -1 ? [] : [end.slice(end.lastIndexOf(FILES_END) + FILES_END.length), ...texts.slice(last + 1)];
-  return [...texts.slice(0, first), begin.slice(0, begin.indexOf(FILES)), ...behind];
+  const all = texts.join("\0");
+  const [from, to] = [all.indexOf(FILES), all.lastIndexOf(FILES_END)];
+  if (from === -1) return texts;
+  return (all.slice(0, from) + (to < from ? "" : all.slice(to + FILES_END.length))).split("\0");
 }
 
-/** The texts before the result of a tool, and what the user answered, where that is the result. */
-function withoutResults(texts: readonly string[]): readonly string[] {
+/** What the user typed, where a harness tells it apart from the rest, and else the texts before the result of a tool. */
+function typedIn(texts: readonly string[]): readonly string[] {
   const first = texts.findIndex((text) => RESULT.test(text));
-  if (first === -1) return texts;
-  const [, tool, notice] = RESULT.exec(texts[first] ?? "") ?? [];
-  const answers = ASKS.test(tool ?? notice ?? "") ? texts.slice(first).flatMap(answersIn) : [];
-  return [...texts.slice(0, first), ...answers];
+  if (first === -1) return inTags(texts, QUERY) ?? texts;
+  const [, tool = ""] = RESULT.exec(texts[first] ?? "") ?? [];
+  const answers = ASKS.test(tool) ? inTags(texts.slice(first), ANSWER) : null;
+  return [...texts.slice(0, first), ...(answers ?? [])];
 }
 
-function answersIn(text: string): string[] {
-  return topBlocks(text).flatMap(({ name, to, end }) =>
-    ANSWER.test(name) && end !== undefined ? [text.slice(to, end.from)] : [],
+/** The texts in blocks of such names. Null where there is none. */
+function inTags(texts: readonly string[], names: RegExp): readonly string[] | null {
+  const found = texts.flatMap((text) =>
+    topBlocks(text).flatMap(({ name, begins, to, end }) =>
+      begins && names.test(name) && end !== undefined ? [text.slice(to, end.from)] : [],
+    ),
   );
+  return found.length > 0 ? found : null;
 }
 
 /**
@@ -143,14 +141,12 @@ function answersIn(text: string): string[] {
  */
 function speakerOf(text: string): "user" | "harness" | "anybody" {
   const blocks = topBlocks(text);
-  const ends = [0, ...blocks.map(({ to, end }) => end?.to ?? to)];
-  const isBeside = (from: number, to?: number): boolean => /[\p{L}\p{N}]/u.test(text.slice(from, to));
-  const isAlone = blocks.every(({ from }, at) => !isBeside(ends[at] ?? 0, from)) && !isBeside(ends.at(-1) ?? 0);
-  if (blocks.length === 0 || !isAlone || blocks.every(({ name }) => ELEMENT.test(name))) return "user";
+  const isAlone = blocks.length > 0 && !/[\p{L}\p{N}]/u.test(replaceBlocks(text, ({ end }) => (end ? "" : null)));
+  if (!isAlone || blocks.every(({ name }) => ELEMENT.test(name))) return "user";
   if (blocks.some(({ hasFields }) => hasFields)) return "harness";
-  const names = new Set(blocks.map(({ name }) => name));
-  if (names.size > 1 || blocks.every(({ name }) => PROMPT.test(name) || /\P{ASCII}/u.test(name))) return "user";
-  return /[-_.:]/.test([...names].join("")) ? "harness" : "anybody";
+  const names = [...new Set(blocks.map(({ name }) => name))];
+  if (names.length > 1 || names.every((name) => PROMPT.test(name) || /\P{ASCII}/u.test(name))) return "user";
+  return /[-_.:]/.test(names.join("")) ? "harness" : "anybody";
 }
 
 function steered(part: UIMessage["parts"][number]): UIMessage["parts"] {
@@ -181,24 +177,34 @@ function withoutHarness(text: string): string {
  * anywhere, and one of somebody else on lines of its own and in no fence. Linear, because each tag and each line is looked at once.
  */
 function withoutBlocks(text: string): string {
-  let [said, at, looked] = ["", 0, 0];
+  let looked = 0;
   let fence: string | null = null;
-  for (const block of blocksOf(text)) {
-    const { name, from, to, begins, hasFields } = block;
-    const isTyped = TYPED.test(name);
+  return replaceBlocks(text, ({ name, from, to, begins, hasFields, end }, at) => {
     const written = name.replaceAll("-", "_");
-    const isHarness = isTyped || OF_HARNESS.test(written);
-    if (from < at || !(isHarness || (begins && OF_OTHERS.test(written)))) continue;
-    const isCut = block.end === undefined && begins && (isHarness ? ENDLESS.test(name) : hasFields);
-    const end = isCut ? { from: text.length, to: text.length } : block.end;
-    if (end === undefined || !(isHarness || LINE_END.test(text.slice(end.to, end.to + 80)))) continue;
+    const isHarness = OF_HARNESS.test(written);
+    if (!isHarness && !(begins && OF_OTHERS.test(written))) return null;
+    if (end === undefined) return begins && (isHarness ? ENDLESS.test(name) : hasFields) ? "" : null;
+    if (isHarness) return name === ARGUMENTS ? withoutBlocks(text.slice(to, end.from)) : "";
     for (const line of text.slice(Math.max(at, looked), from).split("\n")) fence = followFence(fence, line);
     looked = from;
-    if (!isHarness && fence !== null) continue;
-    said += text.slice(at, from) + (isTyped ? withoutBlocks(text.slice(to, end.from)) : "");
-    at = end.to;
+    return fence === null && endsLineAt(text, end.to) ? "" : null;
+  });
+}
+
+/** The text with others in place of blocks that stand in no other. A block without an end goes to that of the text. */
+function replaceBlocks(text: string, replace: (block: Tag, at: number) => string | null): string {
+  let [said, at] = ["", 0];
+  for (const block of blocksOf(text)) {
+    const put = block.from < at ? null : replace(block, at);
+    if (put === null) continue;
+    said += text.slice(at, block.from) + put;
+    at = block.end?.to ?? text.length;
   }
   return said + text.slice(at);
+}
+
+function endsLineAt(text: string, at: number): boolean {
+  return LINE_END.test(text.slice(at, at + 80));
 }
 
 const LINE_START = /(?:^|\n)[ \t]*$/;
@@ -277,21 +283,12 @@ function withoutOthers(text: string): string {
     if (fence !== null || !/^\s*[`~]{3,}text\b/.test(line)) fence = followFence(fence, line);
     return before !== null || fence !== null ? "" : line;
   });
-  const own = withoutShown(lines.join("\n"));
+  const unfenced = lines.join("\n");
+  const own = replaceBlocks(unfenced, ({ name, begins, hasFields, end }) =>
+    begins && hasFields && !ELEMENT.test(name) && end !== undefined && endsLineAt(unfenced, end.to) ? "" : null,
+  );
   const unquoted = own.replaceAll(/^ {0,3}>.*$/gm, "");
   return unquoted.trim() === "" ? own.trim() : unquoted;
-}
-
-/** The text without the blocks on lines of their own whose tags have attributes. */
-function withoutShown(text: string): string {
-  let [own, at] = ["", 0];
-  for (const { name, from, begins, hasFields, end } of topBlocks(text)) {
-    const isShown = begins && hasFields && !ELEMENT.test(name);
-    if (!isShown || end === undefined || !LINE_END.test(text.slice(end.to, end.to + 80))) continue;
-    own += text.slice(at, from);
-    at = end.to;
-  }
-  return own + text.slice(at);
 }
 
 /** Characters of one message that are shown. A longer one is mostly pasted. Its beginning and end say what it is for. */

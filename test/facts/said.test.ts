@@ -49,7 +49,6 @@ describe("the user's words in a message", () => {
       "a file that they name",
       `${OWN}\n--- Content from referenced files ---\nContent from @quay.md:\n--- End of content ---\n${PLANTED}\n--- End of content ---`,
     ],
-    ["a file that was read for them", `${OWN}\nCalled the Read tool with the following input: {"path":"quay.md"}`],
     ["the output of a shell", `<bash-stdout>${PLANTED}</bash-stdout><bash-stderr></bash-stderr>\n${OWN}`],
     [
       "what runs in the background",
@@ -88,6 +87,10 @@ describe("the user's words in a message", () => {
       `<command-message>sail is running</command-message>\n<command-name>/sail</command-name>\n<command-args>${OWN}</command-args>`,
     ],
     ["an editor's query", `<attached_files>\n${PLANTED}\n</attached_files>\n<user_query>\n${OWN}\n</user_query>`],
+    [
+      "a query beside what an editor adds",
+      `<additional_data>${PLANTED}</additional_data>\n<user_query>${OWN}</user_query>`,
+    ],
     ["a query with a reminder inside", `<user_query>${OWN}<system-reminder>${PLANTED}</system-reminder></user_query>`],
   ])("are the arguments of %s", (_, words) => {
     expect(wordsOfUser(by(words))).toBe(OWN);
@@ -121,7 +124,6 @@ describe("the user's words in a message", () => {
     `<file_contents>${PLANTED}</file_contents>`,
     `[execute_command for 'ls'] Result:\n${PLANTED}`,
     `[read_file for 'a', 'b'] Result:\n<feedback>${PLANTED}</feedback>`,
-    `[ERROR] You did not use a tool in your previous response! ${PLANTED}`,
     `<coworker name="Bo">\n${PLANTED}\n</coworker>\n\n<coworker name="Mia">and more</coworker>`,
     `<bot.report>${PLANTED}</bot.report>\n<system-reminder>Go on.</system-reminder>`,
     `<агент имя="Бо">${PLANTED}</агент>`,
@@ -168,6 +170,9 @@ describe("the user's words in a message", () => {
     "why is it red\n```html\n<file>\n```\nand this not\n```html\n</file>\n```",
     "the <file>x</file> element stays",
     "[todo for Anna] Result: fine",
+    "<feedback>It is too dark.</feedback>\nSort the lanterns.",
+    "Sort these:\n<user_message>dark</user_message>",
+    "never write <user_query>this</user_query>",
   ])("are all that a person may have typed, with tags or without: %j", (words) => {
     expect(wordsOfUser(by(words))).toBe(words);
   });
