@@ -245,7 +245,8 @@ function lineFor(part: Fields): object {
   return textOf(`[File ${nameOf(part)}: this model takes none here]`);
 }
 
-function nameOf({ mediaType, filename, type }: Fields): string {
+/** A file's name and type, for a line in its place. */
+export function nameOf({ mediaType, filename, type }: Fields): string {
   const what = [filename, mediaType ?? type].filter((each) => typeof each === "string" && each !== "");
   return what.join(", ").slice(0, MAX_NAME_CHARS);
 }

@@ -92,7 +92,7 @@ function filesIn(messages: readonly ModelMessage[], mostChars: number | null): T
 }
 
 /** The message with each file of the user and of a result changed. The same object where none is. */
-function withFiles(message: ModelMessage, change: (file: Fields) => object): ModelMessage {
+export function withFiles(message: ModelMessage, change: (file: Fields) => object): ModelMessage {
   if (typeof message.content === "string" || message.role === "assistant") return message;
   const given = message.content as unknown as readonly Fields[];
   const content = given.map((part) => {

@@ -1,0 +1,77 @@
+/** A prompt that a provider refused for a file is sent once more without files. */
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { generateText, streamText, wrapLanguageModel, type ModelMessage } from "ai";
+import { expect, test } from "vitest";
+import { withoutRefusedFiles } from "../../../src/turn/refused-files.ts";
+
+const apiKey = "none";
+const file = { type: "file", mediaType: "image/png", filename: "oats.png", data: "iVBORw0KGgo=" } as const;
+const words = { type: "text", text: "What is this?" } as const;
+const asked = (...content: (typeof file | typeof words)[]): ModelMessage[] => [{ role: "user", content }];
+
+/** Refuses the first request, and answers the others. */
+function refusing(status: number, message: string) {
+  const bodies: string[] = [];
+  const fetch = (async (_url: unknown, init: { body: string }) => {
+    if (bodies.push(init.body) === 1)
+      return Response.json({ error: { type: "invalid_request_error", message } }, { status });
+    if (!init.body.includes('"stream":true'))
+      return Response.json({
+        choices: [{ message: { role: "assistant", content: "A plate." }, finish_reason: "stop" }],
+      });
+    const chunk = { choices: [{ index: 0, delta: { role: "assistant", content: "A plate." }, finish_reason: "stop" }] };
+    return new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+  }) as unknown as typeof globalThis.fetch;
+  const given = createOpenAICompatible({ baseURL: "http://nowhere", name: "open", apiKey, fetch })("deepseek-chat");
+  return { bodies, fetch, model: wrapLanguageModel({ model: given, middleware: withoutRefusedFiles }) };
+}
+
+test.each([
+  [400, "Failed to deserialize the JSON body: messages[0]: unknown variant `image_url`, expected `text`"],
+  [404, "No endpoints found that support image input"],
+  [400, "messages[0].content must be a string"],
+  [400, "At most 0 image(s) may be provided in one request."],
+  [422, "This model does not support multimodal input"],
+])("%i %s", async (status, message) => {
+  for (const isStreamed of [false, true]) {
+    const { bodies, model } = refusing(status, message);
+    const request = { model, messages: asked(words, file), maxRetries: 0 };
+    expect(isStreamed ? await streamText(request).text : (await generateText(request)).text).toBe("A plate.");
+    expect(bodies).toHaveLength(2);
+    expect(bodies[1]).toContain("[File oats.png, image/png: left out, because it was refused]");
+    expect(bodies[1]).not.toContain("iVBORw0KGgo");
+  }
+});
+
+test.each([
+  ["of another kind", 400, "temperature must be at most 2", asked(words, file)],
+  ["that may pass", 529, "image service overloaded", asked(words, file)],
+  ["of a prompt without files", 400, "image_url is no variant", asked(words)],
+])("a refusal %s is the caller's", async (_name, status, message, messages) => {
+  const { bodies, model } = refusing(status, message);
+  await expect(generateText({ model, messages, maxRetries: 0 })).rejects.toThrow(message);
+  expect(bodies).toHaveLength(1);
+});
+
+test("a PDF of too many pages, in the result of a call", async () => {
+  const { bodies, fetch } = refusing(
+    400,
+    "messages.1.content.0.pdf.source.base64.data: A maximum of 100 PDF pages may be provided.",
+  );
+  const model = wrapLanguageModel({
+    model: createAnthropic({ apiKey, fetch })("claude-sonnet-4-5"),
+    middleware: withoutRefusedFiles,
+  });
+  const value = [{ type: "file", mediaType: "application/pdf", data: { type: "data", data: "JVBERi0xLjQ=" } }];
+  const messages = [
+    { role: "user", content: "Read." },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "c1", toolName: "read", input: {} }] },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", toolCallId: "c1", toolName: "read", output: { type: "content", value } }],
+    },
+  ] as unknown as ModelMessage[];
+  await generateText({ model, messages, maxRetries: 0 }).catch(() => undefined);
+  expect(bodies.map((body) => body.includes("JVBERi0xLjQ="))).toEqual([true, false]);
+});
