@@ -8,7 +8,7 @@ export type { Fitted } from "./agent/sessions/shown-view.ts";
 export type { Rent } from "./steps/decide/decide.ts";
 export type { OwnFunction, OwnFunctionContext, OwnSummary, AfterCompaction } from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionMetadata } from "./memory/sessions/sessions.ts";
-export type { UsageDollars, UsageReport } from "./agent/reports/usage-report.ts";
+export type { UsageReport } from "./agent/reports/usage-report.ts";
 export type { NotesForecast } from "./agent/hooks.ts";
 export type { HealthRow } from "./memory/runs/health.ts";
 export type { Prices } from "./steps/decide/decide.ts";

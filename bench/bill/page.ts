@@ -159,7 +159,7 @@ export class Chat extends withCompaction(Agent, {
 \`\`\`
 
 A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one but the offline summariser, which is free. Prices of the cache are those of input where they are left out.
-\`session.getCosts()\` returns the costs, and the page shows them under *Health*. \`session.getUsage()\`, and \`health()\` of the room \`inspect()\`, have the same money by use for each model with a price: \`dollars: { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction }\`. A client needs \`read\` for the calls. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
+\`session.getCosts()\` returns the costs, and the page shows them under *Health*. A client needs \`read\` for the call. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
 prices the tokens are counted and costs are null.
 
 Turns that run through \`keepTurn\`, \`compacted()\` or Think record the AI SDK's report of the cache. Code that calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate assumes that a cache forgets nothing between two

@@ -1,4 +1,4 @@
-/** What the session's model calls cost, by what a provider charges for, beside an estimate without compaction. */
+/** What the session's model calls cost, beside an estimate without compaction. */
 import type { CallResult } from "../../src/rooms.ts";
 import { count, money } from "../format.ts";
 import { Empty, Shown } from "../frame/states.tsx";
@@ -7,31 +7,16 @@ import { Figure } from "../session/beside.tsx";
 import { useCall } from "../use-agent.ts";
 
 type Costs = CallResult<"getCosts">;
-type Dollars = NonNullable<CallResult<"getUsage">[number]["dollars"]>;
-
-const USES = [
-  ["sent", "sent"],
-  ["cacheRead", "read from the cache"],
-  ["cacheWrite", "written to the cache"],
-  ["answered", "answered"],
-  ["summariser", "summaries"],
-] as const satisfies readonly (readonly [keyof Dollars, string])[];
 
 export function CostsCard({ sessionId, revision }: { sessionId: string; revision: unknown }) {
   const costs = useCall("getCosts", { sessionId }, revision);
-  const usage = useCall("getUsage", { sessionId }, revision);
   // The agent has no room of costs.
   if (costs.kind === "failed" && costs.code === "not_configured") return null;
   return (
     <section className="card below-plots" aria-labelledby="costs">
       <h2 id="costs">What the conversation costs</h2>
       <Shown asked={costs} what="the costs">
-        {(report) => (
-          <>
-            <Report report={report} />
-            {usage.kind === "ready" && <ByUse dollars={usage.value.flatMap(({ dollars }) => dollars ?? [])} />}
-          </>
-        )}
+        {(report) => <Report report={report} />}
       </Shown>
     </section>
   );
@@ -89,18 +74,6 @@ function Report({ report }: { report: Costs }) {
         </p>
       )}
     </>
-  );
-}
-
-/** What the priced models cost together, by use. */
-function ByUse({ dollars }: { dollars: readonly Dollars[] }) {
-  if (dollars.length === 0) return null;
-  return (
-    <dl className="figures" aria-label="Costs by use">
-      {USES.map(([use, name]) => (
-        <Figure key={use} name={name} value={money(dollars.reduce((sum, each) => sum + each[use], 0))} />
-      ))}
-    </dl>
   );
 }
 

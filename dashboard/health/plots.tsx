@@ -63,9 +63,7 @@ export function FailuresPlot({ failures }: { failures: Report["failures"] }) {
 }
 
 export function RatioPlot({ usage }: { usage: Report["usage"] }) {
-  // A model that only summarised has no calls of the agent's own.
-  const own = usage.filter(({ calls, dollars }) => calls > 0 || dollars === undefined);
-  const points = own.map(({ model, ratio }) => ({ model: showInvisible(model), ratio }));
+  const points = usage.map(({ model, ratio }) => ({ model: showInvisible(model), ratio }));
   if (points.length === 0) {
     return (
       <Empty title="No provider told yet what it counts.">

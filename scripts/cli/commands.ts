@@ -26,7 +26,7 @@ import {
   showRun,
   showRuns,
   showSessions,
-  showUnpriced,
+  showCosts,
   tellOutcome,
 } from "./show.ts";
 import { chooseConversation, errorCode, importTranscript, partsOf } from "./in-package.ts";
@@ -140,14 +140,14 @@ export async function watch(context: Context, runId: string | undefined): Promis
 export async function health({ connect, paint, sessionId }: Context, limit: number): Promise<Done> {
   const remote = await connect();
   const answer = await remote.call("health", { sessionId, limit });
-  const lines = [...showHealth(answer, paint), ...showUnpriced(await listUnpriced(remote, sessionId))];
+  const lines = [...showHealth(answer, paint), ...(await listCosts(remote, sessionId))];
   return { answer, lines, exitCode: answer.state === "down" ? EXIT.no : 0 };
 }
 
-/** Empty where the agent counts no costs, or does not open them to clients. */
-async function listUnpriced(remote: Remote, sessionId: string): Promise<readonly string[]> {
+/** No lines where the agent counts no costs, or does not open them to clients. */
+async function listCosts(remote: Remote, sessionId: string): Promise<readonly string[]> {
   try {
-    return (await remote.call("getCosts", { sessionId })).unpriced;
+    return showCosts(await remote.call("getCosts", { sessionId }));
   } catch (error) {
     if (errorCode(error) === "not_configured") return [];
     throw error;

@@ -1,11 +1,11 @@
 /** Renders an agent's answers as lines for a terminal. Text of a conversation is stripped of control characters first. */
 import type { HealthReport } from "../../src/inspect/health.ts";
-import type { UsageDollars } from "../../src/agent/reports/usage-report.ts";
 import type { Proposal } from "../../src/approval/room.ts";
 import type { PlanReport } from "../../src/inspect/plan.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import type { UIMessage } from "ai";
+import type { Costs } from "../../src/costs/sums.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
 import { clip, count, duration, inert, plural } from "../report/text.ts";
@@ -178,29 +178,31 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
       const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;
       return `summariser ${inert(model)}: ${painted(state, paint)}${failures > 0 ? `, ${plural(failures, "failure")} in a row` : ""}${rest}`;
     }),
-    ...usage.flatMap(({ model, ratio, calls, dollars }) => {
+    ...usage.map(({ model, ratio, calls }) => {
       const name = inert(model) || "the model";
-      const counted = `${name} counts ${ratio.toFixed(2)} tokens for an estimated one (${plural(calls, "call")})`;
-      // A model that only summarised has no calls of the agent's own.
-      const isOwn = calls > 0 || dollars === undefined;
-      return [...(isOwn ? [counted] : []), ...(dollars === undefined ? [] : [tellDollars(name, dollars)])];
+      return `${name} counts ${ratio.toFixed(2)} tokens for an estimated one (${plural(calls, "call")})`;
     }),
     ...failures.map(({ reason, count }) => `${count} × ${inert(reason)}`),
   ];
 }
 
-/** Models whose costs are not in any sum. */
-export function showUnpriced(models: readonly string[]): string[] {
-  if (models.length === 0) return [];
-  const names = models.map((model) => inert(model) || "calls without a model").join(", ");
-  return [`no price is set for ${names}: their costs are not known, nor is the total`];
-}
-
-/** The currency is that of the prices. */
-function tellDollars(name: string, dollars: UsageDollars): string {
-  const { sent, cacheRead, cacheWrite, answered, summariser, total, withoutCompaction } = dollars;
-  const uses = `sent ${money(sent)}, read from the cache ${money(cacheRead)}, written to it ${money(cacheWrite)}`;
-  return `${name} cost ${money(total)}: ${uses}, answered ${money(answered)}, summaries ${money(summariser)}; without compaction some ${money(withoutCompaction)}`;
+/** Costs in the currency of the prices, and the models whose costs are in no sum. */
+export function showCosts({ agent, summarisers, total, withoutCompaction, unpriced }: Costs): string[] {
+  const priced = [
+    ...agent.map((each) => ({ ...each, name: inert(each.model) || "the model" })),
+    ...summarisers.map((each) => ({ ...each, name: `${inert(each.model)}, for summaries,` })),
+  ];
+  const names = unpriced.map((model) => inert(model) || "calls without a model").join(", ");
+  const without = withoutCompaction.total;
+  return [
+    ...priced.flatMap(({ name, cost, calls }) =>
+      cost === null ? [] : [`${name} cost ${money(cost)} (${plural(calls, "call")})`],
+    ),
+    ...(total === null || without === null || priced.length === 0
+      ? []
+      : [`${money(total)} in all; without compaction some ${money(without)}`]),
+    ...(unpriced.length === 0 ? [] : [`no price is set for ${names}: their costs are not known, nor is the total`]),
+  ];
 }
 
 function money(value: number): string {

@@ -248,7 +248,7 @@ export const calls = {
       return showRun(context, ended ?? core.runs.mustGet(runId));
     },
   }),
-  /** Reads the sums of model calls by model, the one that was called last first, and in money where the room `costs()` has prices. */
+  /** Reads the sums of model calls by model, the one that was called last first. */
   getUsage: call({
     group: "read",
     input: ofSession,

@@ -9,7 +9,7 @@ import type { SentPrompt } from "../model/chosen.ts";
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { SpanPlan } from "../steps/plan/plan.ts";
 import type { DraftInput, RunEnded, StepMark } from "../workflows/port.ts";
-import type { UsageDollars, UsageReport } from "./reports/usage-report.ts";
+import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { Recall } from "./recalled.ts";
 
@@ -51,8 +51,6 @@ export interface Hooks {
   readonly ownFunction?: OwnFunctionRoom;
   /** The prompt that the agent last sent to a model, `provider:model`, in a session. Null where none is known to be cached. */
   readonly sent?: (sessionId: string, model: string) => SentPrompt | null;
-  /** What the counted calls of a session cost, by model. Models without a price are missing. */
-  readonly dollars?: (sessionId: string) => ReadonlyMap<string, UsageDollars>;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Names loaded texts that a summary does not show beside itself. `behind` are the messages of the view after it. */

@@ -17,16 +17,7 @@ import type { Db } from "../memory/db.ts";
 import type { Tree } from "../memory/messages/tree.ts";
 import { defineTables } from "../memory/schema.ts";
 import { calibrationRatio } from "../steps/tokens/calibrate.ts";
-import {
-  checkPrices,
-  type PriceList,
-  addCall,
-  addSummary,
-  dollarsByModel,
-  reportCosts,
-  type Costs,
-  type CostRow,
-} from "./sums.ts";
+import { checkPrices, type PriceList, addCall, addSummary, reportCosts, type Costs, type CostRow } from "./sums.ts";
 
 type Stored = { model: string; summarises: number; sums: string };
 
@@ -131,7 +122,6 @@ function install(core: Needs<"db" | "memory" | "usage">, prices: PriceList): Ins
   const sql = new CostStatements(core.db);
   return {
     session: (state) => new SessionCosts(state, sql, prices),
-    dollars: (sessionId) => dollarsByModel(sql.costs(sessionId), prices),
     counted: (sessionId, call) => {
       if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
       const { model, summariser } = call;

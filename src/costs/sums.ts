@@ -7,7 +7,6 @@
  * calls.
  */
 import type { SummariserCall } from "../agent/hooks.ts";
-import type { UsageDollars } from "../agent/reports/usage-report.ts";
 import { inWords, PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { EXTRACTIVE_NAME } from "../steps/draft/fallback.ts";
@@ -142,46 +141,6 @@ export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
     },
     unpriced: [...new Set(models.flatMap(({ shown }) => (shown.cost === null ? [shown.model] : [])))],
   };
-}
-
-const NO_TOKENS: Charged = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
-const NO_DOLLARS: UsageDollars = {
-  sent: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  answered: 0,
-  summariser: 0,
-  total: 0,
-  withoutCompaction: 0,
-};
-
-/** What each model costs, by what its provider charges for. Models without a price are left out. */
-export function dollarsByModel(rows: readonly CostRow[], list: PriceList): Map<string, UsageDollars> {
-  const found = new Map<string, UsageDollars>();
-  for (const row of rows) {
-    const prices = pricesOf(list, row.model);
-    if (prices === null) continue;
-    const before = found.get(row.model) ?? NO_DOLLARS;
-    const charged = chargedOf(row);
-    const all = dollarsOf(charged, prices);
-    const total = before.total + all;
-    const of = (part: keyof Charged): number => dollarsOf({ ...NO_TOKENS, [part]: charged[part] }, prices);
-    found.set(
-      row.model,
-      row.summarises > 0
-        ? { ...before, summariser: before.summariser + all, total }
-        : {
-            ...before,
-            sent: of("input"),
-            cacheRead: of("cacheRead"),
-            cacheWrite: of("cacheWrite"),
-            answered: of("output"),
-            total,
-            withoutCompaction: dollarsOf(wholeOf(row), prices),
-          },
-    );
-  }
-  return found;
 }
 
 /** {@link addCounts} bounds what is from the cache, so nothing is negative. */

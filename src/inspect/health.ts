@@ -82,7 +82,7 @@ export interface HealthReport {
 }
 
 export function reportHealth(
-  core: Needs<"health" | "platform" | "rooms" | "runs" | "settings" | "spend" | "usage">,
+  core: Needs<"health" | "platform" | "runs" | "settings" | "spend" | "usage">,
   sessionId: string,
   page: { readonly limit: number; readonly before?: number },
 ): HealthReport {

@@ -208,7 +208,7 @@ test("a call of a room that the agent lacks names the room, and one that it does
   expect(list.err).toContain('clients: ["watch", "listSessions"]');
 });
 
-test("models without a price are named beside health, as on the page, and an agent that counts no costs has none", async () => {
+test("costs are told beside health, and models without a price are named; an agent that counts no costs has none", async () => {
   const health = {
     state: "ok",
     breakers: [],
@@ -220,7 +220,22 @@ test("models without a price are named beside health, as on the page, and an age
     savedTokens: 0,
     spentTokens: 0,
   };
-  playWorker(OPEN, (method) => ({ result: method === "health" ? health : { unpriced: ["own", ""] } }));
+  const costs = {
+    agent: [{ model: "own", calls: 2, cost: 0.25 }],
+    summarisers: [{ model: "small", calls: 1, cost: 0.01 }],
+    total: 0.26,
+    withoutCompaction: { total: 0.5 },
+    unpriced: [] as string[],
+  };
+  playWorker(OPEN, (method) => ({ result: method === "health" ? health : costs }));
+  const { out } = await run("health");
+  for (const line of [
+    "own cost 0.2500 (2 calls)",
+    "small, for summaries, cost 0.0100",
+    "0.2600 in all; without compaction some 0.5000",
+  ])
+    expect(out).toContain(line);
+  Object.assign(costs, { total: null, unpriced: ["own", ""] });
   expect((await run("health")).out).toContain("no price is set for own, calls without a model");
   playWorker(OPEN, (method) =>
     method === "health" ? { result: health } : { error: '[not_configured] This agent has no method "getCosts".' },

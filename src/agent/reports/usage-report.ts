@@ -23,17 +23,3 @@ export interface UsageReport {
   /** The `tokens` of the view that was sent, for a case where messages or an overlay may have come in since. */
   readonly viewTokens?: number | undefined;
 }
-
-/** What one model costs a session, by what its provider charges for, in the currency of the prices. */
-export interface UsageDollars {
-  /** Tokens of prompts that no cache had, tokens read from a cache, and tokens written to it. */
-  readonly sent: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  readonly answered: number;
-  /** All that the model was asked for as a summariser. */
-  readonly summariser: number;
-  readonly total: number;
-  /** An estimate of the agent's own calls with every message in each prompt. */
-  readonly withoutCompaction: number;
-}

@@ -8,7 +8,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Needs } from "../core.ts";
-import { MAX_CALL_TOKENS, type UsageDollars, type UsageReport } from "./usage-report.ts";
+import { MAX_CALL_TOKENS, type UsageReport } from "./usage-report.ts";
 
 /** Sums of one model's calls in a session. */
 export interface ModelUsage {
@@ -22,8 +22,6 @@ export interface ModelUsage {
   readonly outputTokens: number;
   /** Counted tokens per estimated token. */
   readonly ratio: number;
-  /** What the model costs this session. Only with the room of costs, where it has a price for the model. */
-  readonly dollars?: UsageDollars;
 }
 
 /** Calibrates by one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
@@ -55,18 +53,12 @@ export function recordUsage(
   core.rooms.counted?.(sessionId, report);
 }
 
-/** By model, the last called first. Behind them come models with a price that were asked as summarisers alone. */
-export function listUsage(core: Needs<"rooms" | "usage">, sessionId: string): ModelUsage[] {
-  const dollars = new Map(core.rooms.dollars?.(sessionId));
-  const own = core.usage.rows(sessionId).map((row): ModelUsage => {
+/** By model, the last called first. */
+export function listUsage(core: Needs<"usage">, sessionId: string): ModelUsage[] {
+  return core.usage.rows(sessionId).map((row) => {
     const { model, calls, inputTokens, outputTokens } = row;
-    const priced = dollars.get(model);
-    dollars.delete(model);
-    const usage = { model, calls, inputTokens, outputTokens, ratio: calibrationRatio(row) };
-    return priced === undefined ? usage : { ...usage, dollars: priced };
+    return { model, calls, inputTokens, outputTokens, ratio: calibrationRatio(row) };
   });
-  const none = { calls: 0, inputTokens: 0, outputTokens: 0, ratio: 1 };
-  return [...own, ...Array.from(dollars, ([model, priced]) => ({ model, ...none, dollars: priced }))];
 }
 
 /** The count that the last called model would give for a branch's view, with system prompt and tools. */

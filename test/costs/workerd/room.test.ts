@@ -38,30 +38,11 @@ test("calls are summed by what a provider charges for, and so are the summariser
   // The second prompt would have had the hidden messages as well.
   expect(costs.withoutCompaction.inputTokens).toBeGreaterThan(2_600 + 1_500 + 300);
   expect(costs).toMatchObject({ total: null, unpriced: ["big", summariser?.model] });
-  // Without a price there is no cost, and not one of 0.
-  const usage = await agent.getUsage({});
-  expect(usage).toMatchObject([{ model: "big", calls: 2 }]);
-  expect(usage[0]).not.toHaveProperty("dollars");
+  expect(await agent.getUsage({})).toMatchObject([{ model: "big", calls: 2 }]);
   await evictDurableObject(stub);
   expect(await agent.getCosts({})).toEqual(costs);
   const rows = await runInDurableObject(stub, (_, { storage }) => rowsOf(storage, "palimpsest_costs"));
   expect(JSON.stringify(rows)).not.toContain("changed");
-});
-
-test("with a price for its model, usage and health tell what it cost by use, and what it would have cost", async () => {
-  const { agent } = newAgent();
-  await agent.appendAll({ messages: talk(0, 2) });
-  const call = { inputTokens: 1_000, outputTokens: 10, cachedTokens: 200, writtenTokens: 500, model: "priced" };
-  await agent.recordUsage(call);
-  const usage = await agent.getUsage({});
-  const [own] = usage;
-  expect(own?.dollars?.sent).toBeCloseTo((300 * 3) / 1e6, 9);
-  expect(own?.dollars?.cacheRead).toBeCloseTo((200 * 0.3) / 1e6, 9);
-  expect(own?.dollars?.cacheWrite).toBeCloseTo((500 * 3.75) / 1e6, 9);
-  expect(own?.dollars?.answered).toBeCloseTo((10 * 15) / 1e6, 9);
-  expect(own?.dollars).toMatchObject({ summariser: 0, total: (await agent.getCosts({})).total });
-  expect(own?.dollars?.withoutCompaction).toBeGreaterThan(0);
-  expect((await agent.health({})).usage).toEqual(usage);
 });
 
 test("where nothing was compacted, nothing was spared", async () => {
