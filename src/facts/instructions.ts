@@ -51,25 +51,31 @@ const NUMBER = /#(\d{1,9})/g;
 const REFERENCES = /^[\s.,;、。[\](（)）【】#\d]*$/;
 
 /**
- * Takes the two lists out of an answer. Lines that name nothing are dropped with them. A list is known by its title, or else by its place and its
- * form, because a model may write titles in another language. `titles` are those of the summary's own sections, which are no lists.
+ * Takes the two lists out of an answer, with their lines that name nothing. What follows a list as prose stays. A list is known by its title.
+ * Where an answer has none of the template's `titles`, those of the lists may be in another language, too. Then a list is known by its place
+ * and its form, and where each line of it is what the user said in a message that it names.
  */
-export function readAnswer(text: string, titles: readonly string[] = []): Answered {
+export function readAnswer(text: string, titles: readonly string[] = [], shown?: Shown): Answered {
   const lists: Record<"standing" | "ended", string[]> = { standing: [], ended: [] };
   let list: string[] | undefined;
+  let before = "";
   const lines = text.split(/\r?\n/).filter((line) => {
     const title = normalizeTitle(line);
     const own = title === STANDING ? lists.standing : title === ENDED ? lists.ended : undefined;
-    if (own !== undefined || HEADING.test(line.trimEnd())) {
-      list = own;
-      return own === undefined;
-    }
-    list?.push(line);
-    return list === undefined;
+    const isHeading = own !== undefined || HEADING.test(line.trimEnd());
+    if (isHeading || (before.trim() === "" && isProse(line) && list?.some((each) => each.trim() !== ""))) list = own;
+    else list?.push(line);
+    before = line;
+    return own === undefined && list === undefined;
   });
-  const known = new Set(titles.map(normalizeTitle));
-  for (const some of [lastList(lines, known), lastList(lines, known)])
-    lists[some.every((line) => readQuotes(line).length > 2) ? "ended" : "standing"].push(...some);
+  const known = new Set([...titles.map(normalizeTitle), STANDING, ENDED]);
+  const isTranslated = !text.split(/\r?\n/).some((line) => known.has(normalizeTitle(line)));
+  if (shown !== undefined && isTranslated) {
+    const find = finderIn(shown);
+    const take = (): string[] => lastList(lines, (line) => isOfUser(line, shown.before, find));
+    for (const some of [take(), take()])
+      lists[some.every((line) => readQuotes(line).length > 2) ? "ended" : "standing"].push(...some);
+  }
   const [standing = [], ended = []] = [lists.standing, lists.ended].map((some) =>
     some
       .filter((line) => !isNothing(line))
@@ -81,15 +87,31 @@ export function readAnswer(text: string, titles: readonly string[] = []): Answer
 
 const [STANDING, ENDED] = [normalizeTitle(STANDING_TITLE), normalizeTitle(ENDED_TITLE)];
 
+/** Whether a line is neither an item nor a quotation. */
+function isProse(line: string): boolean {
+  return /^\S/.test(line) && !LIST_MARK.test(line) && line.search(FIRST_MARK) !== 0;
+}
+
 /** Takes the list at the end of `lines`, in which each line is a quotation with its message. Empty where there is none. */
-function lastList(lines: string[], titles: ReadonlySet<string>): string[] {
+function lastList(lines: string[], isTaken: (entry: string) => boolean): string[] {
   let from = lines.length;
   while (from > 0 && (lines[from - 1]?.trim() === "" || isEntry(lines[from - 1] ?? ""))) from--;
-  const [over = ""] = lines.slice(Math.max(0, from - 1), from);
   const entries = lines.slice(from).filter(isEntry);
-  if (entries.length === 0 || !OVER_LIST.test(over) || titles.has(normalizeTitle(over))) return [];
+  const isTitled = HEADING.test(lines[from - 1]?.trimEnd() ?? "");
+  if (!isTitled || entries.length === 0 || entries.length > MAX_NAMED || !entries.every(isTaken)) return [];
   lines.length = from - 1;
   return entries;
+}
+
+/** Whether all that an entry quotes is said or known, and the last of it in a message that it names. A question is no instruction. */
+function isOfUser(entry: string, known: readonly Instruction[], find: Find): boolean {
+  const line = readLine(entry);
+  const { quotes, by } = line;
+  const stands = ([all = "", ...pieces]: readonly string[], mustName: boolean): boolean =>
+    [[all], pieces].some((some) => some.length > 0 && some.every((each) => find(each, line, mustName).length > 0));
+  if (quotes.some((each) => /[?？؟]\s*$/.test(each))) return false;
+  if (by.length === 0) return stands(quotes, true);
+  return stands(by, true) && quotes.some((each) => meant(known, [each]).length > 0 || find(each, line).length > 0);
 }
 
 function isEntry(line: string): boolean {
@@ -134,17 +156,15 @@ export interface Shown {
 /** A place in a conversation where words of the user stand. */
 type Placed<Value> = Value & { readonly at: number };
 
-/** The instructions of an answer that stand in the user's messages, and those that a later message of the user ended. */
-export function checkInstructions(
-  { standing, ended }: Pick<Answered, "standing" | "ended">,
-  { messages, numbers, before }: Shown,
-): Pick<Facts, "instructions" | "ended"> {
+/** Finds where a quotation stands. Places in messages that its line names come first, and stand alone where it must name them. */
+type Find = (quote: string, line: Named, mustName?: boolean) => Placed<Instruction>[];
+
+function finderIn({ messages, numbers }: Shown): Find {
   const words = messages.flatMap((message, at) => {
     const text = ownWords(message);
     return text === "" ? [] : [{ at, messageId: storedId(message.id), text: plainText(text) }];
   });
-  /** Where a quotation stands. Those in messages that its line names come first, and stand alone where it must name them. */
-  const find = (quote: string, line: Named, mustName = false): Placed<Instruction>[] => {
+  return (quote, line, mustName = false) => {
     const found = words.flatMap(({ at, messageId, text }) => {
       const slice = sliceOf(text, quote);
       return slice === null ? [] : [{ quote: slice, messageId, at }];
@@ -155,13 +175,23 @@ export function checkInstructions(
     );
     return mustName ? cited : [...cited, ...others];
   };
+}
+
+/** The instructions of an answer that stand in the user's messages, and those that a later message of the user ended. */
+export function checkInstructions(
+  { standing, ended }: Pick<Answered, "standing" | "ended">,
+  shown: Shown,
+): Pick<Facts, "instructions" | "ended"> {
+  const { messages, before } = shown;
+  const find = finderIn(shown);
   const found = standing.flatMap((line) => {
     const [all = "", ...pieces] = line.quotes;
     const whole = find(all, line).slice(0, 1);
     return whole.length > 0 ? whole : pieces.flatMap((piece) => find(piece, line).slice(0, 1));
   });
+  const ids = messages.map(({ id }) => storedId(id));
   const placeOf = ({ messageId, restored }: Instruction): number =>
-    Math.max(...words.map((each) => (each.messageId === messageId || each.messageId === restored ? each.at : -1)), -1);
+    ids.findLastIndex((id) => id === messageId || id === restored);
   const known = [...before.filter(({ system }) => !system).map((each) => ({ ...each, at: placeOf(each) })), ...found];
   const over = ended.flatMap((line): Placed<EndedInstruction>[] => {
     const later = line.by.flatMap((quote) => find(quote, line, true));

@@ -242,13 +242,12 @@ async function ask(
   const asked = chooseCall(model, source, promptInput);
   const answer = await askOnce({ ...by, ...asked }, { ...asked, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const answered = readAnswer(
-    stripInvisible(answer.text),
-    brief.template.sections.map(({ title }) => title),
-  );
   const extracted = model === EXTRACTIVE;
+  const shown = extracted ? undefined : source.shown;
+  const titles = brief.template.sections.map(({ title }) => title);
+  const answered = readAnswer(stripInvisible(answer.text), titles, shown);
   const { transcript = null, previous = null, drafts = [] } = input;
-  const found = source.shown === undefined || extracted ? [] : [checkInstructions(answered, source.shown)];
+  const found = shown === undefined ? [] : [checkInstructions(answered, shown)];
   const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
   // A repair sees the draft alone, so what the draft names stands in it.
   const isNew = !extracted && input.kind !== "repair";

@@ -302,36 +302,74 @@ describe("the lists of an answer", () => {
     ["German", "## Dauerhafte Anweisungen", "## Beendete Anweisungen", "beendet durch", ["„", "“"]],
     ["Japanese", "## 継続中の指示", "## 終了した指示", "終了：", ["「", "」"]],
     ["French, in bold", "**Consignes permanentes :**", "**Consignes terminées :**", "remplacée par", ["« ", " »"]],
-    ["Russian, without marks", "Постоянные указания:", "Отменённые указания:", "отменено:", ["«", "»"]],
+    ["Russian", "## Постоянные указания", "## Отменённые указания", "отменено:", ["«", "»"]],
     ["Arabic", "# تعليمات دائمة", "# تعليمات منتهية", "انتهت بـ", ["“", "”"]],
   ])("are found by their place and their form where their titles are in another language: %s", (...given) => {
     const [, one, two, by, [open, close]] = given;
     const summary = `## Ziel\n- ${open}Ship${close} war bestellt [#1].\n\n## Stand\n- Halb fertig [#2].`;
     const list = `${one}\n- ${open}use tabs${close} [#1]\n* ${open}answer in Welsh${close} (#3)`;
     const over = `${two}\n- ${open}use npm${close} ${by} ${open}use pnpm now${close} [#4, #5]`;
-    const read = readAnswer(`${summary}\n\n${list}\n\n${over}\n`);
+    const told = `${summary}\n\n${list}\n\n${over}\n`;
+    const read = readAnswer(told, ["Goal", "State"], translated);
     expect(read.summary).toBe(summary);
     expect(read.standing.map(({ quotes: [all] }) => all?.trim())).toEqual(["use tabs", "answer in Welsh"]);
     expect(read.ended).toMatchObject([{ numbers: [4, 5] }]);
     expect(read.ended[0]?.by.map((each) => each.trim())).toEqual(["use pnpm now"]);
-    expect(readAnswer(`${summary}\n\n${list}`)).toMatchObject({
+    expect(readAnswer(`${summary}\n\n${list}`, ["Goal"], translated)).toMatchObject({
       summary,
       ended: [],
       standing: [{ numbers: [1] }, {}],
     });
-    expect(readAnswer(`${summary}\n\n${over}`)).toMatchObject({ summary, standing: [], ended: [{}] });
+    expect(readAnswer(`${summary}\n\n${over}`, ["Goal"], translated)).toMatchObject({
+      summary,
+      standing: [],
+      ended: [{}],
+    });
+    // Where nobody can look the words up, they stay.
+    expect(readAnswer(told, ["Goal"])).toEqual({ summary: told.trimEnd(), standing: [], ended: [] });
   });
 
-  test("are no section of the summary that quotes, and no list that says more than quotations", () => {
+  const messages = ["use tabs", "count", "answer in Welsh", "use npm", "use pnpm now", "where is the quay?"].map(
+    (words, at) => user(`m${at + 1}`, words),
+  );
+  const translated = { messages, numbers: numberMessages(messages), before: [] };
+
+  test("are no other section that quotes, and nothing of the answer is lost", () => {
     for (const section of [
-      '## Failures\n- "connection refused" [#4]',
+      '## Offene Fragen des Nutzers\n- "where is the quay?" [#6]',
+      '## Offen\n- "use tabs" [#1]\n- "where is the quay?" [#6]',
+      '## Fehler\n- "connection refused" [#4]',
+      '## Zitate\n- "use tabs" [#2]',
+      '## Zitate\n- "use tabs" [#1]\n- "never use tabs" [#1]',
+      '## Zitate\n- "use tabs" and "never use tabs" [#1]',
+      '## Stand\nAm Ende sagte er:\n- "use tabs" [#1]',
+      "Am Ende sagte er:\n- „use tabs“ [#1]",
       '## Ziel\n- "use tabs" was ordered [#1]',
+      '## Beendet\n- "use npm" beendet durch "use tabs" [#5]',
       '- "use tabs" [#1]',
       "## Stand\n- „use tabs“ [#1]\n- Half done [#2]",
       "## Leer",
     ]) {
-      const text = `## Goal\n- Ship.\n\n${section}`;
-      expect(readAnswer(text, ["Goal", "Failures"])).toEqual({ summary: text, standing: [], ended: [] });
+      const told = `## Ziel\n- Ship.\n\n${section}`;
+      expect(readAnswer(told, ["Goal", "Open"], translated), section).toEqual({
+        summary: told,
+        standing: [],
+        ended: [],
+      });
+    }
+    for (const known of ["## Goal\n- Ship.", "**Open**\n- Ship.", '## Standing instructions\n- "use tabs" [#1]']) {
+      const told = `${known}\n\n## Open questions of the user\n- "answer in Welsh" [#3]`;
+      const { summary, standing: found } = readAnswer(told, ["Goal", "Open"], translated);
+      expect(`${summary} ${found.length}`).toMatch(/## Open questions of the user\n- "answer in Welsh" \[#3\] [01]$/);
+    }
+  });
+
+  test("end where prose follows", () => {
+    const lists = '## Standing instructions\n\n- "use tabs" [#1]\n\n- "answer in Welsh" [#3]\n  and more';
+    for (const prose of ["The quay is half done [#5].", "**So far** it went well.\n- A list of it", "Gut so."]) {
+      const { summary, standing: found } = readAnswer(`## Goal\n- Ship.\n\n${lists}\n\n${prose}`);
+      expect(summary).toBe(`## Goal\n- Ship.\n\n${prose}`);
+      expect(found.slice(0, 2)).toMatchObject([{ numbers: [1] }, { numbers: [3] }]);
     }
   });
 
