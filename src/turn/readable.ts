@@ -56,6 +56,11 @@ const BY_NOBODY = { anthropic: { signature: "" } };
 /** Gemini refuses a call without its signature. Google's own package sends this for a call of another model, and others do not. */
 const UNSIGNED = { google: { thoughtSignature: "skip_thought_signature_validator" } };
 
+/**
+ * Stands between results and a reminder. Mistral's models, and others behind chat completions and Bedrock, refuse a user's message right behind
+ * a result. Claude wants a thought at the beginning of its last message.
+ */
+const NOTED: ModelMessage = { role: "assistant", content: "[A reminder follows.]" };
 const NOTHING_READABLE = "[What stood here is another provider's own.]";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -127,7 +132,10 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     return isSame ? message : ({ ...message, content } as unknown as ModelMessage);
   });
   const sent = [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
-  return isChat ? sent.map(asOneText) : sent;
+  const isParted = !/claude|arn:/.test(name) && (isChat || provider.includes("bedrock"));
+  return (isChat ? sent.map(asOneText) : sent).flatMap((message, at) =>
+    isParted && message.role === "user" && sent[at - 1]?.role === "tool" ? [NOTED, message] : [message],
+  );
 }
 
 /**

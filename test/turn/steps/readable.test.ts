@@ -237,3 +237,28 @@ test("a reply that goes on behind its own words has the user's word behind it, w
     expect((await forModel(words, of(provider, modelId))).at(-1)).toEqual({ role: "user", content: "[Go on.]" });
   expect(await forModel(words, of("openai.responses"))).toEqual(words);
 });
+
+test("words of the assistant stand between a result and a reminder, where a model refuses the user's right behind it", () => {
+  const reminded: ModelMessage[] = [
+    { role: "user", content: "Plan." },
+    ...called(),
+    ...seen,
+    { role: "user", content: "The plan changed." },
+  ];
+  const roles = (provider: string, modelId: string): string[] =>
+    readable(reminded, of(provider, modelId)).map(({ role }) => role);
+  for (const [provider, modelId] of [
+    ["mistral.chat", "mistral-large-latest"],
+    ["open.chat", "devstral-small"],
+    ["amazon-bedrock", "meta.llama4-maverick-17b-instruct-v1:0"],
+  ] as const)
+    expect(roles(provider, modelId)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+  for (const [provider, modelId] of [
+    ["anthropic.messages", "claude-sonnet-5"],
+    ["amazon-bedrock", "anthropic.claude-sonnet-4-5"],
+    ["amazon-bedrock", "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"],
+    ["openrouter.chat", "anthropic/claude-sonnet-5"],
+    ["openai.responses", "gpt-5"],
+  ] as const)
+    expect(roles(provider, modelId)).toEqual(["user", "assistant", "tool", "user"]);
+});
