@@ -240,9 +240,9 @@ const TRANSCRIPT_LINE =
 const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?)\]$/m;
 /** A summary may quote the transcript, but this many marker lines count as a copy. */
 const COPIED_LINES = 3;
-/** An error page, an error of an API, or a stack, which a gateway gave in place of an answer. */
+/** An error page, an error of an API, a status, or a stack, which a gateway gave in place of an answer. */
 const ERROR_TEXT =
-  /^(?:<!doctype html\b|<html\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
+  /^(?:<!doctype html\b|<html\b|(?:error|http(?:\/[\d.]{1,3})?)[: ]{1,2}[45]\d\d\b|\{\s*"(?:error|errors|detail)"\s*:|Traceback \(most recent call last\))/i;
 const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
 /** Tokens below which prose without a heading says next to nothing, where its source has so many. */
 const LEAST_PROSE_TOKENS = 25;
@@ -253,16 +253,26 @@ const MUCH_SOURCE_TOKENS = 500;
 const LEAST_SHARE = 200;
 /** Letters of a word that says something. Scripts without blanks have more in a sign. */
 const WORD = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{2}|^.{5}/u;
+/** Fewer words of a source stand in any other. */
+const LEAST_KNOWN = 2;
 /** Characters of a text that may say next to nothing. */
 const MOST_BARE_CHARS = 2_000;
 
-/** Whether two in five words of a short text stand in its source, as in a summary that names what it is about. A longer one tells enough. */
+/** A number, a message, or a name with a sign or a capital within, which stand in few texts. */
+const NAME = /\p{N}.*\p{N}|[\p{L}\p{N}][_./@:-]\p{L}|\p{Ll}\p{Lu}|^[#@]./u;
+/** Code, or what stands between blanks and marks. */
+const PIECE = /(?<=`)[^`\n]{3,80}(?=`)|[^\s()[\]{}<>,;`"“”„«»「」『』*]+/gu;
+
+/** Whether a short text names something of its source, or shares two in five of its words with it. A longer one tells enough. */
 export function sharesWords(text: string, source: string): boolean {
   if (text.length > MOST_BARE_CHARS) return true;
-  const all = [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text.toLowerCase())];
+  const told = text.replaceAll(/^#{1,6}[ \t].*$/gm, "");
+  const all = [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(told.toLowerCase())];
   const words = new Set(all.flatMap(({ segment, isWordLike }) => (isWordLike && WORD.test(segment) ? [segment] : [])));
   const known = source.toLowerCase();
-  return [...words].filter((word) => known.includes(word)).length * 5 >= Math.max(1, words.size * 2);
+  const names = [...told.matchAll(PIECE)].filter(({ 0: piece, index }) => told[index - 1] === "`" || NAME.test(piece));
+  if (names.some(([name]) => known.includes(name.toLowerCase().replace(/[.:!?]{1,3}$/, "")))) return true;
+  return [...words].filter((word) => known.includes(word)).length * 5 >= Math.max(LEAST_KNOWN * 5, words.size * 2);
 }
 
 /** Audits one draft as the summary of its whole source. */
@@ -403,8 +413,8 @@ function findHollow(
   }
   if (byModel !== true || spanTokens < MUCH_SOURCE_TOKENS) return [];
   const isPlain = !HEADING.test(text) && words < LEAST_PROSE_TOKENS;
-  const isShort = words < LEAST_BARE_TOKENS && bodiesOf(text).every(isBare);
-  if (!isPlain && !(isShort && (words * LEAST_SHARE <= spanTokens || hasMore()))) return [];
+  const isBareOfMuch = words * LEAST_SHARE <= spanTokens && bodiesOf(text).every(isBare);
+  if (!isPlain && !(words < LEAST_BARE_TOKENS && (isBareOfMuch || hasMore()))) return [];
   const detail = `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
   return [{ kind: "hollow", detail }];
 }

@@ -20,6 +20,13 @@ describe("the audit", () => {
     return result.ok ? [] : result.problems.map(({ kind }) => kind);
   };
   const good = "## Goal\nShip the parser.\n\n## Next\nRun the tests.";
+  /** What is wrong with a model's answer beside what it was shown. */
+  const judge = (text: string, source: string): string[] => {
+    const hasMatter = (): boolean => !sharesWords(text, source);
+    const given = { countTokens: estimateTokens, finishReason: "stop", spanTokens: 5_000, policy, template };
+    const result = auditSummary({ ...given, text, byModel: true, hasMatter });
+    return result.ok ? [] : result.problems.map(({ kind }) => kind);
+  };
 
   test("a whole summary in its sections passes with its weight", () => {
     expect(
@@ -150,12 +157,13 @@ describe("the audit", () => {
         problems: [{ kind: "hollow" }],
       });
     expect(auditSummary({ ...given, text: refused, spanTokens: 300 })).toMatchObject({ ok: true });
+    const source = "[#3 user]\nDie Kaimauer wird gestrichen, sobald src/quay.ts steht.";
     for (const told of [
       refused.replace("möglich.", "möglich. [#3]"),
-      refused.replace("Diese Anfrage", "`npm test`"),
-      `${refused}\n- Offen: der Kai`,
+      refused.replace("Diese Anfrage", "`src/quay.ts`"),
+      "## Offen\n- Die Kaimauer, die gestrichen wird",
     ])
-      expect(auditSummary({ ...given, text: told, spanTokens: 5_000 }), told).toMatchObject({ ok: true });
+      expect(judge(told, source), told).toEqual([]);
   });
 
   test.each([
@@ -192,8 +200,39 @@ describe("the audit", () => {
     "## Goal\nI can't push to main: the user forbade it.\n## Done\nI am unable to run `npm test`, since there is no network.",
     "I won't touch the ledger before Friday, as the user asked; 3 boats are counted, and the fee is told to Ada.",
   ])("takes a summary that begins like a refusal, since it names what was said: %j", (text) => {
-    const given = { text, finishReason: "stop", spanTokens: 5_000, policy, template, countTokens: estimateTokens };
-    expect(auditSummary({ ...given, byModel: true })).toMatchObject({ ok: true });
+    const source =
+      "[#3 user]\nThe parser in src/parse.ts and its tests: run `npm test`, and do not push to main. The build has the old lockfile. Do not touch the ledger before Friday, when the boats are counted.";
+    expect(judge(text, source)).toEqual([]);
+  });
+
+  test.each([
+    ["Error: 503 Service Unavailable", "refusal"],
+    ["HTTP/1.1 502 Bad Gateway", "refusal"],
+    ["## Goal\n- weiter", "hollow"],
+    ["## Goal\n1. Go on.", "hollow"],
+    ["## Goal\nI can't help with that: policy 4.", "hollow"],
+    ["## Goal\n- Es tut mir leid: „Zusammenfassung“ geht nicht, bitte 0800 123456 anrufen.", "hollow"],
+    ["## Objetivo\n- Lo siento (código 403): no puedo ayudar con esto.", "hollow"],
+    ["## 目标\n- 抱歉：根据政策第4条，我无法协助完成这个请求。", "hollow"],
+    [
+      "upstream connect error or disconnect/reset before headers. reset reason: connection timeout, transport failure reason: delayed connect error: 111",
+      "hollow",
+    ],
+  ])("refuses a short answer that names nothing of its source, whatever numbers and marks it has: %j", (text, kind) => {
+    const source =
+      "[#1 user]\nPlease weigh the flour for order 4711 in src/scales.ts, as weiter unten steht.\n[#2 assistant]\nI weighed 12 sacks.";
+    expect(judge(text, source)).toContain(kind);
+  });
+
+  test.each([
+    "## Goal\n- Weigh the flour.",
+    "The flour for order 4711 was weighed: 12 sacks are there. Nothing is open, and the user has not said what comes next.",
+    "## Done\n- Zwölf Säcke gewogen [#2]",
+    "## 状态\n- 已修改 src/scales.ts",
+  ])("takes a short answer that names something of it, in any language: %j", (text) => {
+    const source =
+      "[#1 user]\nPlease weigh the flour for order 4711 in src/scales.ts.\n[#2 assistant]\nI weighed 12 sacks.";
+    expect(judge(text, source)).toEqual([]);
   });
 
   test("takes a sentence that stands under two headings, and empty ones beside what is told", () => {
