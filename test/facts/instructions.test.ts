@@ -299,6 +299,20 @@ describe("the lists of an answer", () => {
   });
 
   test.each([
+    ["a list with marks", '- "use tabs" [#1]', 1],
+    ["a list without marks", '"use tabs" [#1]\n"use npm" [#2]', 2],
+    ["a list of plain lines", "Use tabs. [#1]\nUse npm. [#2]", 2],
+    ["an entry over two lines", '- "use tabs\nand npm" [#1]', 2],
+    ["an empty list", "None.", 0],
+  ])("lose no prose that stands behind %s", (_, list, count) => {
+    const prose = "The parser was shipped, and Ada waits.\n\nIts tests passed.";
+    const first = readAnswer(`## Standing instructions\n\n${list}\n\n${prose}\n`);
+    expect([first.summary, first.standing.length]).toEqual([prose, count]);
+    const last = readAnswer(`## Goal\n- Ship.\n\n## Standing instructions\n${list}\n\n${prose}`);
+    expect([last.summary, last.standing.length]).toEqual([`## Goal\n- Ship.\n\n${prose}`, count]);
+  });
+
+  test.each([
     ["German", "## Dauerhafte Anweisungen", "## Beendete Anweisungen", "beendet durch", ["„", "“"]],
     ["Japanese", "## 継続中の指示", "## 終了した指示", "終了：", ["「", "」"]],
     ["French, in bold", "**Consignes permanentes :**", "**Consignes terminées :**", "remplacée par", ["« ", " »"]],
