@@ -5,7 +5,7 @@
  * a prompt.
  */
 import { referenceTo } from "../steps/message/message.ts";
-import { inLines, safeLine, withoutHeading } from "../steps/text/text.ts";
+import { closeFence, inLines, safeLine, withoutHeading } from "../steps/text/text.ts";
 import type { Instruction, Pinned, Saying } from "./fact.ts";
 import type { UIMessage } from "ai";
 import { withoutEmptySections } from "../steps/draft/audit.ts";
@@ -153,7 +153,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
   );
   const parts = [
     frameOf(source),
-    withoutHeading(withoutEmptySections(source.summary)),
+    withoutHeading(closeFence(withoutEmptySections(source.summary))),
     pinned === undefined ? "" : renderSaid(pinned.said),
     opened(source),
     pinned === undefined ? "" : renderInstructions(pinned.instructions),
@@ -186,11 +186,11 @@ export function carriedDocuments({ id, metadata }: Pick<UIMessage, "id" | "metad
 
 /** The quoted opening of the conversation. */
 export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
-  return opening === null ? "" : `## How it began, word for word\n${withoutHeading(opening)}`;
+  return opening === null ? "" : `## How it began, word for word\n${withoutHeading(closeFence(opening))}`;
 }
 
 /** The carried blocks and the caller's context, shown after the summary and the pinned facts. Empty for none. */
 export function besides({ carried = [], context = null }: Pick<SummarySource, "carried" | "context">): string {
-  const blocks = carried.map(({ label, text }) => `## ${label}, as it was\n${text}`);
-  return [...blocks, ...(context === null ? [] : [`## Besides\n${context}`])].join("\n\n");
+  const blocks = carried.map(({ label, text }) => `## ${label}, as it was\n${closeFence(text)}`);
+  return [...blocks, ...(context === null ? [] : [`## Besides\n${closeFence(context)}`])].join("\n\n");
 }

@@ -6,7 +6,7 @@
  * for.
  */
 import { SECTION_BUDGET, PROMPT_TAGS, type Template } from "./prompt.ts";
-import { LIST_MARK, withoutMarkup, followFence, findOpenFence } from "../text/text.ts";
+import { LIST_MARK, withoutMarkup, followFence, closeFence } from "../text/text.ts";
 import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/message.ts";
 import { dropReferences } from "./provenance.ts";
@@ -175,7 +175,7 @@ export function cutSection(text: string, tokens: number, { pointer, countTokens 
 const LEAST_CUT = 20;
 
 function closeWith(pointer: string, text: string): string {
-  return [text, findOpenFence(text) ?? "", pointer].filter((line) => line !== "").join("\n");
+  return [text === "" ? "" : closeFence(text), pointer].filter((line) => line !== "").join("\n");
 }
 
 export type AuditProblemKind =
@@ -413,8 +413,11 @@ function findHollow(
   }
   if (byModel !== true || spanTokens < MUCH_SOURCE_TOKENS) return [];
   const isPlain = !HEADING.test(text) && words < LEAST_PROSE_TOKENS;
-  const isBareOfMuch = words * LEAST_SHARE <= spanTokens && bodiesOf(text).every(isBare);
-  if (!isPlain && !(words < LEAST_BARE_TOKENS && (isBareOfMuch || hasMore()))) return [];
+  const bodies = bodiesOf(text);
+  const isAllBare = bodies.every(isBare);
+  const isShort = words < LEAST_BARE_TOKENS && (isAllBare || bodies.length < MANY_SECTIONS);
+  const isBareOfMuch = isAllBare && words * LEAST_SHARE <= spanTokens;
+  if (!isPlain && !(isShort && (isBareOfMuch || hasMore()))) return [];
   const detail = `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
   return [{ kind: "hollow", detail }];
 }

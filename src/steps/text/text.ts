@@ -20,19 +20,19 @@ const inWords = (words: string): string => words.replaceAll(" ", `${BLANK}+`);
 /** The first words of the headings of what stands beside a summary (facts/render.ts). */
 const OWN_HEADING = `(?:${["still in force", "what the user said in these messages", "how it began, word for word", "loaded, and it holds"].map(inWords).join("|")})`;
 /** And of the line behind all of it (steps/view/view.ts). */
-const OWN_END = String.raw`\[${BLANK}*${inWords("end of the record")}`;
+const OWN_END = inWords("end of the record");
 
 /** What may stand before a heading, in a quotation, a list or a table. */
 const PLAIN = `(?:${BLANK}|[>+|-]|\\d{1,9}[.)])`;
-/** What makes a heading or a bold line of a text, in Markdown or HTML. */
-const MARK = "(?:[#*_`]|<[^<>]{1,200}>)";
+/** What makes a heading, a bold line or a link of a text, in Markdown or HTML. */
+const MARK = "(?:[#*_`[]|<[^<>]{1,200}>)";
 /** A line that makes a heading of the line above. */
 const UNDERLINE = `[${LINE_ENDS}]+${BLANK}*(?:-+|=+)${BLANK}*(?![^${LINE_ENDS}])`;
 /** The start of a line that a reader could take for one of these headings. */
 const headingLookalike = lazy(
   () =>
     new RegExp(
-      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*(?:${OWN_HEADING}|${OWN_END})|${OWN_END}|${OWN_HEADING}[^${LINE_ENDS}]*${UNDERLINE}))`,
+      `(?<![^${LINE_ENDS}])(?=${PLAIN}*(?:${MARK}(?:${PLAIN}|${MARK})*(?:${OWN_HEADING}|${OWN_END})|${OWN_HEADING}[^${LINE_ENDS}]*${UNDERLINE}))`,
       "gi",
     ),
 );
@@ -145,6 +145,11 @@ export function followFence(open: string | null, line: string): string | null {
   if (mark === "") return open;
   if (open === null) return mark.startsWith("`") && rest.includes("`") ? null : mark;
   return mark.startsWith(open) && rest.trim() === "" ? null : open;
+}
+
+/** The text with a fence that it leaves open closed, so that it takes in nothing of what follows. */
+export function closeFence(text: string): string {
+  return [text, findOpenFence(text) ?? []].flat().join("\n");
 }
 
 /** The fence that a text leaves open at its end. Null for none. */
