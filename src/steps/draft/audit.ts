@@ -246,7 +246,8 @@ const ERROR_TEXT =
 const HEADING = /^\s{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?\s*$)/m;
 /** Tokens below which prose without a heading says next to nothing, where its source has so many. */
 const LEAST_PROSE_TOKENS = 25;
-/** The same for bare sentences, with or without headings. */
+/** The same for what has numbers, names or lists in one section or two, and for bare sentences. */
+const LEAST_TOKENS = 50;
 const LEAST_BARE_TOKENS = 120;
 const MUCH_SOURCE_TOKENS = 500;
 /** A source so many times as long has more to tell than bare sentences do, whatever words they share with it. */
@@ -415,7 +416,7 @@ function findHollow(
   const isPlain = !HEADING.test(text) && words < LEAST_PROSE_TOKENS;
   const bodies = bodiesOf(text);
   const isAllBare = bodies.every(isBare);
-  const isShort = words < LEAST_BARE_TOKENS && (isAllBare || bodies.length < MANY_SECTIONS);
+  const isShort = isAllBare ? words < LEAST_BARE_TOKENS : words < LEAST_TOKENS && bodies.length < MANY_SECTIONS;
   const isBareOfMuch = isAllBare && words * LEAST_SHARE <= spanTokens;
   if (!isPlain && !(isShort && (isBareOfMuch || hasMore()))) return [];
   const detail = `The answer says next to nothing of the ${spanTokens} tokens that it replaces. Write down what they tell.`;
