@@ -2,5 +2,5 @@
 export { compactTool } from "./compact-tool.ts";
 export type { ViewOptions } from "./prompts.ts";
 export { forModel } from "./readable.ts";
-export { withoutRefusedFiles } from "./refused-files.ts";
+export { retryRefused } from "./refused.ts";
 export { keepTurn, usageOf, viewBeforeStep, type KeptTurn, type TurnOptions } from "./turn.ts";

@@ -1,9 +1,10 @@
-/** A prompt that a provider refused for a file is sent once more without files. */
+/** A prompt that a provider refused is sent once more, without the files, thoughts or items that it refused. */
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, streamText, wrapLanguageModel, type ModelMessage } from "ai";
 import { expect, test } from "vitest";
-import { withoutRefusedFiles } from "../../../src/turn/refused-files.ts";
+import { retryRefused } from "../../../src/turn/refused.ts";
 
 const apiKey = "none";
 const file = { type: "file", mediaType: "image/png", filename: "oats.png", data: "iVBORw0KGgo=" } as const;
@@ -24,7 +25,7 @@ function refusing(status: number, message: string) {
     return new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
   }) as unknown as typeof globalThis.fetch;
   const given = createOpenAICompatible({ baseURL: "http://nowhere", name: "open", apiKey, fetch })("deepseek-chat");
-  return { bodies, fetch, model: wrapLanguageModel({ model: given, middleware: withoutRefusedFiles }) };
+  return { bodies, fetch, model: wrapLanguageModel({ model: given, middleware: retryRefused }) };
 }
 
 test.each([
@@ -61,7 +62,7 @@ test("a PDF of too many pages, in the result of a call", async () => {
   );
   const model = wrapLanguageModel({
     model: createAnthropic({ apiKey, fetch })("claude-sonnet-4-5"),
-    middleware: withoutRefusedFiles,
+    middleware: retryRefused,
   });
   const value = [{ type: "file", mediaType: "application/pdf", data: { type: "data", data: "JVBERi0xLjQ=" } }];
   const messages = [
@@ -74,4 +75,57 @@ test("a PDF of too many pages, in the result of a call", async () => {
   ] as unknown as ModelMessage[];
   await generateText({ model, messages, maxRetries: 0 }).catch(() => undefined);
   expect(bodies.map((body) => body.includes("JVBERi0xLjQ="))).toEqual([true, false]);
+});
+
+const kept = (fields: object): ModelMessage[] =>
+  [
+    { role: "user", content: "Count." },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "First the oats.", ...fields },
+        { type: "text", text: "I look.", ...fields },
+        { type: "tool-call", toolCallId: "ws_1", toolName: "look_up", input: {}, providerExecuted: true, ...fields },
+        {
+          type: "tool-result",
+          toolCallId: "ws_1",
+          toolName: "look_up",
+          output: { type: "json", value: ["Rye."] },
+          ...fields,
+        },
+        { type: "text", text: "Five.", ...fields },
+      ],
+    },
+    { role: "user", content: "And?" },
+  ] as unknown as ModelMessage[];
+const openai = (fields: object) => ({ providerOptions: { openai: fields } });
+
+test.each<[string, "anthropic" | "openai", boolean, object]>([
+  ["Item with id 'msg_1' not found.", "openai", true, openai({ itemId: "msg_1" })],
+  [
+    "The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+    "openai",
+    false,
+    openai({ itemId: "rs_1", reasoningEncryptedContent: "gAAA" }),
+  ],
+  ["Expected container_id: cntr_1", "openai", true, openai({ itemId: "ci_1" })],
+  [
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    "anthropic",
+    true,
+    { providerOptions: { anthropic: { signature: "gAAA" } } },
+  ],
+])("%s", async (message, name, store, fields) => {
+  const { bodies, fetch } = refusing(400, message);
+  const given =
+    name === "openai"
+      ? createOpenAI({ apiKey, fetch }).responses("gpt-5")
+      : createAnthropic({ apiKey, fetch })("claude-sonnet-5");
+  const model = wrapLanguageModel({ model: given, middleware: retryRefused });
+  const request = { model, messages: kept(fields), maxRetries: 0, providerOptions: { openai: { store } } };
+  await generateText(request).catch(() => undefined);
+  expect(bodies).toHaveLength(2);
+  expect(bodies[0]).toMatch(/item_reference|gAAA/);
+  expect(bodies[1]).not.toMatch(/item_reference|gAAA|First the oats|[mrc][siw]g?_1"/);
+  for (const said of ["I look.", "Rye.", "Five."]) expect(bodies[1]).toContain(said);
 });

@@ -1,0 +1,78 @@
+/**
+ * Has a prompt that a provider refused sent once more, without what it refused.
+ *
+ * Not everything that a provider refuses can be known before: whether a model reads pictures, the pages of a PDF, and what the provider keeps on its
+ * own side, as thoughts that another account encrypted, items that OpenAI deleted, and containers that ended. What is stored
+ * would be refused at every later turn. A refused request costs nothing, and the stored message stays for a model that takes it.
+ */
+import type { LanguageModelMiddleware, ModelMessage } from "ai";
+import { textPart } from "../steps/message/message.ts";
+import { nameOf, readable } from "./readable.ts";
+import { withFiles } from "./taken-files.ts";
+
+type Middleware = Required<Pick<LanguageModelMiddleware, "wrapGenerate" | "wrapStream">>;
+
+/** Refusals of a request's content. One for its size may end when the files are gone. */
+const STATUSES = new Set([400, 404, 413, 415, 422]);
+
+/** What a refusal names, and the message without it. */
+const MENDS: readonly (readonly [named: RegExp, mend: (message: ModelMessage) => ModelMessage])[] = [
+  [/encrypted|signature|thinking|reasoning|\bitem\b|container|\w_tool_(?:use|result)/i, withoutOwn],
+  [/image|picture|vision|multi-?modal|modalit|\bfile|pdf|document|audio|video|media|content must be/i, withoutFiles],
+];
+
+/**
+ * Middleware for any model of a long conversation.
+ * @example const model = wrapLanguageModel({ model: createOpenAI().chat("o3-mini"), middleware: retryRefused });
+ */
+export const retryRefused: Middleware = {
+  wrapGenerate: async ({ doGenerate, model, params }) =>
+    orMended(doGenerate, params, async (changed) => model.doGenerate(changed)),
+  wrapStream: async ({ doStream, model, params }) =>
+    orMended(doStream, params, async (changed) => model.doStream(changed)),
+};
+
+async function orMended<Params extends { readonly prompt: readonly object[] }, Answer>(
+  ask: () => PromiseLike<Answer>,
+  params: Params,
+  askAgain: (changed: Params) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const prompt = mended(params.prompt as readonly ModelMessage[], error);
+    if (prompt === null) throw error;
+    return askAgain({ ...params, prompt });
+  }
+}
+
+/** Null where nothing in the prompt is what the refusal names. */
+function mended(prompt: readonly ModelMessage[], error: unknown): readonly ModelMessage[] | null {
+  const { statusCode, message, responseBody } = Object(error) as Record<string, unknown>;
+  const text = `${String(message)} ${String(responseBody)}`;
+  const mends = STATUSES.has(Number(statusCode)) ? MENDS.filter(([named]) => named.test(text)) : [];
+  const changed = prompt.map((each) => mends.reduce((before, [, mend]) => mend(before), each));
+  return changed.every((each, at) => each === prompt[at]) ? null : changed;
+}
+
+function withoutFiles(message: ModelMessage): ModelMessage {
+  return withFiles(message, (file) => textPart(`[File ${nameOf(file)}: left out, because it was refused]`));
+}
+
+/** An answer in the words that any provider reads: without thoughts, items and signatures, and with what a provider ran itself as text. */
+function withoutOwn(message: ModelMessage): ModelMessage {
+  const { role, content } = message;
+  if (role !== "assistant" || typeof content === "string") return message;
+  const given = content as readonly object[] as readonly Readonly<Record<string, unknown>>[];
+  const own = given.filter(
+    ({ type, providerOptions, providerExecuted }) =>
+      type === "reasoning" || providerOptions !== undefined || providerExecuted === true,
+  );
+  if (own.length === 0) return message;
+  const said = given.filter(({ type }) => type !== "reasoning").map(({ providerOptions: _own, ...part }) => part);
+  const [told] = readable([{ role, content: said } as unknown as ModelMessage], {
+    provider: "other.chat",
+    modelId: "",
+  });
+  return told ?? message;
+}
