@@ -163,7 +163,11 @@ export class AgentCore {
 
   #reportFailure(run: EndedRun, reason: string): void {
     const { onError } = this.settings.get(run.sessionId);
-    if (onError === null) return;
+    if (onError === null) {
+      if (run.outcome.kind === "failed")
+        console.warn(`[palimpsest] A compaction of session "${run.sessionId}" failed: ${reason}`);
+      return;
+    }
     // A handler that throws must not turn a finished run into an error for its finisher.
     const handled = (async () => onError(new PalimpsestError("model_failed", reason), run))();
     this.platform.background(handled.catch(() => undefined));

@@ -80,14 +80,29 @@ export class ClientAccess {
   }
 }
 
-/** The context of the call that is being made. A client may do what its access grants, and any other caller everything. */
+/** The looks that a connection from this machine has, whatever the list opens. They change nothing. */
+const LOOKS: ReadonlySet<string> = new Set<Grant>(["watch", "read"]);
+
+/** What a caller at home may do: look at everything, and what the list opens. */
+export function mayAtHome(access: ClientAccess): (grant: Grant) => boolean {
+  return (grant) => LOOKS.has(grant) || access.grants(grant);
+}
+
+/** By agent, the ids of its connections from this machine. */
+const atHome = new WeakMap<object, Set<string>>();
+
+/**
+ * The context of the call that is being made. A client may do what its access grants, one on this machine may also look at everything, and any
+ * other caller may do everything.
+ */
 export function contextOf(palimpsest: AgentCore, access: ClientAccess): CallContext {
-  const { connection } = getCurrentAgent();
+  const { agent, connection } = getCurrentAgent();
+  const isHome = agent !== undefined && connection !== undefined && atHome.get(agent)?.has(connection.id) === true;
   return {
     core: palimpsest,
     manager: SessionManager.create({ palimpsest }),
     session: (sessionId) => Session.create({ palimpsest }).forSession(sessionId),
-    may: (grant) => connection === undefined || access.grants(grant),
+    may: isHome ? mayAtHome(access) : (grant) => connection === undefined || access.grants(grant),
   };
 }
 
@@ -150,18 +165,10 @@ export function adviceOn(agent: object, call: string): string {
   return refusals.get(agent)?.(call) ?? `This agent has no method ${JSON.stringify(call)} for its clients.`;
 }
 
-/** The looks that a connection from this machine has, whatever the list opens. They change nothing. */
-const LOOKS: ReadonlySet<string> = new Set<Grant>(["watch", "read"]);
-
 interface ClosedCalls {
   readonly access: ClientAccess;
   /** Makes a call with the looks of this machine. */
   readonly run: (name: string, input: unknown) => Promise<unknown>;
-}
-
-/** What a caller at home may do: look at everything, and what the list opens. */
-export function mayAtHome(access: ClientAccess): (grant: Grant) => boolean {
-  return (grant) => LOOKS.has(grant) || access.grants(grant);
 }
 
 /**
@@ -178,15 +185,16 @@ export function refuseClosedCalls(agent: Agent, table: CallTable, { access, run 
         ? `This agent has no method "${call}" for its clients: it is not @callable(), or that is of another copy of "agents" than palimpsest imports (npm ls agents).`
         : `This agent has no method ${JSON.stringify(call)} for its clients. It opens ${open.join(", ") || "none"}. A room may bring it: docs/clients.md.`,
   );
-  const atHome = new Set<string>();
+  const own = new Set<string>();
+  atHome.set(agent, own);
   const connect = agent.onConnect.bind(agent);
   agent.onConnect = async (connection, context) => {
-    if (isAtHome(context.request)) atHome.add(connection.id);
+    if (isAtHome(context.request)) own.add(connection.id);
     return connect(connection, context);
   };
   const close = agent.onClose.bind(agent);
   agent.onClose = async (connection, ...rest) => {
-    atHome.delete(connection.id);
+    own.delete(connection.id);
     return close(connection, ...rest);
   };
   const inner = agent.onMessage.bind(agent);
@@ -194,7 +202,7 @@ export function refuseClosedCalls(agent: Agent, table: CallTable, { access, run 
     const isOpen = (name: string): boolean => access.opens(name) || agent.getCallableMethods().has(name);
     const call = connection.uri?.includes("/sub/") === true ? null : closedCall(message, isOpen);
     if (call === null) return inner(connection, message);
-    if (atHome.has(connection.id) && LOOKS.has(table[call.method]?.group ?? "")) {
+    if (own.has(connection.id) && LOOKS.has(table[call.method]?.group ?? "")) {
       connection.send(JSON.stringify({ type: "rpc", id: call.id, ...(await answerOf(run(call.method, call.input))) }));
       return;
     }

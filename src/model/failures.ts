@@ -115,9 +115,9 @@ const TOO_LARGE_EVER = /request too large|tokens must be reduced/i;
 const QUOTA =
   /insufficient[_ ]quota|exceeded your current quota|billing|credit balance|payment required|out of credits|daily free allocation|neurons/i;
 const RATE = /rate.?limit|too many requests|capacity temporarily exceeded|overloaded/i;
-/** A binding throws plain errors, and says in words that it lets nobody in. */
+/** A binding throws plain errors, and says in words that it lets nobody in. A package of the AI SDK says that its key is missing. */
 const AUTH =
-  /\b401\b|\bunauthori[sz]ed\b|authentication (?:error|failed|required)|(?:invalid|incorrect|missing) (?:api[ _-]?(?:key|token)|credentials)/i;
+  /\b401\b|\bunauthori[sz]ed\b|authentication (?:error|failed|required)|(?:invalid|incorrect|missing) (?:api[ _-]?(?:key|token)|credentials)|api key is missing/i;
 const FILTER = /content[_ -]?(?:filter|policy)|safety (?:system|policy)|flagged|moderation/i;
 const NETWORK =
   /ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|socket|network|fetch failed|connection (?:lost|refused|reset|closed)|internal error; reference|cannot connect/i;

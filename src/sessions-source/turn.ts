@@ -25,6 +25,8 @@ export interface CompactedTurn {
   prepareStep(step: StepBegun): Promise<{ messages?: ModelMessage[] }>;
   /** Records the provider's count. */
   onStepEnd(step: StepResult<ToolSet>): Promise<void>;
+  /** The same, under the name that version 6 of the AI SDK calls. Later versions call the other alone. */
+  onStepFinish(step: StepResult<ToolSet>): Promise<void>;
 }
 
 /** The host's settings of a turn. */
@@ -55,6 +57,12 @@ export async function compactedTurn(
       prompts.next({ session, leafId: leaf?.id, reminder: await session.reminderOfRooms(), step, around: host.around });
     const first = await next();
     let sent = first.view;
+    const onStepEnd = async (step: StepResult<ToolSet>): Promise<void> => {
+      prompts.made(step.content);
+      const report = { ...usageOf(step), leafId: leaf?.id, viewTokens: sent.tokens };
+      // A failure to record usage must not lose the call's answer.
+      await session.recordUsage(report).catch(() => undefined);
+    };
     return {
       messages: first.messages,
       prepareStep: async (step) => {
@@ -68,12 +76,8 @@ export async function compactedTurn(
           return {};
         }
       },
-      onStepEnd: async (step) => {
-        prompts.made(step.content);
-        const report = { ...usageOf(step), leafId: leaf?.id, viewTokens: sent.tokens };
-        // A failure to record usage must not lose the call's answer.
-        await session.recordUsage(report).catch(() => undefined);
-      },
+      onStepEnd,
+      onStepFinish: onStepEnd,
     };
   } catch (error) {
     warn(session, error);
@@ -81,6 +85,7 @@ export async function compactedTurn(
       messages: await host.fallback(),
       prepareStep: async () => ({}),
       onStepEnd: async () => undefined,
+      onStepFinish: async () => undefined,
     };
   }
 }

@@ -61,7 +61,8 @@ test("what a turn has brought is counted with the view that it was sent behind",
     ];
     await turn.prepareStep({ messages: [...turn.messages, ...brought], responseMessages: brought });
     const model = { provider: "scripted", modelId: "one" };
-    await turn.onStepEnd({ usage: { inputTokens: 5_000 }, model } as StepResult<ToolSet>);
+    // Version 6 of the AI SDK calls this name, and later versions the other.
+    await turn.onStepFinish({ usage: { inputTokens: 5_000 }, model } as StepResult<ToolSet>);
     const [row] = agent.palimpsest.usage.rows("");
     expect(row?.lastEstimate).toBeGreaterThan(estimateTokens(output.value));
   });

@@ -246,6 +246,11 @@ describe("what is no summary is a typed failure", () => {
       throwing(new APICallError({ message: "401 Unauthorized", url: "workers-ai:binding", requestBodyValues: {} })),
       { code: "auth", retryable: false },
     ],
+    [
+      "a key that is missing",
+      throwing(new Error("OpenAI API key is missing. Pass it using 'apiKey'.")),
+      { code: "auth" },
+    ],
     ["a binding's terms", throwing(new Error("AiError: 5016: agree to the terms first")), { code: "auth" }],
     ["a binding's wrong model", throwing(new Error("5007: No such model @cf/x or task")), { code: "bad-request" }],
     ["a binding's full prompt", throwing(new Error("3006: Request is too large")), { code: "too-long" }],
