@@ -85,7 +85,10 @@ function describeProgram(terminal: Terminal, wantsJson: boolean, run: (work: Wor
     .exitOverride();
   const command = (usage: string, description: string): Command =>
     program.command(usage).description(description).exitOverride();
-  addProject(command, run);
+  // Its default is the deployable Worker's class, which no project has.
+  const named = () =>
+    program.getOptionValueSource("agentClass") === "cli" ? program.opts<Options>().agentClass : undefined;
+  addProject(command, run, named);
   addReads(command, run);
   addSteering(command, run);
   addEvalFlags(
@@ -111,10 +114,15 @@ type Run = (work: Work) => Promise<void>;
 const limit = (): Option => new Option("--limit <n>", "how many, newest first").argParser(positive).default(20);
 const noWait = (): Option => new Option("--no-wait", "do not wait for the end");
 
-function addProject(command: Add, run: Run): void {
-  command("init", "add what an agent needs to the Worker in this folder, and show the change first")
+function addProject(command: Add, run: Run, named: () => string | undefined): void {
+  command(
+    "init",
+    "add what an agent needs to the Worker in this folder, and show the change first; --agent-class chooses",
+  )
     .option("--yes", "write it", false)
-    .action(({ yes }: { yes: boolean }) => run(async ({ paint }) => initProject(process.cwd(), { yes, paint })));
+    .action(({ yes }: { yes: boolean }) =>
+      run(async ({ paint }) => initProject(process.cwd(), { yes, paint, agentClass: named() })),
+    );
   command(
     "doctor",
     "look at the bindings, versions, model and limits of the Worker in this folder; exit code 1 when one is wrong",

@@ -123,10 +123,10 @@ describe("init", () => {
     });
     const { lines } = initProject(folder, { yes: true, paint });
     expect(read(folder, "src/index.ts")).toBe(
-      'import { DurableObject } from "cloudflare:workers";\nimport { Agent } from "agents";\nimport { Session, withCompaction } from "palimpsest";\nexport { CompactionWorkflow } from "palimpsest"; // makes the summaries\n\nexport class Ada extends withCompaction(Agent<Env>) {\n\tsession = Session.create(this).compactAfter();\n\n\tasync chat() {}\n}\n',
+      'import { Agent } from "agents";\nimport { Session, withCompaction } from "palimpsest";\nexport { CompactionWorkflow } from "palimpsest"; // makes the summaries\n\nexport class Ada extends withCompaction(Agent<Env>) {\n\tsession = Session.create(this).compactAfter();\n\n\tasync chat() {}\n}\n',
     );
     expect(read(folder, "wrangler.jsonc")).toContain('\t},\n\t"workflows": [');
-    expect(lines.join("\n")).toContain("Ada is an Agent now");
+    expect(lines.join("\n")).toContain("Ada becomes an Agent");
     expect(wrongIn(folder).filter((check) => check === "agent")).toEqual([]);
   });
 
@@ -158,6 +158,108 @@ describe("init", () => {
     expect(() => initProject(noAgent, { yes: true, paint })).toThrow(
       "extends Agent, AIChatAgent, Think or DurableObject",
     );
+  });
+});
+
+const bound = (...names: readonly string[]): string =>
+  JSON.stringify({
+    main: "a.ts",
+    durable_objects: { bindings: names.map((name) => ({ name: name.toUpperCase(), class_name: name })) },
+    migrations: [{ tag: "v1", new_sqlite_classes: names }],
+  });
+
+describe("init, beside other classes", () => {
+  test("a second run adds compaction to no class that nobody named", () => {
+    const files = {
+      "a.ts":
+        'import { DurableObject } from "cloudflare:workers";\nexport class Room extends DurableObject {\n}\nexport class Limiter extends DurableObject {\n  take() {}\n}\n',
+    };
+    const folder = folderOf({ "wrangler.json": bound("Room", "Limiter"), ...files });
+    const first = initProject(folder, { yes: true, paint }).lines.join("\n");
+    expect(first).toContain("Room was taken. To take another, name it: --agent-class Limiter.");
+    const text = read(folder, "a.ts");
+    expect(text).toContain("class Limiter extends DurableObject {");
+    const again = initProject(folder, { yes: true, paint }).lines;
+    expect(again).toContain("Everything is there already.");
+    expect(again.join("\n")).toContain("npx palimpsest --agent-class Limiter init");
+    expect(read(folder, "a.ts")).toBe(text);
+  });
+
+  test("the class that is named is taken, as the code or an address names it, and another name is refused", () => {
+    const files = {
+      "a.ts": "export class Limiter extends DurableObject {}\nexport class RoomAgent extends DurableObject {\n}\n",
+    };
+    const folder = folderOf({ "wrangler.json": bound("Limiter", "RoomAgent"), ...files });
+    expect(() => initProject(folder, { yes: true, paint, agentClass: "Rooms" })).toThrow(
+      'No bound class is called "Rooms". There are: Limiter, RoomAgent.',
+    );
+    initProject(folder, { yes: true, paint, agentClass: "room-agent" });
+    expect(read(folder, "a.ts")).toContain("class RoomAgent extends withCompaction(Agent) {");
+    expect(read(folder, "a.ts")).toContain("class Limiter extends DurableObject {}");
+    writeFileSync(join(folder, "a.ts"), "export class Limiter extends Other {}\nexport class RoomAgent {}\n");
+    expect(() => initProject(folder, { yes: true, paint, agentClass: "Limiter" })).toThrow("Limiter extends Other");
+  });
+
+  test("two classes of one file share the imports that they have in common, and a name of two modules is told apart", () => {
+    const folder = folderOf({
+      "wrangler.json": bound("Ada", "Bob", "Cyd"),
+      "a.ts":
+        'import {\n  callable,\n  Agent\n} from "agents";\nimport { AIChatAgent } from "@cloudflare/ai-chat";\nimport { DurableObject } from "cloudflare:workers";\nexport class Ada extends Agent {\n}\nexport class Bob extends AIChatAgent<Env> {\n}\nexport class Cyd extends DurableObject {\n}\n',
+    });
+    for (const agentClass of ["Ada", "Bob", "Cyd"]) initProject(folder, { yes: true, paint, agentClass });
+    const text = read(folder, "a.ts");
+    const names = [...text.matchAll(/^import\s*\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
+      list.split(",").map((each) => each.trim().split(" as ").at(-1)),
+    );
+    expect(names.toSorted((a = "", b = "") => (a < b ? -1 : 1))).toEqual([
+      "AIChatAgent",
+      "Agent",
+      "Session",
+      "callable",
+      "compactAfter",
+      "withChatCompaction",
+      "withCompaction",
+    ]);
+    expect(text).toContain("class Bob extends withChatCompaction(AIChatAgent)<Env> {");
+    expect(text).toContain("class Cyd extends withCompaction(Agent) {");
+    expect(text).not.toContain("cloudflare:workers");
+    expect(examineProject(folder, paint).lines).toContain("ok    agent: Ada (Agent), Bob (AIChatAgent), Cyd (Agent)");
+  });
+
+  test("a class that keeps its storage as keys and values is refused, before anything is changed", () => {
+    const config = `{ "main": "a.ts", "durable_objects": { "bindings": [{ "name": "A", "class_name": "Ada" }] }, "migrations": [{ "tag": "v1", "new_classes": ["Old"] }, { "tag": "v2", "renamed_classes": [{ "from": "Old", "to": "Ada" }] }] }`;
+    const folder = folderOf({ "wrangler.json": config, "a.ts": "export class Ada extends DurableObject {}\n" });
+    expect(() => initProject(folder, { yes: true, paint })).toThrow("new_sqlite_classes");
+    expect(read(folder, "wrangler.json")).toBe(config);
+    expect(read(folder, "a.ts")).toBe("export class Ada extends DurableObject {}\n");
+  });
+
+  test("what is still open is named until it is done", () => {
+    const folder = folderOf({
+      "wrangler.json": bound("Ada"),
+      "a.ts":
+        'import { DurableObject } from "cloudflare:workers";\ninterface Env {\n  ADA: DurableObjectNamespace;\n}\nexport class Ada extends DurableObject<Env> {\n  override async fetch(request: Request): Promise<Response> {\n    const all = `{ ${"}"} `; // }\n    return fetch(request);\n  }\n  async alarm() {}\n}\nexport default { fetch: () => new Response("x") };\n',
+    });
+    const open = (): string =>
+      initProject(folder, { yes: true, paint })
+        .lines.filter((line) => line.startsWith("Next: "))
+        .join("\n");
+    const change = (from: string, to: string): void =>
+      writeFileSync(join(folder, "a.ts"), read(folder, "a.ts").replace(from, to));
+    open();
+    const again = open();
+    for (const each of ["Ada.fetch", "Ada.alarm", "routeAgentRequest", "appendMessage", "interface Env", "model"]) {
+      expect(again).toContain(each);
+    }
+    change("override async fetch(", "override async onRequest(");
+    change("async alarm()", "async wake()");
+    expect(open()).not.toMatch(/Ada\.(?:fetch|alarm)/);
+    change('new Response("x")', "routeAgentRequest(request, env)");
+    expect(open()).not.toContain("routeAgentRequest");
+    change("async wake() {}", "async wake() {\n    await this.session.appendMessage(message);\n  }");
+    expect(open()).not.toContain("appendMessage");
+    change("ADA: DurableObjectNamespace;", "COMPACTION_WORKFLOW: Workflow;");
+    expect(open()).not.toContain("interface Env");
   });
 });
 

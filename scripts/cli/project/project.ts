@@ -12,6 +12,11 @@ export interface Binding {
   readonly script_name?: string;
 }
 
+interface Renamed {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface Config {
   readonly name?: string;
   readonly main?: string;
@@ -22,6 +27,8 @@ export interface Config {
     readonly tag?: string;
     readonly new_sqlite_classes?: readonly string[];
     readonly new_classes?: readonly string[];
+    readonly renamed_classes?: readonly Renamed[];
+    readonly transferred_classes?: readonly Renamed[];
   }[];
   readonly workflows?: readonly Binding[];
   readonly ai?: { readonly binding?: string };
@@ -104,8 +111,8 @@ export interface Declared {
   readonly isOurs: boolean;
 }
 
-/** The base class, also within the call that adds compaction to it. */
-const BASE = /\bextends\s+(?:withCompaction\(\s*)?(\w+)/;
+/** The base class, also within a call such as the one that adds compaction to it. */
+const BASE = /\bextends\s+(?:(\w+)\(\s*)?(\w+)/;
 
 /** The classes of the Worker's own Durable Objects. */
 export function declaredAgents({ config, sources }: Project): Declared[] {
@@ -117,9 +124,45 @@ export function declaredAgents({ config, sources }: Project): Declared[] {
     const file = sources.find(({ text }) => head.test(text));
     if (file === undefined) return [];
     const [declaration = ""] = head.exec(file.text) ?? [];
-    const base = BASE.exec(declaration)?.[1] ?? "";
-    return [{ name, file, base, isOurs: /\bwithCompaction\b/.test(declaration) }];
+    const [, call = "", base = ""] = BASE.exec(declaration) ?? [];
+    const isCompacted =
+      call === "withCompaction" || (call !== "" && new RegExp(`\\bwithCompaction as ${call}\\b`).test(file.text));
+    const isOurs = isCompacted || /\bwithCompaction\b/.test(declaration);
+    return [{ name, file, base: call === "" || isCompacted ? base : call, isOurs }];
   });
+}
+
+/** Where the platform keeps what a class stores. Absent for a class that no migration names. */
+export function storageOf({ migrations = [] }: Config, name: string): "SQLite" | "keys and values" | undefined {
+  const kept = new Map<string, "SQLite" | "keys and values">();
+  for (const each of migrations) {
+    for (const made of each.new_sqlite_classes ?? []) kept.set(made, "SQLite");
+    for (const made of each.new_classes ?? []) kept.set(made, "keys and values");
+    const moved = [...(each.renamed_classes ?? []), ...(each.transferred_classes ?? [])];
+    for (const { from, to } of moved) kept.set(to, kept.get(from) ?? "SQLite");
+  }
+  return kept.get(name);
+}
+
+/** Why a class cannot be an agent's, and what to do. */
+export const NEEDS_SQLITE =
+  "An agent needs SQLite, which a class has from its first migration on. One that was never deployed moves from new_classes to new_sqlite_classes. For a deployed one, bind a new class by new_sqlite_classes, and read what the old one stored into it.";
+
+/** What a class declares between its braces. */
+export function bodyOf({ name, file: { text } }: Declared): string {
+  const head = new RegExp(`\\bclass ${name}\\b[^{]*`).exec(text);
+  if (head === null) return "";
+  const [line = ""] = /^.*/.exec(text.slice(head.index)) ?? [];
+  if (line.trimEnd().endsWith("}")) return line;
+  const ended = text.indexOf("\n}", head.index);
+  return text.slice(head.index, ended === -1 ? undefined : ended);
+}
+
+/** Whether a class has a method of its own with this name. */
+export function hasMethod(declared: Declared, method: string): boolean {
+  return new RegExp(`^[ \\t]*(?:(?:override|public|async)[ \\t]+)*${method}\\([^{;\\n]*\\{`, "m").test(
+    bodyOf(declared),
+  );
 }
 
 /** Base classes that keep the messages themselves, with the subpath for each. */
