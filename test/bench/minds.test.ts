@@ -74,27 +74,6 @@ test("means count each session the same, and tell days and uses apart", () => {
   ]);
 });
 
-test("the tables have the date, the use, the version and a dash for what was not measured", () => {
-  const { about, tables } = tellScores(readScores(), readRecorded());
-  expect(String(about)).toContain("palimpsest 0.1.0 before (d59be205)");
-  const [means, kinds, each] = tables;
-  expect(means?.rows[0]).toEqual(["head and tail", "show", "2026-11-27", 5, 100, "0.07", "0.00", 0, "–", 0, "–"]);
-  expect(kinds?.rows[1]).toEqual([
-    "palimpsest 0.1.0 before",
-    "show",
-    "2026-11-27",
-    "0.58",
-    "0.36",
-    "0.24",
-    "0.11",
-    "0.22",
-    "0.59",
-  ]);
-  const row = each?.rows.find(([session, , arm]) => session === "shift-retail-gpt5" && arm === "agents/sessions 0.32");
-  expect(row?.[1]).toBe(12_000);
-  expect(row?.slice(8)).toEqual([9_026, "–", 7, 52_288, 11_292]);
-});
-
 test("the stored result has all stored figures", async () => {
   const { minds } = await readResults();
   expect(minds?.finding.tables).toEqual(tellScores(readScores(), readRecorded()).tables);
