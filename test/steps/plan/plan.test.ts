@@ -1,17 +1,10 @@
-/** The place of the cut in small conversations and in real ones. */
-import { convertToModelMessages, type UIMessage } from "ai";
+/** The place of the cut in small conversations, and the numbers of policies. plan.property.test.ts has what holds in any. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { importTranscript } from "../../../src/import/import.ts";
 import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planCut, type Plan } from "../../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
-import { repairMessages } from "../../../src/steps/view/repair.ts";
-import { sliceMessage } from "../../../src/steps/message/message.ts";
-import { summaryMessage } from "../../../src/facts/render.ts";
-import { tries } from "../../tries.ts";
-import { callsAndResults, conversation, messageRow, outlineOf, overlayRow } from "../conversations.ts";
-import { readTranscript } from "../transcripts.ts";
+import { outlineOf, overlayRow } from "../conversations.ts";
 
 const policy: Policy = {
   thresholdTokens: 1_000,
@@ -89,36 +82,6 @@ describe("where the cut falls", () => {
     expect(cut(turnAt(8))).toBe("a1..a10");
   });
 
-  test("V2: a pair in separate messages stays together, also for parallel calls", () => {
-    const rows = Array.from({ length: 12 }, (_, n) => row(`a${n}`));
-    rows[8] = row("a8", {
-      calls: [
-        ["x", 0],
-        ["y", 0],
-      ],
-    });
-    rows[9] = row("a9", { results: [["x", 0]] });
-    rows[10] = row("a10", { results: [["y", 0]] });
-    expect(cut(rows)).toBe("a1..a7");
-  });
-
-  test("a reply that was stored as several messages stays together", () => {
-    const rows = Array.from({ length: 12 }, (_, n) => row(`a${n}`));
-    for (const n of [8, 9, 10]) rows[n] = row(`a${n}`, { group: "g" });
-    expect(cut(rows)).toBe("a1..a7");
-  });
-
-  test("what a user says ends every reply: an id that comes again ties nothing", () => {
-    const rows = Array.from({ length: 12 }, (_, n) => row(`${n % 2 === 0 ? "u" : "a"}${n}`, { texts: [0] }));
-    expect(cut(rows.map((each) => ({ ...each, group: "g" })))).toBe(cut(rows));
-  });
-
-  test("a dangling call neither blocks the cut nor moves it", () => {
-    const rows = chat(12);
-    rows[3] = row("a3", { calls: [["lost", 0]] });
-    expect(cut(rows)).toBe(cut(chat(12)));
-  });
-
   test("a call of the newest message that waits for its answer is never in the span, whatever is kept else", () => {
     const open = { calls: [["ask", 2]] as const };
     const newest = row("a3", { steps: [100, 900, 800, 200, 90], ...open });
@@ -139,22 +102,6 @@ describe("where the cut falls", () => {
     const rows = [row("u0"), row("u1"), row("a2", { steps: [100, 900, 800, 200, 90] })];
     expect(cut(rows)).toBe("u1..a2#2");
     expect(cut([...rows, row("u3")])).toBe("u1..a2#3");
-  });
-
-  test("an enormous message of one step is kept when it is of the least tail, and summarised when it is not", () => {
-    expect(cut([row("u0"), row("a1"), row("a2"), row("a3", { steps: [9_000] }), row("u4")])).toBe("a1..a2");
-    expect(cut([row("u0"), row("a1", { steps: [9_000] }), row("u2"), row("a3")])).toBe("a1..a1");
-  });
-
-  test("an earlier summary is inside the next span, and its text is the previous one", () => {
-    const plan = planCut(outlineOf([row("u0"), overlayRow("o", 150), ...chat(12)]), policy);
-    expect(plan).toMatchObject({ kind: "span", span: { fromId: "o", fromStep: 0 }, overlayIds: ["o"] });
-  });
-
-  test("an overlay that ends inside a message leaves a row that starts at a later step", () => {
-    const rest = row("a1", { firstStep: 2, steps: [300, 300, 300] });
-    expect(cut([row("u0"), overlayRow("o", 50), rest, row("u2"), row("a3")])).toBe("o..a1");
-    expect(cut([rest, ...chat(8)], { protectHead: 0 })).toMatch(/^a1#2\.\./);
   });
 
   test("an outline that was cut off is compacted to its end, except into calls that are being answered", () => {
@@ -198,39 +145,6 @@ describe("chunks", () => {
     const five = planCut(outlineOf([...chat(12), row("u12"), row("a13")]), policy);
     expect(five.kind === "span" && five.chunks.map(({ tokens }) => tokens)).toEqual([300, 300, 300]);
   });
-});
-
-/** The view after a plan, with the messages before and after its span, and a summary between. */
-function viewAfter(messages: readonly UIMessage[], plan: Plan & { kind: "span" }): UIMessage[] {
-  const { fromId, fromStep, toId, toStep } = plan.span;
-  const from = messages.findIndex(({ id }) => id === fromId);
-  const to = messages.findIndex(({ id }) => id === toId);
-  const [first, last] = [messages[from] as UIMessage, messages[to] as UIMessage];
-  return [
-    ...messages.slice(0, from),
-    ...(fromStep > 0 ? [sliceMessage(first, 0, fromStep - 1)] : []),
-    summaryMessage({ overlayId: "o", summary: "## Goal\nShip." }),
-    ...(toStep < WHOLE_MESSAGE ? [sliceMessage(last, toStep + 1, WHOLE_MESSAGE)] : []),
-    ...messages.slice(to + 1),
-  ];
-}
-
-function orphans(view: readonly UIMessage[]): number {
-  return JSON.stringify(view).split("[Result of tool").length - 1;
-}
-
-test("V2: the view after any cut converts with each call paired once, and no result of a known call becomes an orphan", async () => {
-  await fc.assert(
-    fc.asyncProperty(conversation, fc.integer({ min: 0, max: 3_000 }), async (messages, tailTokenBudget) => {
-      const plan = planCut(outlineOf(messages.map(messageRow)), { ...policy, tailTokenBudget }, { manual: true });
-      if (plan.kind !== "span") return;
-      const repaired = repairMessages(viewAfter(messages, plan), { canBeAnswered: () => false });
-      const [calls, results] = callsAndResults(await convertToModelMessages(repaired));
-      expect(results).toEqual(calls);
-      expect(orphans(repaired)).toBeLessThanOrEqual(orphans(repairMessages(messages)));
-    }),
-    { numRuns: tries(400) },
-  );
 });
 
 /** The tokens of one summary and of all, at a threshold of 60,000 unless it is stated. */
@@ -333,36 +247,5 @@ describe("policies", () => {
   ])("refused with its numbers and what to change: %j", (options, message) => {
     expect(() => resolvePolicy(options)).toThrow(message);
     expect(() => resolvePolicy(options)).toThrow(/\[invalid_options\]/);
-  });
-});
-
-describe("real transcripts", () => {
-  const sources = ["pi-coding-session.jsonl", "tau-airline-100.json"].map((name) => ({
-    name,
-    text: readTranscript(name),
-  }));
-
-  test.for(sources)("every prefix of $name that is over its threshold is cut soundly", async ({ text }, { skip }) => {
-    if (text === null) skip("transcript not here");
-    let planned = 0;
-    for (const { messages } of importTranscript(text ?? "").conversations.slice(0, 30)) {
-      const rows = messages.map(messageRow);
-      const step = Math.max(1, Math.floor(messages.length / 25));
-      for (let length = step; length <= messages.length; length += step) {
-        const part = messages.slice(0, length);
-        const outline = outlineOf(rows.slice(0, length));
-        const policy = resolvePolicy({ thresholdTokens: Math.max(100, Math.floor(outline.tokens * 0.7)) });
-        const plan = planCut(outline, policy);
-        if (plan.kind !== "span") continue;
-        planned++;
-        expect(plan.headTokens + plan.spanTokens + plan.tailTokens).toBe(outline.tokens);
-        expect(plan.chunks.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(plan.spanTokens);
-        const [calls, results] = callsAndResults(
-          await convertToModelMessages(repairMessages(viewAfter(part, plan), { canBeAnswered: () => false })),
-        );
-        expect(results).toEqual(calls);
-      }
-    }
-    expect(planned).toBeGreaterThan(15);
   });
 });
