@@ -3,24 +3,27 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { importTranscript } from "../../src/import/import.ts";
-import { readTranscript } from "../../test/steps/transcripts.ts";
 
 const FILES = { coding: "pi-coding-session.jsonl", service: "tau-airline-100.json" } as const;
 
+function folder(): string {
+  return process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../../shared/transcripts");
+}
+
 /** One long session with a coding agent, or a hundred short ones with customers. Empty where the file is absent. */
 export function readConversations(which: keyof typeof FILES): (readonly UIMessage[])[] {
-  const text = readTranscript(FILES[which]);
-  return text === null ? [] : importTranscript(text).conversations.map(({ messages }) => messages);
+  const path = join(folder(), FILES[which]);
+  if (!existsSync(path)) return [];
+  return importTranscript(readFileSync(path, "utf8")).conversations.map(({ messages }) => messages);
 }
 
 /** Real sessions of many sources as lines of messages, one per file. A file's name begins with its source. Empty where they are absent. */
 export function listSessions(): readonly { readonly name: string; readonly text: string }[] {
-  const root = process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../../shared/transcripts");
-  const folder = join(root, "sessions");
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".jsonl")) : [];
+  const sessions = join(folder(), "sessions");
+  const files = existsSync(sessions) ? readdirSync(sessions).filter((file) => file.endsWith(".jsonl")) : [];
   return files
     .toSorted()
-    .map((file) => ({ name: file.replace(/\.jsonl$/, ""), text: readFileSync(join(folder, file), "utf8") }));
+    .map((file) => ({ name: file.replace(/\.jsonl$/, ""), text: readFileSync(join(sessions, file), "utf8") }));
 }
 
 /** For `unmeasured` of a case that did without them. */

@@ -1,4 +1,6 @@
 /** The prompt of an update, and the offline model as a keeper of notes. It adds to them, and leaves text of others unchanged. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -16,11 +18,10 @@ import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
 import { importTranscript } from "../../../src/import/import.ts";
 import type { OfflineTask } from "../../../src/steps/draft/fallback.ts";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
-import { readTranscript } from "../../steps/transcripts.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { tries } from "../../tries.ts";
 
-const REAL = readTranscript("pi-coding-session.jsonl");
+const SESSION = readFileSync(resolve("examples/transcripts/palimpsest-session.jsonl"), "utf8");
 const shape = resolveNotesShape({}, 60_000);
 const transcript = [
   "[#1 user]\nPlease fix the parser in src/parse.ts. Never touch src/lexer.ts.",
@@ -73,10 +74,10 @@ function edited(path: string): string {
 }
 
 describe("the offline model", () => {
-  test.skipIf(REAL === null)("is never refused over a whole session, whatever the budgets: what it adds fits", () => {
-    const [conversation] = importTranscript(REAL ?? "").conversations;
+  test("is never refused over a whole session, whatever the budgets: what it adds fits", () => {
+    const [conversation] = importTranscript(SESSION).conversations;
     const messages = conversation?.messages ?? [];
-    expect(messages.length).toBeGreaterThan(500);
+    expect(messages.length).toBeGreaterThan(50);
     for (const [thresholdTokens, each] of [
       [8_000, 12],
       [60_000, 60],
