@@ -27,9 +27,10 @@ export function InstructionsCard({ overlays }: { overlays: readonly OverlayRecor
             {showInvisible(quote)}
           </li>
         ))}
-        {ended.map(({ quote, messageId, by }) => (
+        {ended.map(({ quote, messageId, by, left }) => (
           <li key={`ended/${messageId}/${quote}`} title={`from message ${messageId}`} dir="auto">
-            <s>{showInvisible(quote)}</s> ended by “{showInvisible(by.quote)}”
+            <s>{showInvisible(quote)}</s>{" "}
+            {left === true ? "left out, because many came since" : `ended by “${showInvisible(by.quote)}”`}
           </li>
         ))}
       </ul>

@@ -126,8 +126,8 @@ type KeepBudget = Partial<BesideBudget> &
   };
 
 /**
- * Chooses what is shown beside a summary of `facts`. All instructions of the user stay. What system messages said, the user's words and
- * loaded texts take what is left of their budgets, the newest first. `before` has the facts of what earlier summaries hide.
+ * Chooses what is shown beside a summary of `facts`. All instructions of the user stay. What system messages said, the user's words and loaded
+ * texts take what is left of their budgets, the newest first. `before` has the facts of what earlier summaries hide.
  */
 export function keepFacts(
   facts: Facts,
@@ -136,13 +136,39 @@ export function keepFacts(
 ): Pinned {
   const hidden = mergeFacts([...before, facts]);
   const { ended } = hidden;
-  const instructions = withinBudget(hidden.instructions, pinnedTokens, countTokens);
-  const ruled = countTokens(renderInstructions(instructions));
-  const said = fitSaid(facts.said, Math.min(pinnedTokens, mostTokens - freedTokens) - ruled, countTokens);
-  const left = mostTokens - ruled - countTokens(renderSaid(said));
-  const budgetTokens = Math.max(0, Math.min(loadedTokens, left));
+  const kept = { instructions: withinBudget(hidden.instructions, pinnedTokens, countTokens), said: facts.said };
+  const own = fitOwn(kept, { pinnedTokens, mostTokens: mostTokens - freedTokens, countTokens });
+  const taken = countTokens(renderInstructions(own.instructions)) + countTokens(renderSaid(own.said));
+  const budgetTokens = Math.max(0, Math.min(loadedTokens, mostTokens - taken));
   const loaded = pickLoaded(hidden.loaded, { budgetTokens, countTokens });
-  return { ...NOTHING_PINNED, instructions, ended, said, loaded };
+  return { ...NOTHING_PINNED, ...own, ended, loaded };
+}
+
+/**
+ * The instructions in half of the budget or what the user's words leave of it, the oldest in short, and the newest of the words in half of it or
+ * what the instructions leave.
+ */
+export function fitOwn(
+  { instructions: all, said: words }: Pick<Facts, "instructions" | "said">,
+  { pinnedTokens, mostTokens = Infinity, countTokens }: KeepBudget,
+): Pick<Pinned, "instructions" | "said"> {
+  const half = Math.floor(pinnedTokens / 2);
+  const least = countTokens(renderSaid(fitSaid(words, half, countTokens)));
+  const instructions = shortenOldest(all, pinnedTokens - least, countTokens);
+  const ruled = countTokens(renderInstructions(instructions));
+  const room = Math.min(Math.max(half, pinnedTokens - ruled), mostTokens - ruled);
+  return { instructions, said: fitSaid(words, room, countTokens) };
+}
+
+/** So many of the oldest in short that all fit. The newest stays whole, and so does one that a person restored. */
+function shortenOldest(all: readonly Instruction[], tokens: number, countTokens: CountTokens): readonly Instruction[] {
+  let over = countTokens(renderInstructions(all)) - tokens;
+  return all.map((each, at) => {
+    if (over <= 0 || at === all.length - 1 || each.system === true || each.restored !== undefined) return each;
+    const brief = { ...each, brief: true as const };
+    over -= countTokens(renderInstructions([each])) - countTokens(renderInstructions([brief]));
+    return brief;
+  });
 }
 
 /** All of the user's, and the newest of system messages that fit, which may be many and long. */
@@ -153,7 +179,7 @@ function withinBudget(all: readonly Instruction[], tokens: number, countTokens: 
 }
 
 /** The newest of the user's words that fit. */
-export function fitSaid(said: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
+function fitSaid(said: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
   // Each round drops as much as is over, so few rounds are enough.
   for (let over = countTokens(renderSaid(said)) - tokens; said.length > 0 && over > 0;) {
     let dropped = 0;

@@ -37,12 +37,16 @@ export interface Instruction {
   readonly system?: true;
   /** The later message of the user that had ended it before a person restored it. Only a still later one may end it again. */
   readonly restored?: string;
+  /** Set where a summary shows it in short, because many long ones have no room. */
+  readonly brief?: true;
 }
 
-/** An instruction that the user ended. */
+/** An instruction that does not hold any more. */
 export interface EndedInstruction extends Instruction {
-  /** The user's later message that ended it, and a slice of that. */
+  /** The user's later message that ended it, and a slice of that. Where it was `left`, the newest instruction by then. */
   readonly by: { readonly messageId: string; readonly quote: string };
+  /** Set where nobody ended it. So many came since that it has no place. */
+  readonly left?: true;
 }
 
 /** What the user said in one message, whole or shortened. */

@@ -54,9 +54,15 @@ export function mergeFacts(parts: readonly Facts[]): Facts {
 
 function bound(facts: Facts): Facts {
   const ofSystem = new Set(facts.instructions.filter(({ system }) => system).slice(-MAX_OF_SYSTEM));
+  const standing = facts.instructions.filter((each) => !each.system || ofSystem.has(each));
+  const newest = standing.at(-1);
+  const old = standing.filter(({ system, restored }) => !system && restored === undefined);
+  const left = new Set(old.slice(0, Math.max(0, standing.length - MAX_INSTRUCTIONS)));
+  const by = { messageId: newest?.messageId ?? "", quote: newest?.quote ?? "" };
+  const ended = [...facts.ended, ...[...left].map((each) => ({ ...each, by, left: true as const }))];
   return {
-    instructions: facts.instructions.filter((each) => !each.system || ofSystem.has(each)).slice(-MAX_INSTRUCTIONS),
-    ended: facts.ended.slice(-MAX_INSTRUCTIONS),
+    instructions: standing.filter((each) => !left.has(each)).slice(-MAX_INSTRUCTIONS),
+    ended: ended.slice(-MAX_INSTRUCTIONS),
     said: facts.said.slice(-MAX_SAID),
     loaded: facts.loaded,
   };

@@ -7,6 +7,7 @@
 import { referenceTo } from "../steps/message/message.ts";
 import { closeFence, inLines, safeLine, withoutHeading } from "../steps/text/text.ts";
 import type { Instruction, Pinned, Saying } from "./fact.ts";
+import { withoutMiddle } from "./said.ts";
 import type { UIMessage } from "ai";
 import { withoutEmptySections } from "../steps/draft/audit.ts";
 import { isSummaryRecord, overlayMessageId, parseSyntheticId, RECORD_END, RECORD_PREFIX } from "../steps/view/view.ts";
@@ -27,12 +28,20 @@ const TITLES = {
   plan: "as it last stood",
 } as const;
 
+/** Characters of an old instruction that is shown in short. Its reference brings the rest. */
+const BRIEF_CHARS = 160;
+
+function leftOut(characters: number): string {
+  return characters === 0 ? "" : `, ${characters} characters left out`;
+}
+
 /** Empty for none. */
 export function renderInstructions(instructions: readonly Instruction[]): string {
   if (instructions.length === 0) return "";
-  const lines = instructions.map(({ quote, messageId, system }) => {
+  const lines = instructions.map(({ quote, messageId, system, brief }) => {
     const by = system === true ? ", a system message" : "";
-    return `- "${safeLine(quote)}" [${referenceTo(messageId)}${by}]`;
+    const { text, left } = withoutMiddle(quote, brief === true ? BRIEF_CHARS : Infinity);
+    return `- "${safeLine(text)}" [${referenceTo(messageId)}${by}${leftOut(left)}]`;
   });
   const note = instructions.some(({ system }) => system) ? WITH_SYSTEM_NOTE : IN_FORCE_NOTE;
   return [IN_FORCE_HEADING, note, ...lines].join("\n");
@@ -51,10 +60,9 @@ export function readInForce(text: string): string[] {
 /** Oldest first. Empty for none. */
 export function renderSaid(said: readonly Saying[]): string {
   if (said.length === 0) return "";
-  const lines = said.map(({ messageId, text, left }) => {
-    const more = left === 0 ? "" : `, ${left} characters left out`;
-    return `- [${referenceTo(messageId)}${more}] ${safeLine(text)}`;
-  });
+  const lines = said.map(
+    ({ messageId, text, left }) => `- [${referenceTo(messageId)}${leftOut(left)}] ${safeLine(text)}`,
+  );
   return [SAID_HEADING, ...lines].join("\n");
 }
 
@@ -123,7 +131,7 @@ export interface SummarySource {
 /** A summary as a stored message, for a session that does not hold the summarised messages. */
 export function recordMessage(source: SummarySource, instructions: readonly Instruction[] = []): UIMessage {
   const { overlayId } = source;
-  const recorded = instructions.map(({ restored: _restored, ...each }) => each);
+  const recorded = instructions.map(({ restored: _restored, brief: _brief, ...each }) => each);
   const metadata = { palimpsest: { kind: "record", overlayId, instructions: recorded } };
   return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }

@@ -35,6 +35,12 @@ test("what holds stands there once with its message, and what was ended is struc
   expect(linesOf(draw(overlay("o1", { ended: [ENDED] })))).toEqual(["~Never touch main~ ended by “main is yours now”"]);
 });
 
+test("what went because many came since says so, and that nobody ended it", () => {
+  const left = { ...RULE, by: { messageId: "m7", quote: OTHER.quote }, left: true as const };
+  const [line = ""] = linesOf(draw(overlay("o1", { ended: [left] })));
+  expect(line).toBe("~Never touch main~ left out, because many came since");
+});
+
 test("an instruction that a later summary knows to be ended is not shown as one that holds", () => {
   const earlier = overlay("o1", { instructions: [RULE, OTHER] });
   const later = overlay("o2", { instructions: [OTHER], ended: [ENDED] }, { knows: ["o1"] });

@@ -2,11 +2,11 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NO_FACTS, type Facts, type Instruction } from "../../src/facts/fact.ts";
+import { NO_FACTS, type Facts, type Instruction, type Pinned } from "../../src/facts/fact.ts";
 import { keepFacts } from "../../src/facts/beside.ts";
 import { gatherFacts, mergeFacts } from "../../src/facts/gather.ts";
 import { checkInstructions, readAnswer } from "../../src/facts/instructions.ts";
-import { readInForce, renderInstructions, recordMessage, summaryMessage } from "../../src/facts/render.ts";
+import { readInForce, renderInstructions, renderSaid, recordMessage, summaryMessage } from "../../src/facts/render.ts";
 import { wordsOfUser } from "../../src/facts/said.ts";
 import { numberMessages } from "../../src/steps/draft/provenance.ts";
 import type { Part } from "../../src/steps/message/message.ts";
@@ -755,9 +755,64 @@ describe("instructions of several parts", () => {
     expect(gatherFacts([damaged, { ...recordMessage(source), metadata: undefined }]).instructions).toEqual([]);
   });
 
-  test("are at most a hundred, the newest", () => {
+  test("are at most a hundred, the newest, and the oldest are listed as left out until they are named again", () => {
     const many = Array.from({ length: 120 }, (_, n) => ({ quote: `use letter ${n}`, messageId: `m${n}` }));
-    expect(mergeFacts([part(many)]).instructions).toEqual(many.slice(20));
+    const merged = mergeFacts([part(many)]);
+    expect(merged.instructions).toEqual(many.slice(20));
+    const by = { quote: "use letter 119", messageId: "m119" };
+    expect(merged.ended).toEqual(many.slice(0, 20).map((each) => ({ ...each, by, left: true })));
+    expect(mergeFacts([part(many.slice(0, 60)), part(many.slice(60, 90)), part(many.slice(90))]).ended).toHaveLength(
+      20,
+    );
+    const again = mergeFacts([merged, part([{ quote: "use letter 3", messageId: "m3" }])]);
+    expect(again.ended.map(({ messageId }) => messageId)).not.toContain("m3");
+    expect(again.ended.map(({ messageId }) => messageId)).toContain("m20");
+    const restored = mergeFacts([
+      part([{ quote: "use letter 3", messageId: "m3", restored: "m119" }, ...many.slice(20)]),
+    ]);
+    expect(restored.instructions.map(({ messageId }) => messageId)).toContain("m3");
+  });
+
+  const forty = Array.from({ length: 40 }, (_, n) => ({
+    quote: `Never touch ledger ${n}, ${"whatever the harbour says of it, ".repeat(17)}on no day.`,
+    messageId: `m${n}`,
+  }));
+  const sayings = Array.from({ length: 60 }, (_, n) => ({
+    messageId: `s${n}`,
+    text: `Count the boats at quay ${n}, please, and tell me of each that has no light.`,
+    left: 0,
+  }));
+  const chosen = (pinnedTokens: number, instructions = forty): Pinned =>
+    keepFacts({ ...NO_FACTS, instructions, said: sayings }, { pinnedTokens, countTokens: estimateTokens });
+
+  test("leave the user's words room, and none is dropped: the oldest are shown in short, each with its reference", () => {
+    for (const pinnedTokens of [400, 1_000, 3_000]) {
+      const { instructions, said } = chosen(pinnedTokens);
+      const shown = renderInstructions(instructions);
+      expect(readInForce(shown)).toHaveLength(40);
+      expect(quotes({ instructions })).toEqual(forty.map(({ quote }) => quote));
+      expect(estimateTokens(renderSaid(said))).toBeGreaterThan(pinnedTokens * 0.4);
+      const lines = readInForce(shown);
+      expect(lines.at(-1)).toContain(forty.at(-1)?.quote);
+      expect(lines[0]).toMatch(
+        /^- "Never touch ledger 0, .* \[…\] .*on no day\." \[@[0-9a-z]{7}, \d+ characters left out\]$/,
+      );
+      expect(lines[0]?.length).toBeLessThan(230);
+      // No whole one stands before one in short.
+      expect(lines.map((line) => (line.includes("left out") ? "s" : "w")).join("")).toMatch(/^s+w+$/);
+    }
+    const whole = chosen(20_000);
+    expect(renderInstructions(whole.instructions)).toBe(renderInstructions(forty));
+    expect(whole.said).toEqual(sayings);
+  });
+
+  test("are whole in the record with which another session begins, and whole where a person restored them", () => {
+    const [first, ...others] = forty;
+    const restored = { ...(first as Instruction), restored: "m9" };
+    const { instructions } = chosen(400, [restored, ...others]);
+    expect(readInForce(renderInstructions(instructions))[0]).toContain(restored.quote);
+    const record = recordMessage({ overlayId: "o", summary: "Done." }, instructions);
+    expect(gatherFacts([record]).instructions).toEqual(forty);
   });
 });
 

@@ -11,7 +11,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { fitSaid } from "../../facts/beside.ts";
+import { fitOwn } from "../../facts/beside.ts";
 import { besideEarlier, NOTHING_PINNED, type Instruction, type Opening } from "../../facts/fact.ts";
 import { isSameOne } from "../../facts/instructions.ts";
 import { renderInstructions, renderSaid, summaryMessage } from "../../facts/render.ts";
@@ -795,10 +795,9 @@ function showLeaf(
   const draft = draftKey === null ? null : drafts.get(overlays.tree.sessionId, draftKey);
   if (range === null || draft === null || overlays.spans.describe(range)?.digest !== digest) return;
   const { text, model, degraded, generation, facts, unfounded } = draft;
-  const { instructions, ended } = facts;
-  const left = Math.min(pinnedTokens, tokens - countTokens(text) - SUMMARY_FRAME_TOKENS);
-  const said = fitSaid(facts.said, left - countTokens(renderInstructions(instructions)), countTokens);
-  const pinned = { ...NOTHING_PINNED, instructions, ended, said, unfounded };
+  const mostTokens = tokens - countTokens(text) - SUMMARY_FRAME_TOKENS;
+  const own = fitOwn(facts, { pinnedTokens: Math.min(pinnedTokens, mostTokens), mostTokens, countTokens });
+  const pinned = { ...NOTHING_PINNED, ...own, ended: facts.ended, unfounded };
   overlays.add({
     span,
     summary: text,
