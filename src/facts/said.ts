@@ -60,8 +60,10 @@ export interface Said {
 export function readSaid(messages: readonly UIMessage[]): Said[] {
   const later = new Set<string>();
   const found = messages.toReversed().flatMap((message) => {
-    const words = wordsOfUser(message);
-    const paragraphs = (isPasted(words) ? "" : words).split(/\n[ \t]*\n/).filter((each) => each.trim() !== "");
+    const { text: words, by } = readWords(message);
+    // A fence alone shows something and says nothing.
+    const isPasted = by === "user" && withoutOthers(words) === "";
+    const paragraphs = (isPasted ? "" : words).split(/\n[ \t]*\n/).filter((each) => each.trim() !== "");
     const again = paragraphs.filter((each) => later.has(each));
     const least = again.some((each) => each.length >= TEMPLATE_CHARS) ? 0 : REPEATED_CHARS;
     const told = new Set(again.filter((each) => each.length >= least));
@@ -94,7 +96,11 @@ export function saidBySystem(message: UIMessage): Instruction[] {
 
 /** The user's words in one message, without what a harness put there. Empty for a message of anybody else. */
 export function wordsOfUser(message: UIMessage): string {
-  if (isSummary(message) || isOfHarness(message)) return "";
+  return readWords(message).text;
+}
+
+function readWords(message: UIMessage): { readonly text: string; readonly by: Speaker } {
+  if (isSummary(message) || isOfHarness(message)) return { text: "", by: "harness" };
   const parts = message.role === "user" ? message.parts : message.parts.flatMap(steered);
   const texts = parts.flatMap((part) => {
     if (part.type === "steering-message")
@@ -105,7 +111,8 @@ export function wordsOfUser(message: UIMessage): string {
     .map(withoutHarness)
     .filter((text) => text !== "")
     .join("\n");
-  return speakerOf(words) === "harness" ? "" : words;
+  const by = speakerOf(words);
+  return { text: by === "harness" ? "" : words, by };
 }
 
 /** The texts without the files that stand from one mark to the last of the other, in one text or over several. */
@@ -135,14 +142,18 @@ function inTags(texts: readonly string[], names: RegExp): readonly string[] | nu
   return found.length > 0 ? found : null;
 }
 
+type Speaker = "user" | "harness" | "anybody";
+
 /**
  * Who wrote a text of blocks alone. Several parts of a prompt, elements of a page, and a tag in letters of no harness are the user's. One word
  * may be anybody's. Words beside them are the user's, and so are the blocks then.
  */
-function speakerOf(text: string): "user" | "harness" | "anybody" {
+function speakerOf(text: string): Speaker {
   const blocks = topBlocks(text);
-  const isAlone = blocks.length > 0 && !/[\p{L}\p{N}]/u.test(replaceBlocks(text, ({ end }) => (end ? "" : null)));
-  if (!isAlone || blocks.every(({ name }) => ELEMENT.test(name))) return "user";
+  const ends = [0, ...blocks.map(({ end }) => end?.to ?? 0)];
+  const beside = ends.map((end, at) => text.slice(end, blocks[at]?.from)).join("");
+  if (blocks.length === 0 || /[\p{L}\p{N}]/u.test(beside) || blocks.every(({ name }) => ELEMENT.test(name)))
+    return "user";
   if (blocks.some(({ hasFields }) => hasFields)) return "harness";
   const names = [...new Set(blocks.map(({ name }) => name))];
   if (names.length > 1 || names.every((name) => PROMPT.test(name) || /\P{ASCII}/u.test(name))) return "user";
@@ -266,13 +277,8 @@ function topBlocks(text: string): readonly Tag[] {
  * Behind the marks of a quotation others speak, too, unless nothing stands beside it.
  */
 export function ownWords(message: UIMessage): string {
-  const text = wordsOfUser(message);
-  return speakerOf(text) === "user" ? withoutOthers(text) : "";
-}
-
-/** Whether a text is a fence alone, with which a user shows something and says nothing. */
-function isPasted(text: string): boolean {
-  return speakerOf(text) === "user" && withoutOthers(text) === "";
+  const { text, by } = readWords(message);
+  return by === "user" ? withoutOthers(text) : "";
 }
 
 function withoutOthers(text: string): string {
