@@ -3,6 +3,7 @@
  *
  * - OpenAI's own tools that an agent runs (a shell, patches, a computer) have forms that the package holds calls and results to. It throws where a
  *   limit cut one, and sends a result of another kind where the call failed or was stopped, which the API refuses.
+ * - Anthropic's own calls have results of certain forms. Its package throws on another one, or leaves out the result and not the call.
  * - Bedrock's package leaves calls and results out of a request without tools.
  * - Anthropic refuses a reference to a tool, which a search found, where the request has no such tool. Nobody else reads one.
  */
@@ -27,17 +28,19 @@ export async function withoutUnfitCalls(
     provider.includes("anthropic") && (tools === undefined || Object.hasOwn(tools, name));
   const messages = withFoundTools(given, isReferred);
   const takesNone = provider.includes("bedrock") && tools !== undefined && Object.keys(tools).length === 0;
-  if (!takesNone && !/openai|azure/.test(provider)) return messages;
+  if (!takesNone && !/openai|azure|anthropic/.test(provider)) return messages;
   const parts = messages.flatMap(partsOf);
   const results = new Map(
     parts.flatMap((part) => (part["type"] === "tool-result" ? [[part["toolCallId"], part]] : [])),
   );
   const told = new Map<unknown, Fields | undefined>();
   for (const call of parts) {
-    if (call["type"] !== "tool-call" || call["providerExecuted"] === true) continue;
+    if (call["type"] !== "tool-call") continue;
     const result = results.get(call["toolCallId"]);
-    if (takesNone || !(await fits(call, result, tools?.[String(call["toolName"])])))
-      told.set(call["toolCallId"], result);
+    const tool = tools?.[String(call["toolName"])];
+    const isFit =
+      call["providerExecuted"] === true ? isRead(call, result, tool, provider) : !takesNone && fits(call, result, tool);
+    if (!(await isFit)) told.set(call["toolCallId"], result);
   }
   return told.size === 0 ? messages : inWords(messages, told);
 }
@@ -82,6 +85,16 @@ async function fits(call: Fields, result: Fields | undefined, tool: unknown): Pr
   if (callId !== toolCallId || !(await isValid(inputSchema, input))) return false;
   const output = result?.["output"] as Fields | undefined;
   return output === undefined || (output["type"] === "json" && (await isValid(outputSchema, output["value"])));
+}
+
+/** Whether Anthropic's package reads the result of a call that Anthropic ran. It throws on one of no form, or leaves it out. */
+async function isRead({ toolName }: Fields, result: Fields | undefined, tool: unknown, provider: string) {
+  const { type, value } = (result?.["output"] ?? {}) as Fields;
+  if (type === undefined || !provider.includes("anthropic")) return true;
+  // Only an adviser's error has a form.
+  if (type === "error-json" && toolName !== "advisor") return true;
+  const { outputSchema } = (tool ?? {}) as Fields;
+  return Object(value) === value && (outputSchema === undefined || (await isValid(outputSchema, value)));
 }
 
 async function isValid(schema: unknown, value: unknown): Promise<boolean> {

@@ -4,6 +4,7 @@ import { tool, type ModelMessage, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Part } from "../../../src/steps/message/message.ts";
+import { repairMessages } from "../../../src/steps/view/repair.ts";
 import { forModel, readable } from "../../../src/turn/readable.ts";
 import { say, text } from "../../steps/conversations.ts";
 import { bodyFor } from "../../steps/view/providers/bodies.ts";
@@ -262,3 +263,32 @@ test("words of the assistant stand between a result and a reminder, where a mode
   ] as const)
     expect(roles(provider, modelId)).toEqual(["user", "assistant", "tool", "user"]);
 });
+
+test.each([
+  ["adviser that was stopped", "advisor", { state: "input-available" }],
+  ["adviser that failed", "advisor", { state: "output-error", errorText: "overloaded" }],
+  ["search that returned nothing", "web_search", { state: "output-available", output: null }],
+  ["search that returned a text", "web_search", { state: "output-available", output: "Oats." }],
+  ["page of another form", "web_fetch", { state: "output-available", output: { url: "https://a.example" } }],
+])(
+  "Anthropic's own %s, on which its package throws or leaves a call alone, is told in words",
+  async (_name, called, fields) => {
+    const { webSearch_20250305: search, webFetch_20250910: fetched } = createAnthropic({ apiKey: "none" }).tools;
+    const tools: ToolSet = { web_search: search(), web_fetch: fetched() };
+    const own = {
+      type: `tool-${called}`,
+      toolCallId: "srvtoolu_1",
+      providerExecuted: true,
+      input: { url: "Rye." },
+      ...fields,
+    };
+    const messages = [
+      say("u", "user", text("?")),
+      say("a", "assistant", own as Part, text("Yes.")),
+      say("v", "user", text("?")),
+    ];
+    const body = JSON.stringify(await bodyFor("anthropic", repairMessages(messages), tools));
+    expect(body).toContain("Rye.");
+    expect(body).not.toContain("srvtoolu_1");
+  },
+);
