@@ -2,16 +2,6 @@
 import { createPaint, type Paint, type Style } from "./paint.ts";
 import { count, pad } from "./text.ts";
 
-const BLOCKS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
-
-/** One character per column. Each shows the highest value of its column on a scale from zero to the highest of all. */
-export function sparkline(values: readonly number[], width = values.length): string {
-  const top = Math.max(...values, 0);
-  return buckets(values, width)
-    .map(({ high }) => BLOCKS[top === 0 ? 0 : Math.min(7, Math.floor((high / top) * 8))] ?? "")
-    .join("");
-}
-
 export interface Series {
   readonly name: string;
   readonly values: readonly number[];

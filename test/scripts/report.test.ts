@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { showProposal } from "../../scripts/cli/show.ts";
 import type { Proposal } from "../../src/approval/room.ts";
-import { lineChart, sparkline } from "../../scripts/report/chart.ts";
+import { lineChart } from "../../scripts/report/chart.ts";
 import { createPaint, wantsColor } from "../../scripts/report/paint.ts";
 import { renderReport, type DemoReport } from "../../scripts/report/report.ts";
 import { strata } from "../../scripts/report/strata.ts";
@@ -88,12 +88,6 @@ describe("colour", () => {
 });
 
 describe("drawings", () => {
-  test("a sparkline shows the highest of what falls into each column", () => {
-    expect(sparkline([0, 1, 2, 4, 8])).toBe("▁▂▃▅█");
-    expect(sparkline([9, 0, 0, 0], 2)).toBe("█▁");
-    expect(sparkline([], 5)).toBe("");
-  });
-
   test("a progress bar is exact to an eighth and never leaves its width", () => {
     expect(progressBar(1, 2, 4)).toBe("██░░");
     expect(progressBar(1, 16, 2)).toBe("▏░");

@@ -362,20 +362,6 @@ describe("a call that a person must approve", () => {
       expect(closed !== undefined && isStub(closed)).toBe(true);
     });
   });
-
-  test("viewBeforeStep shows the model what came of it, for code that stores its steps itself", async () => {
-    await inSession("stored-elsewhere!100000", async (session) => {
-      await ask(session);
-      await answer(session, true);
-      const { tools, runs } = dangerous();
-      const { model, prompts } = scripted();
-      const prepareStep = viewBeforeStep(session, { tools });
-      const { messages } = await prepareStep();
-      await streamText({ model, tools, messages, prepareStep, stopWhen: isStepCount(9) }).consumeStream();
-      expect(runs).toHaveLength(1);
-      expect(prompts().map(told)).toEqual([{ "call-1": { type: "json", value: { removed: true } } }]);
-    });
-  });
 });
 
 function allowedCall(path: string): Part {
@@ -425,19 +411,6 @@ describe("two calls with one id", () => {
         "a.txt is gone",
         "b.txt is gone",
       ]);
-    });
-  });
-
-  test("and a third, which run at once, each get their own result", async () => {
-    await inSession("three!100000", async (session) => {
-      await allowTwo(session);
-      const reply = await session.getMessage("reply");
-      if (reply !== null) await session.updateMessage({ ...reply, parts: [...reply.parts, allowedCall("c.txt")] });
-      const tools = {
-        remove: tool({ inputSchema: z.object({ path: z.string() }), execute: async ({ path }) => `${path} is gone` }),
-      } satisfies ToolSet;
-      await stream(scripted().model, tools, keepTurn(session, { replyId: "reply", tools }));
-      expect(await outputsOf(session)).toEqual(["a.txt is gone", "b.txt is gone", "c.txt is gone"]);
     });
   });
 

@@ -90,15 +90,6 @@ test("two branches of one session may each have a run (R2)", async () => {
   expect(await shown(agent, run.leafId)).toContain("summary 0");
 });
 
-test("sessions do not know of each other's runs (S1)", async () => {
-  const { agent, run, gate } = await runAtGate();
-  const other = await startRun(agent, "other");
-  expect((await agent.waitForRun({ runId: other.id })).outcome).toMatchObject({ kind: "applied" });
-  expect((await agent.runs({ sessionId: "other" })).map(({ id }) => id)).toEqual([other.id]);
-  gate.open();
-  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
-});
-
 // --- the conversation changes under the run -----------------------------------------------------------------------------
 
 test("an edit inside the span makes the run stale, and the next one summarises the new text (C3)", async () => {
